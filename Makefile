@@ -1,0 +1,51 @@
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
+# Two test processes of one thread each are faster than one process of two; a file's tests share its fixtures.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
+
+# Named datasets beyond the packaged one are looked for here.
+ifndef PHASEFIT_DATA
+  FOUND := $(abspath $(wildcard ../shared/data))
+  ifneq ($(FOUND),)
+    export PHASEFIT_DATA := $(FOUND)
+  endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check format clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP)  ## make .venv and install phasefit into it (again only when its requirements change)
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing into .venv (the first time takes some minutes) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[offline,dev]"
+	@touch $@
+
+demo: setup  ## train the three phases on the packaged Snips queries and show what came out
+	@$(BIN)/phasefit demo
+
+test: setup check  ## lint, types and all tests
+	$(PYTEST)
+
+test-fast: setup  ## the tests without the slow ones, which train real weights
+	$(PYTEST) -m "not slow"
+
+check: setup  ## lint, formatting and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: setup  ## mend what ruff can mend
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:  ## remove caches and build products (not .venv, not runs)
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,28 @@
+"""phasefit: text classifiers trained in phases.
+
+Importing it imports nothing heavy: torch comes with the first name that needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from phasefit.estimator import TextClassifier
+
+__all__ = ["TextClassifier", "__version__"]
+
+__version__ = "0.1.0"
+
+_LAZY = {"TextClassifier": "phasefit.estimator"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'phasefit' has no attribute '{name}'")
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

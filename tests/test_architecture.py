@@ -1,0 +1,167 @@
+"""The shape of the package: who may import whom, what nobody may do, and what importing it costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import phasefit
+
+ROOT = Path(phasefit.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+# What stands later may import what stands earlier; neighbours on one line do not know each other.
+ORDER = [
+    {"errors"},
+    {"data", "metrics", "objectives"},
+    {"models"},
+    {"phases"},
+    {"recipes"},
+    {"training"},
+    {"store"},
+    {"runner"},
+    {"estimator", "studies", "export"},
+    {"cli", "serve"},
+    {"__init__", "__main__"},
+]
+RANK = {package: rank for rank, packages in enumerate(ORDER) for package in packages}
+HEAVY = {"torch", "transformers", "sentence_transformers", "pandas", "sklearn", "matplotlib", "pyarrow"}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def part(path: Path) -> str:
+    """The package (or top-level module) a file belongs to."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` of a name or an attribute, else what of it has a name."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def imported(tree: ast.AST, path: Path) -> Iterator[str]:
+    """Every module that a file imports, at any depth, lazily or for types only, as absolute dotted names."""
+    package = ("phasefit", *path.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and dotted(node.func).endswith("import_module") and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Constant):
+                yield str(first.value)
+
+
+def ours(tree: ast.AST, path: Path) -> set[str]:
+    """The parts of phasefit that a file imports."""
+    names = (name.split(".") for name in imported(tree, path))
+    return {name[1] if len(name) > 1 else "__init__" for name in names if name[0] == "phasefit"} - {"__version__"}
+
+
+def calls(tree: ast.AST) -> set[str]:
+    return {dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+
+
+def test_every_part_has_its_place_in_the_order() -> None:
+    assert {part(path) for path in FILES} <= set(RANK)
+
+
+def test_imports_point_one_way(trees: dict[Path, ast.Module]) -> None:
+    wrong = [
+        f"{relative(path)} imports {name}"
+        for path, tree in trees.items()
+        for name in sorted(ours(tree, path))
+        if name != part(path) and RANK.get(name, len(ORDER)) >= RANK[part(path)]
+    ]
+    assert not wrong
+
+
+def test_objectives_import_nothing_of_ours(trees: dict[Path, ast.Module]) -> None:
+    wrong = {
+        relative(path): found
+        for path, tree in trees.items()
+        if part(path) == "objectives" and (found := ours(tree, path) - {"objectives"})
+    }
+    assert not wrong
+
+
+def test_only_the_loop_goes_backward(trees: dict[Path, ast.Module]) -> None:
+    found = {relative(path) for path, tree in trees.items() if any(call.endswith(".backward") for call in calls(tree))}
+    assert found <= {"training/loop.py"}, "the loop is the only place that calls backward"
+
+
+def test_nothing_runs_code_when_read_and_nothing_prints(trees: dict[Path, ast.Module]) -> None:
+    forbidden = {"print", "torch.load", "torch.save", "eval", "exec"}
+    found = {relative(path): bad for path, tree in trees.items() if (bad := calls(tree) & forbidden)}
+    assert not found
+    pickles = {"pickle", "cloudpickle", "dill", "joblib"}
+    importers = [
+        relative(path)
+        for path, tree in trees.items()
+        if {name.split(".")[0] for name in imported(tree, path)} & pickles
+    ]
+    assert not importers
+
+
+def test_every_folder_of_code_says_what_lives_there(trees: dict[Path, ast.Module]) -> None:
+    silent = [
+        relative(folder)
+        for folder in sorted({path.parent for path in FILES})
+        if not (init := trees.get(folder / "__init__.py")) or not ast.get_docstring(init)
+    ]
+    assert not silent
+
+
+def heavy_after(code: str) -> set[str]:
+    """The heavy libraries that a fresh interpreter has imported after running some code."""
+    script = f"{code}\nimport sys\nsys.stdout.write('\\n' + ' '.join(sys.modules.keys() & {HEAVY!r}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.rpartition("\n")[2].split())
+
+
+@pytest.mark.parametrize("module", ["phasefit", "phasefit.errors", "phasefit.cli"])
+def test_importing_is_light(module: str) -> None:
+    assert heavy_after(f"import {module}") == set()
+
+
+def test_help_is_light() -> None:
+    code = """
+import runpy, sys
+sys.argv = ["phasefit", "--help"]
+try:
+    runpy.run_module("phasefit", run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+    assert heavy_after(code) == set()
+
+
+def test_the_module_is_a_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "phasefit", "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "train" in done.stdout
+
+
+def test_public_names_are_pinned() -> None:
+    assert phasefit.__all__ == ["TextClassifier", "__version__"]
+    assert dir(phasefit) == sorted(phasefit.__all__)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = phasefit.no_such_name
