@@ -1,0 +1,48 @@
+"""The confusion matrix, and precision, recall and F1 out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints: TypeAlias = NDArray[np.integer[Any]]
+Floats: TypeAlias = NDArray[np.floating[Any]]
+
+
+def confusion_matrix(true: Ints, predicted: Ints, classes: int) -> Ints:
+    """Counts (classes, classes): rows are the truth, columns the prediction."""
+    flat = np.asarray(true, dtype=np.int64) * classes + np.asarray(predicted, dtype=np.int64)
+    return np.bincount(flat, minlength=classes * classes).reshape(classes, classes)
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Precision, recall and F1 of each class, 0 where a class was never predicted or never there."""
+
+    precision: Floats
+    recall: Floats
+    f1: Floats
+    support: Ints
+    present: NDArray[np.bool_]  # in the truth or in the prediction
+
+    @classmethod
+    def of(cls, matrix: Ints) -> ClassScores:
+        """Read them off a confusion matrix."""
+        hits, support, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
+        return cls(
+            precision=hits / np.maximum(predicted, 1),
+            recall=hits / np.maximum(support, 1),
+            f1=2 * hits / np.maximum(support + predicted, 1),
+            support=support,
+            present=(support + predicted) > 0,
+        )
+
+    def averages(self) -> dict[str, float]:
+        """Macro averages over the classes that are present, weighted averages by the rows of each class."""
+        weight = self.support / self.support.sum()
+        scores = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        macro = {f"macro_{name}": float(values[self.present].mean()) for name, values in scores.items()}
+        return macro | {f"weighted_{name}": float(values @ weight) for name, values in scores.items()}
