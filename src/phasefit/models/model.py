@@ -1,0 +1,79 @@
+"""A Model: encoder, named heads and their label spaces; what is saved, loaded, exported and served."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import normalize
+
+from phasefit.data.labels import LabelSpace
+from phasefit.data.table import Label
+from phasefit.errors import ModelError
+from phasefit.models.encoder import Encoder
+from phasefit.models.heads import Head
+from phasefit.models.inference import Progress, encode_rows, evaluating
+
+TASK = "default"  # the name of the one head of a model that does one thing
+
+
+class Model(nn.Module):
+    """Encoder, heads and label spaces; heads and spaces go by the same task names."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.heads = nn.ModuleDict()
+        self.spaces: dict[str, LabelSpace] = {}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    @property
+    def space(self) -> LabelSpace:
+        """The label space of a model with one task."""
+        if TASK not in self.spaces:
+            raise ModelError("this model has no classifier: it only embeds")
+        return self.spaces[TASK]
+
+    def head(self, task: str = TASK) -> Head:
+        """A head by its task's name."""
+        if task not in self.heads:
+            raise ModelError(f"this model has no head for the task '{task}'; train it with a finetune phase")
+        head = self.heads[task]
+        assert isinstance(head, Head)
+        return head
+
+    def embed(self, texts: Sequence[str], *, batch_size: int = 64, progress: Progress | None = None) -> np.ndarray:
+        """Embeddings (n, d): what plain sentence-transformers gives for the saved encoder."""
+        vectors = self._vectors(texts, batch_size, progress)
+        if self.encoder.normalizes:
+            vectors = normalize(vectors, dim=1)
+        return np.asarray(vectors.cpu().numpy())
+
+    def predict_proba(
+        self, texts: Sequence[str], *, batch_size: int = 64, progress: Progress | None = None
+    ) -> np.ndarray:
+        """Probabilities (n, classes), columns in the order of `space.classes`."""
+        return self.probabilities(self._vectors(texts, batch_size, progress))
+
+    def predict(self, texts: Sequence[str], *, batch_size: int = 64) -> list[Label]:
+        """The most probable label of each text."""
+        if not len(texts):
+            return []
+        return self.space.decode(self.predict_proba(texts, batch_size=batch_size).argmax(axis=1))
+
+    def probabilities(self, vectors: torch.Tensor, task: str = TASK) -> np.ndarray:
+        """What a head makes of sentence vectors."""
+        head = self.head(task)
+        with evaluating(head), torch.inference_mode():
+            return np.asarray(head(vectors).double().softmax(dim=1).cpu().numpy())
+
+    def _vectors(self, texts: Sequence[str], batch_size: int, progress: Progress | None) -> torch.Tensor:
+        if isinstance(texts, str):
+            raise TypeError("give a list of texts, not one string")
+        return encode_rows(self.encoder, self.encoder.tokenise(texts), batch_size=batch_size, progress=progress)

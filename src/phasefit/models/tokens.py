@@ -1,0 +1,91 @@
+"""Texts as token numbers: tokenised once per run, kept flat, padded only inside a batch.
+
+Beside each token stands the number of the word (what whitespace separates) that it belongs to, so that word noise acts
+on the stored numbers and nothing is tokenised again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Features: TypeAlias = dict[str, Tensor]
+
+SPECIAL = -1  # the word number of tokens that belong to no word: [CLS], [SEP]
+CHUNK = 4096
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of many texts: `ids` and `words` end to end, text i from `starts[i]` to `starts[i + 1]`."""
+
+    ids: np.ndarray
+    words: np.ndarray
+    starts: np.ndarray
+    pad: int
+    mask: int | None
+    cut: int  # how many texts were longer than the model takes
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens per text, special ones included."""
+        return np.diff(self.starts)
+
+    def batch(self, rows: np.ndarray) -> Features:
+        """The rows as padded tensors."""
+        ids, _, real = self.padded(rows)
+        return features(ids, real)
+
+    def padded(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ids, word numbers and what is not padding, each (rows, longest)."""
+        begin = self.starts[rows]
+        length = self.starts[rows + 1] - begin
+        column = np.arange(length.max(initial=1))
+        real = column < length[:, None]
+        place = np.where(real, begin[:, None] + column, 0)
+        ids = np.where(real, self.ids[place], self.pad)
+        words = np.where(real, self.words[place], SPECIAL)
+        return ids, words, real
+
+
+def features(ids: np.ndarray, real: np.ndarray) -> Features:
+    """What an encoder takes."""
+    return {
+        "input_ids": torch.from_numpy(ids.astype(np.int64)),
+        "attention_mask": torch.from_numpy(real.astype(np.int64)),
+    }
+
+
+def tokenise(backend: Any, texts: Sequence[str], *, pad: int, mask: int | None, prompt: str = "") -> Tokens:
+    """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; memory is that of the result and one chunk."""
+    empty = np.empty(0, dtype=np.int32)
+    ids, words, lengths, cut = [empty], [empty], [empty], 0
+    for start in range(0, len(texts), CHUNK):
+        chunk = [prompt + text for text in texts[start : start + CHUNK]]
+        encodings = backend.encode_batch(chunk)
+        ids.append(np.concatenate([np.array(encoding.ids, dtype=np.int32) for encoding in encodings]))
+        words.append(np.concatenate([_word_numbers(text, e) for text, e in zip(chunk, encodings, strict=True)]))
+        lengths.append(np.array([len(encoding.ids) for encoding in encodings], dtype=np.int32))
+        cut += sum(bool(encoding.overflowing) for encoding in encodings)
+    starts = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate(lengths), out=starts[1:])
+    return Tokens(np.concatenate(ids), np.concatenate(words), starts, pad, mask, cut)
+
+
+def _word_numbers(text: str, encoding: Any) -> np.ndarray:
+    # The last character of a token, not its first: byte-level and SentencePiece tokens begin with the space before.
+    last = np.array([end - 1 for _, end in encoding.offsets], dtype=np.int64)
+    begins = np.fromiter((match.start() for match in _WORD.finditer(text)), dtype=np.int64)
+    numbers = np.searchsorted(begins, last, side="right") - 1
+    special = np.array(encoding.special_tokens_mask, dtype=bool)
+    return np.where(special, SPECIAL, np.maximum(numbers, 0)).astype(np.int32)

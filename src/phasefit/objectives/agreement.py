@@ -1,0 +1,27 @@
+"""How much two targets agree, from 0 to 1: the one place that knows how label kinds look as tensors.
+
+Classes are integers of shape (n,): equal or not. Tree paths are integers of shape (n, levels): the share of leading
+levels that agree, so an equal child under another parent counts for nothing. Several labels per text are booleans of
+shape (n, classes): Jaccard.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def pair_agreement(left: Tensor, right: Tensor) -> Tensor:
+    """Agreement of targets that broadcast against each other, over their last dimension if they have levels."""
+    if left.dtype == torch.bool:
+        both = (left & right).sum(-1)
+        either = (left | right).sum(-1)
+        return torch.where(either > 0, both / either.clamp(min=1), torch.zeros_like(both, dtype=torch.float32))
+    return (left == right).long().cumprod(-1).float().mean(-1)
+
+
+def agreement(targets: Tensor) -> Tensor:
+    """The (n, n) matrix of agreements inside a batch."""
+    if targets.dim() == 1:
+        targets = targets[:, None]
+    return pair_agreement(targets[:, None], targets[None, :])

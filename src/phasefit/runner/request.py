@@ -1,0 +1,36 @@
+"""What one training job is asked to do: filled in by the command line and by Python alike. Imports no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """Everything `phasefit train` takes. Sources are paths, dataset names, `hub:owner/name`, frames or lists."""
+
+    data: Any
+    text: str | None = None  # the text column, found by its usual names when not given
+    label: tuple[str, ...] = ()  # the label column; several are the levels of a tree
+    tree: str | None = None  # what separates the levels inside one label, e.g. "/"
+    validation: Any = None
+    test: Any = None
+    unlabelled: Any = None  # more texts for the phases that need no labels
+    validation_size: float = 0.2  # share split off where no validation table is given
+    test_size: float = 0.1
+    rows: int | None = None  # use a stratified sample of this many training rows
+    recipe: str = "three-phase"
+    settings: tuple[str, ...] = ()  # "contrast.epochs=4"
+    model: str | None = None  # a local folder, a hub id, a run to go on from; None is the default model
+    seed: int = 0
+    out: Path | None = None
+    overwrite: bool = False
+    refit: bool = False
+    device: str = "auto"
+    threads: int | None = None
+    precision: str = "auto"
+    track: str | None = None
+    data_dir: Path | None = None
+    command: str = ""  # how it was called, for the record
