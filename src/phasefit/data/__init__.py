@@ -1,0 +1,49 @@
+"""Data: from files, frames, lists and named datasets to tables, label spaces and splits.
+
+A newcomer starts at `sources` (whatever the user has -> Table or Dataset), which leans on `readers` (files -> frames),
+`columns` (which column is what), `checks` (texts and labels as they must be) and `named` (cards of known datasets).
+`labels` codes raw labels; `splits` and `balance` decide which rows are used, and how often.
+
+May import `phasefit.errors` and itself, never torch; pandas, pyarrow and datasets only inside functions, so that
+`phasefit --help` stays quick.
+"""
+
+from phasefit.data.balance import corrected_rows, corrected_sizes, growth
+from phasefit.data.card import Card
+from phasefit.data.dataset import Dataset, content_hash
+from phasefit.data.describe import Description, describe
+from phasefit.data.labels import LABEL_KINDS, LabelSpace, SingleLabels, TreeLabels, label_space
+from phasefit.data.named import named_datasets
+from phasefit.data.readers import read_frame, write_frame
+from phasefit.data.sources import read_dataset, read_table
+from phasefit.data.splits import Splits, few_shot, sample, split
+from phasefit.data.stop_words import stop_words
+from phasefit.data.table import Label, Table
+
+__all__ = [
+    "LABEL_KINDS",
+    "Card",
+    "Dataset",
+    "Description",
+    "Label",
+    "LabelSpace",
+    "SingleLabels",
+    "Splits",
+    "Table",
+    "TreeLabels",
+    "content_hash",
+    "corrected_rows",
+    "corrected_sizes",
+    "describe",
+    "few_shot",
+    "growth",
+    "label_space",
+    "named_datasets",
+    "read_dataset",
+    "read_frame",
+    "read_table",
+    "sample",
+    "split",
+    "stop_words",
+    "write_frame",
+]

@@ -1,0 +1,65 @@
+"""Batches in which every text has company of its class, and every class company of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from phasefit.data.batches.contract import Draw
+from phasefit.data.seeds import generator
+
+
+class ClassBatches:
+    """Each batch is groups of `per_class` texts of one class; an epoch sees every row at least once.
+
+    A class too small for its last group is drawn from again. A class's groups are spread evenly over the epoch, so a
+    batch looks like the table: with more classes than fit, each batch holds a changing choice of them, the larger ones
+    more often. A batch that would be left with one class gets a group of another one on top.
+    """
+
+    def __init__(self, codes: np.ndarray, *, batch_size: int, per_class: int, seed: int) -> None:
+        self._classes = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+        if len(self._classes) < 2:
+            raise ValueError("class-aware batches need at least two classes")
+        self._each = max(2, min(per_class, batch_size // 2))
+        self._groups = max(2, batch_size // self._each)
+        self._seed = seed
+        self._total = sum(-(-len(rows) // self._each) for rows in self._classes)
+
+    def __len__(self) -> int:
+        return -(-self._total // self._groups)
+
+    def epoch(self, number: int) -> Iterator[Draw]:
+        """The batches of one epoch."""
+        random = generator(self._seed, "class-aware", number)
+        groups, owner, place = [], [], []
+        for which, rows in enumerate(self._classes):
+            mine = self._cut(rows, random)
+            groups.append(mine)
+            owner.append(np.full(len(mine), which))
+            place.append((random.permutation(len(mine)) + random.random(len(mine))) / len(mine))
+        whose = np.concatenate(owner)
+        order = np.argsort(np.concatenate(place), kind="stable")
+        every = np.concatenate(groups)
+        for start in range(0, len(order), self._groups):
+            part = order[start : start + self._groups]
+            chosen, classes = every[part], whose[part]
+            if len(set(classes.tolist())) < 2:
+                chosen = np.concatenate([chosen, self._others(int(classes[0]), random)])
+            yield {"rows": chosen.reshape(-1)}
+
+    def _cut(self, rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """A class in groups, (groups, per_class); what lacks in the last is drawn again from the same class."""
+        order = random.permutation(rows)
+        lack = -len(order) % self._each
+        if lack:
+            again = random.choice(rows, lack, replace=lack > len(rows))
+            order = np.concatenate([order, again])
+        return order.reshape(-1, self._each)
+
+    def _others(self, code: int, random: np.random.Generator) -> np.ndarray:
+        """One group of another class."""
+        which = int(random.choice([other for other in range(len(self._classes)) if other != code]))
+        rows = self._classes[which]
+        return random.choice(rows, (1, self._each), replace=len(rows) < self._each)

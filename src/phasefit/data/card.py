@@ -1,0 +1,68 @@
+"""A Card: what is known about a named dataset, from `cards/NAME.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from phasefit.errors import DataError, LabelError
+
+REFUSED = {
+    "multi": "several labels per text",
+    "pair": "pairs of texts",
+    "score": "pairs of texts with scores",
+    "triple": "triples of texts without labels",
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """Where a named dataset's columns and splits are, what kind it is, where it comes from.
+
+    `splits` says which file feeds which use; `hub_text` and `hub_label` are the columns on the hub where they differ.
+    """
+
+    name: str
+    title: str
+    description: str
+    folder: str
+    kind: str = "single"  # single, tree, multi, pair, score, triple
+    text: tuple[str, ...] = ("text",)
+    label: tuple[str, ...] = ("label",)
+    separator: str | None = None  # between several labels in one cell (multi)
+    classes: int | None = None
+    rows: Mapping[str, int] = field(default_factory=dict)
+    splits: Mapping[str, str] = field(
+        default_factory=lambda: {"train": "train", "validation": "validation", "test": "test"}
+    )
+    hub: str | None = None
+    hub_text: str | None = None
+    hub_label: tuple[str, ...] = ()
+    licence: str = "not stated"
+    source: str = ""
+    notes: str = ""
+
+    @property
+    def hub_source(self) -> str | None:
+        """How the same data is asked for on the hub, with the column options it needs; None where it is not there."""
+        if self.hub is None:
+            return None
+        options = "".join(f" --label {name}" for name in self.hub_label)
+        return f"hub:{self.hub}{options}"
+
+    def check_handled(self) -> None:
+        """Raise for the kinds that cannot be trained on yet, by name."""
+        if self.kind in REFUSED:
+            raise LabelError(f"dataset '{self.name}' holds {REFUSED[self.kind]} (kind '{self.kind}'): not handled yet")
+
+
+def read_card(path: Path) -> Card:
+    """The card in a TOML file; an unknown field is an error."""
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    unknown = set(data) - {item.name for item in fields(Card)}
+    if unknown:
+        raise DataError(f"{path.name}: unknown field '{min(unknown)}'")
+    lists = {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
+    return Card(**{**data, **lists})

@@ -1,0 +1,175 @@
+"""Texts and labels as they must be: every doubt is an error that says the row, how many there are and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phasefit.data.labels import NOT_HANDLED
+from phasefit.data.table import Label
+from phasefit.errors import DataError, LabelError
+
+MANY_NUMBERS = 30  # so many different decimal numbers in a CSV are measurements, not class names
+CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where rows come from, for messages: `reviews.csv, row 3 (line 4)`."""
+
+    name: str
+    path: Path | None = None
+
+    def row(self, index: int) -> str:
+        """The place of a row (0-based), with its line where the file has lines."""
+        from phasefit.data.readers import line_of_row
+
+        line = line_of_row(self.path, index) if self.path else None
+        return f"{self.name}, row {index + 1}" + (f" (line {line})" if line else "")
+
+
+def check_texts(values: Sequence[Any], place: Place) -> list[str]:
+    """The texts as a list of str; empty, missing and non-text ones are errors."""
+    if not len(values):
+        raise DataError(f"{place.name} has no rows")
+    bad = [row for row, value in enumerate(values) if type(value) is not str or not value.strip()]
+    texts = list(values)
+    if bad:
+        texts = _repaired(texts, bad, place)
+    for start in range(0, len(texts), CHUNK):
+        try:
+            "".join(texts[start : start + CHUNK]).encode()
+        except UnicodeEncodeError:
+            row = next(row for row in range(start, len(texts)) if _broken(texts[row]))
+            raise DataError(f"{place.row(row)}: the text holds half a surrogate pair; repair or remove it") from None
+    return texts
+
+
+def check_labels(values: Sequence[Any], place: Place, *, paths: bool = False) -> list[Label]:
+    """One plain label per row; missing ones, scores and lists are errors (lists are paths where `paths` says so)."""
+    labels: list[Any] = [None] * len(values)
+    missing: list[int] = []
+    plain: dict[tuple[type, Any], Label] = {}  # equal labels become one object: a million rows, a few strings
+    for row, value in enumerate(values):
+        kind = type(value)
+        if kind is tuple or kind is list or kind is np.ndarray:
+            labels[row] = _path(value, place, row, paths)
+            continue
+        try:
+            labels[row] = plain[kind, value]
+        except KeyError:
+            if is_missing(value):
+                missing.append(row)
+            else:
+                labels[row] = plain[kind, value] = plain_label(value, lambda row=row: place.row(row))  # type: ignore[misc]
+        except TypeError:
+            raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {kind.__name__}") from None
+    if missing:
+        raise LabelError(f"{place.row(missing[0])}: {_counted(missing, 'label')} missing; fill in or remove these rows")
+    _refuse_scores([label for (kind, _), label in plain.items() if kind is str], place)
+    _same_depth(labels, place)
+    return labels
+
+
+def split_paths(labels: Sequence[Label], separator: str, place: Place) -> list[Label]:
+    """The paths of labels such as a/b, split at the separator; all must have the same depth."""
+    made: dict[Label, Label] = {}
+    paths: list[Label] = []
+    for row, label in enumerate(labels):
+        if label not in made:
+            parts = tuple(part.strip() for part in str(label).split(separator))
+            if len(parts) < 2 or not all(parts):
+                raise LabelError(f"{place.row(row)}: label '{label}' is no path of levels separated by '{separator}'")
+            made[label] = parts
+        paths.append(made[label])
+    _same_depth(paths, place)
+    return paths
+
+
+def plain_label(value: Any, where: Callable[[], str]) -> Label:
+    """The label as str, int or bool; whole floats are ints."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str):
+        return str(value).strip()
+    if isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        if value.is_integer():
+            return int(value)
+        raise LabelError(f"{where()}: label {value:g} looks like a score (regression); {NOT_HANDLED['score']}")
+    raise LabelError(f"{where()}: a label must be a name or a number, not {type(value).__name__}")
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT, NA, or a name without a visible character."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return isinstance(value, str) and not value.strip()
+
+
+def _repaired(texts: list[Any], bad: list[int], place: Place) -> list[str]:
+    """Subclasses of str become str; all else raises."""
+    empty = [row for row in bad if is_missing(texts[row])]
+    if empty:
+        raise DataError(f"{place.row(empty[0])}: {_counted(empty, 'text')} empty or missing; fill in or remove these rows")
+    for row in bad:
+        if not isinstance(texts[row], str):
+            kind = type(texts[row]).__name__
+            raise DataError(f"{place.row(row)}: a text is needed, found {kind} {texts[row]!r:.40}; is it the right column?")
+        texts[row] = str(texts[row])
+    return texts
+
+
+def _path(value: Any, place: Place, row: int, paths: bool) -> tuple[str | int, ...]:
+    if not paths and not isinstance(value, tuple):
+        raise LabelError(f"{place.row(row)}: the label is a list; {NOT_HANDLED['multi']}")
+    if any(is_missing(part) for part in value):
+        raise LabelError(f"{place.row(row)}: a level of the label is missing; fill in or remove the row")
+    levels = tuple(plain_label(part, lambda: place.row(row)) for part in value)
+    if not levels or any(isinstance(level, tuple) for level in levels):
+        raise LabelError(f"{place.row(row)}: a tree label must be a path of names")
+    return levels  # type: ignore[return-value]
+
+
+def _same_depth(labels: Sequence[Any], place: Place) -> None:
+    first = next((label for label in labels if isinstance(label, tuple)), None)
+    if first is None:
+        return
+    for row, label in enumerate(labels):
+        depth = len(label) if isinstance(label, tuple) else 1
+        if depth != len(first):
+            raise LabelError(
+                f"{place.row(row)}: label {label!r} has {depth} levels where others have {len(first)}; "
+                "all paths of a tree must have the same depth"
+            )
+
+
+def _refuse_scores(names: Sequence[Label], place: Place) -> None:
+    """A CSV has no numbers, so scores show themselves by their spelling: decimals, and many different ones."""
+    if len(names) <= MANY_NUMBERS:
+        return
+    try:
+        numbers = [float(str(name)) for name in names]
+    except ValueError:
+        return
+    if not all(number.is_integer() for number in numbers):
+        raise LabelError(f"{place.name}: the {len(names)} different labels look like scores; {NOT_HANDLED['score']}")
+
+
+def _counted(rows: Sequence[int], noun: str) -> str:
+    return f"1 {noun} is" if len(rows) == 1 else f"{len(rows)} {noun}s, this the first, are"
+
+
+def _broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -1,0 +1,45 @@
+"""A Dataset: the tables of one task, by what they are for, and a hash that tells when they change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from phasefit.data.table import Table
+
+if TYPE_CHECKING:
+    from phasefit.data.card import Card
+
+ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The splits that a source brings (None where it has none), its card if it is a named one, its content's hash."""
+
+    name: str
+    train: Table
+    validation: Table | None = None
+    test: Table | None = None
+    unlabelled: Table | None = None
+    card: Card | None = None
+    sha256: str = ""
+
+
+def content_hash(tables: Iterable[Table | None]) -> str:
+    """SHA-256 of all texts and labels in order; which table is missing counts too."""
+    digest = hashlib.sha256()
+    for table in tables:
+        digest.update(b"-" if table is None else f"{len(table)}:{table.labels is not None};".encode())
+        if table is None:
+            continue
+        for start in range(0, len(table), ROWS_AT_ONCE):
+            stop = min(start + ROWS_AT_ONCE, len(table))
+            # Each piece carries its length, so that no two tables share a stream of bytes.
+            pieces = [text.encode() for text in table.texts[start:stop]]
+            if table.labels is not None:
+                pieces += [f"{type(label).__name__} {label!r}".encode() for label in table.labels[start:stop]]
+            digest.update(b"".join(b"%d:%b" % (len(piece), piece) for piece in pieces))
+    return digest.hexdigest()

@@ -1,0 +1,72 @@
+"""JSON Lines: one object per line; values keep their JSON types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phasefit.data.files import open_bytes
+from phasefit.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_jsonl(path: Path) -> pd.DataFrame:
+    """A frame with a column per key; a key that a line lacks is None there."""
+    import pandas as pd
+
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for number, line in _lines(path):
+        for key, value in _object(line, path, number).items():
+            column = columns.setdefault(key, [])
+            column.extend([None] * (count - len(column)))
+            column.append(value)
+        count += 1
+    if not count:
+        raise DataError(f"{path.name} is empty")
+    for column in columns.values():
+        column.extend([None] * (count - len(column)))
+    return pd.DataFrame({key: _series(column) for key, column in columns.items()}, index=range(count))
+
+
+def line_of_row(path: Path, row: int) -> int | None:
+    """The line of the file that holds this data row (0-based)."""
+    return next((number for index, (number, _) in enumerate(_lines(path)) if index == row), None)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if line.strip():
+                yield number, line
+
+
+def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise DataError(f"{path.name}, line {number}: broken UTF-8; save the file as UTF-8") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        reason = getattr(error, "msg", "nested too deeply")
+        raise DataError(f"{path.name}, line {number}: not valid JSON ({reason}); one object per line is needed") from None
+    if not isinstance(value, dict):
+        raise DataError(f"{path.name}, line {number}: a JSON object is needed, found {type(value).__name__}")
+    return value
+
+
+def _series(values: list[Any]) -> pd.Series[Any]:
+    """Text columns as pandas' compact text type, all else as the objects they are (3 beside null stays 3)."""
+    import pandas as pd
+
+    if all(type(value) is str for value in values):
+        try:
+            return pd.Series(values, dtype="str")
+        except UnicodeEncodeError:  # half a surrogate pair, "\ud800": kept here, refused as a text with its row
+            pass
+    return pd.Series(values, dtype=object)

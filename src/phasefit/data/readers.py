@@ -1,0 +1,64 @@
+"""Files in and out as pandas frames: CSV, TSV, JSON Lines, Parquet, each also gzipped, by the file's ending."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phasefit.data import delimited, jsonl
+from phasefit.data.files import file_format, open_bytes, readable
+from phasefit.data.writers import write_frame
+from phasefit.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["line_of_row", "read_frame", "write_frame"]
+
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """The rows of a file; CSV and TSV columns are all text, nothing is guessed ("NA" stays "NA")."""
+    path = Path(path)
+    with readable(path):
+        if path.is_dir():
+            raise IsADirectoryError
+        if path.stat().st_size == 0:
+            raise DataError(f"{path.name} is empty")
+        kind, _ = file_format(path)
+        if kind == "parquet":
+            return _read_parquet(path)
+        return jsonl.read_jsonl(path) if kind == "jsonl" else delimited.read_delimited(path, SEPARATORS[kind])
+
+
+def line_of_row(path: Path, row: int) -> int | None:
+    """The line of a text file that holds this data row (0-based), for messages; None where there are no lines."""
+    kind, _ = file_format(path)
+    if kind == "parquet":
+        return None
+    return jsonl.line_of_row(path, row) if kind == "jsonl" else delimited.line_of_row(path, SEPARATORS[kind], row)
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    gzipped = path.name.lower().endswith(".gz")
+    try:
+        if gzipped:  # parquet is read from its end, so the whole file is unzipped first
+            with open_bytes(path) as file:
+                table = parquet.read_table(io.BytesIO(file.read()))
+        else:
+            table = parquet.read_table(path, partitioning=None)
+    except pa.ArrowInvalid:
+        raise DataError(f"{path.name} is not a Parquet file, or a damaged one") from None
+    twice = [name for name, count in Counter(table.column_names).items() if count > 1]
+    if twice:
+        raise DataError(f"{path.name}: two columns are named '{twice[0]}'; rename one")
+    if table.num_rows == 0:
+        raise DataError(f"{path.name} has no rows")
+    frame: pd.DataFrame = table.to_pandas().reset_index(drop=True)
+    return frame

@@ -1,0 +1,246 @@
+"""From whatever the user has to Tables: paths, folders, named datasets, the hub, frames, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from phasefit.data import named
+from phasefit.data.card import Card
+from phasefit.data.checks import Place, check_labels, check_texts, split_paths
+from phasefit.data.columns import find_columns
+from phasefit.data.dataset import Dataset, content_hash
+from phasefit.data.files import stem
+from phasefit.data.table import Table
+from phasefit.errors import DataError, LabelError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARTS = ("train", "validation", "test", "unlabelled")
+OTHER_NAMES = {"validation": ("valid", "val", "dev")}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which columns to read, and whether a table without labels will do."""
+
+    text: str | None = None
+    label: tuple[str, ...] = ()
+    tree: str | None = None
+    need_labels: bool = True
+
+
+def read_table(
+    source: Any,
+    *,
+    text: str | None = None,
+    label: Sequence[str] = (),
+    tree: str | None = None,
+    need_labels: bool = True,
+    data_dir: Path | None = None,
+    split: str = "train",
+    what: str = "table",
+) -> Table:
+    """One table; `split` picks from sources that have several, `what` names it in messages where no file does."""
+    options = Options(text, _names(label), tree, need_labels)
+    found = _find(source, options, data_dir, what)
+    if split not in found.parts:
+        raise DataError(f"{found.name} has no split '{split}'; it has {', '.join(found.parts)}")
+    return found.table(split)
+
+
+def read_dataset(
+    source: Any,
+    *,
+    text: str | None = None,
+    label: Sequence[str] = (),
+    tree: str | None = None,
+    need_labels: bool = True,
+    data_dir: Path | None = None,
+    what: str = "table",
+) -> Dataset:
+    """All splits that a source brings: a named or hub dataset, a folder, a DatasetDict; of a plain file only train."""
+    options = Options(text, _names(label), tree, need_labels)
+    found = _find(source, options, data_dir, what)
+    if "train" not in found.parts:
+        raise DataError(f"{found.name} has no split 'train'; it has {', '.join(found.parts) or 'none'}")
+    tables = {part: found.table(part) if part in found.parts else None for part in PARTS}
+    return Dataset(found.name, card=found.card, sha256=content_hash(tables.values()), **cast(Any, tables))
+
+
+@dataclass(frozen=True)
+class Found:
+    """A source that was recognised: its parts are read only when asked for."""
+
+    name: str
+    parts: Mapping[str, Any]  # a path, a frame, or texts with labels
+    options: Options
+    card: Card | None = None
+    what: str = "table"
+
+    def table(self, part: str) -> Table:
+        """The Table of one part; labels are optional in all but the train part, where a card or the hub has none."""
+        content, options = self.parts[part], self.options
+        if part == "unlabelled":
+            options = replace(options, label=(), tree=None, need_labels=False)
+        name = self.name if part == "train" else f"{self.name}-{part}"
+        if isinstance(content, Path):
+            return _from_path(content, name, options)
+        place = Place(self.what if self.what != "table" else name)
+        if isinstance(content, Lists):
+            return _from_lists(content, name, options, place)
+        return _from_frame(content, name, options, place)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Texts and labels as Python sequences."""
+
+    texts: Sequence[Any]
+    labels: Sequence[Any] | None
+
+
+def _find(source: Any, options: Options, data_dir: Path | None, what: str) -> Found:
+    if isinstance(source, str | Path):
+        return _find_named(str(source), options, data_dir)
+    if isinstance(source, Mapping):
+        keys = _parts({str(key): value for key, value in source.items()})
+        if "train" in keys:
+            return Found(what, {part: _content(value) for part, value in keys.items()}, options, what=what)
+    return Found(what, {"train": _content(source)}, options, what=what)
+
+
+def _find_named(source: str, options: Options, data_dir: Path | None) -> Found:
+    if source.startswith("hub:"):
+        return _find_hub(source, options)
+    path = Path(source).expanduser()
+    if path.is_file():
+        return Found(stem(path), {"train": path}, options)
+    card = named.find_card(path.name if path.is_dir() else source)
+    folder = path if path.is_dir() else None
+    if card is None and folder is None:
+        folder = _unlisted_folder(source, data_dir)
+    if card is None:
+        files = {part: named.split_file(folder, part) for part in PARTS} if folder else {}
+        parts = {part: file for part, file in files.items() if file}
+        if not parts:
+            raise DataError(f"{path} is a folder without a train file (train.csv, train.jsonl ...)")
+        return Found(path.name, parts, options)
+    card.check_handled()
+    folder = folder or named.locate(card, data_dir)
+    if folder is None:
+        raise named.not_here(card)
+    files = {part: named.split_file(folder, file) for part, file in card.splits.items()}
+    ours = replace(options, text=options.text or card.text[0], label=options.label or _card_labels(card, options))
+    return Found(card.name, {part: file for part, file in files.items() if file}, ours, card)
+
+
+def _unlisted_folder(source: str, data_dir: Path | None) -> Path:
+    """A folder of the user's own among the data folders; a name with an ending was meant as a file."""
+    if Path(source).suffix or "/" in source:
+        raise named.not_known(source) if not Path(source).suffix else DataError(f"no such file: {source}")
+    for folder in named.data_folders(data_dir):
+        if (folder / source).is_dir():
+            return folder / source
+    raise named.not_known(source)
+
+
+def _card_labels(card: Card, options: Options) -> tuple[str, ...]:
+    # `--tree /` asks for the levels inside one column, so a card's several columns step back.
+    return () if options.tree and len(card.label) > 1 else card.label
+
+
+def _find_hub(source: str, options: Options) -> Found:
+    from phasefit.data.hub import PREFIX, load_hub
+
+    hub = source.removeprefix(PREFIX)
+    card = named.hub_card(hub)
+    if card is not None:
+        card.check_handled()
+        options = replace(options, text=options.text or card.hub_text, label=options.label or card.hub_label)
+    frames = load_hub(source)
+    splits = card.splits if card else {part: part for part in PARTS}
+    frames = _parts(frames)
+    parts = {part: frames[name] for part, name in splits.items() if name in frames}
+    return Found(hub.replace("/", "-").replace(":", "-"), parts, options, card, what=source)
+
+
+def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The splits under our names: dev and val are validation."""
+    renamed = {other: part for part, others in OTHER_NAMES.items() for other in others}
+    return {renamed.get(name, name): value for name, value in content.items()}
+
+
+def _content(source: Any) -> Any:
+    """A frame, or Lists, of an object in memory."""
+    if hasattr(source, "iloc"):
+        return source if hasattr(source, "columns") else Lists(source.tolist(), None)
+    if hasattr(source, "features") and hasattr(source, "to_pandas"):
+        from phasefit.data.hub import frame_of
+
+        return frame_of(source)
+    if isinstance(source, Mapping):
+        import pandas as pd
+
+        return pd.DataFrame({str(key): pd.Series(list(value), dtype=object) for key, value in source.items()})
+    if isinstance(source, str) or not hasattr(source, "__len__"):
+        raise DataError(f"texts are needed as a file, a frame or a list, not {type(source).__name__}")
+    if isinstance(source, tuple) and len(source) == 2 and not any(isinstance(item, str) for item in source):
+        return Lists(_listed(source[0]), None if source[1] is None else _listed(source[1]))
+    return Lists(_listed(source), None)
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def _from_path(path: Path, name: str, options: Options) -> Table:
+    from phasefit.data.readers import read_frame
+
+    return _from_frame(read_frame(path), name, options, Place(path.name, path))
+
+
+def _from_frame(frame: pd.DataFrame, name: str, options: Options, place: Place) -> Table:
+    columns = [str(column) for column in frame.columns]
+    frame = frame.set_axis(columns, axis=1).reset_index(drop=True)
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise DataError(f"{place.name}: two columns are named '{twice}'; rename one")
+    found = find_columns(
+        columns, text=options.text, label=options.label, need_labels=options.need_labels, where=place.name
+    )
+    texts = check_texts(frame[found.text].tolist(), place)
+    if not found.labels:
+        return Table(name, texts, None, frame)
+    values = [frame[column].tolist() for column in found.labels]
+    raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
+    return Table(name, texts, _labels(raw, options, place), frame)
+
+
+def _from_lists(lists: Lists, name: str, options: Options, place: Place) -> Table:
+    texts = check_texts(lists.texts, place)
+    if lists.labels is None:
+        if options.need_labels:
+            raise LabelError(f"{place.name}: labels are needed; give (texts, labels)")
+        return Table(name, texts)
+    if len(lists.labels) != len(texts):
+        raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels")
+    return Table(name, texts, _labels(lists.labels, options, place))
+
+
+def _labels(values: Sequence[Any], options: Options, place: Place) -> Sequence[Any] | None:
+    """Checked labels; where none are needed and none were asked for, a column that holds none is left alone."""
+    try:
+        labels = check_labels(values, place, paths=options.tree is not None)
+        return labels if not options.tree or isinstance(labels[0], tuple) else split_paths(labels, options.tree, place)
+    except LabelError:
+        if options.need_labels or options.label:
+            raise
+        return None
+
+
+def _names(label: Sequence[str] | str) -> tuple[str, ...]:
+    return (label,) if isinstance(label, str) else tuple(label)

@@ -1,0 +1,120 @@
+"""Which rows train, validate, test: stratified, and made for classes with few rows, which scikit-learn refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from phasefit.errors import DataError
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Row numbers of each part, ascending, and how many classes have a single row (those stay in train)."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+    lone: int = 0
+
+
+def split(codes: np.ndarray, *, validation: float, test: float, seed: int) -> Splits:
+    """Split the rows of these class codes, stratified.
+
+    A class with one row stays in train; with four or more rows it is in every part; between, it goes where rounding
+    is fairest, but always to train too.
+    """
+    if min(validation, test) < 0 or not validation + test < 1:
+        raise DataError(
+            f"validation ({validation:g}) and test ({test:g}) shares must be 0 or more and leave some rows to train on"
+        )
+    classes, sizes = _classes(codes)
+    rng = np.random.default_rng([seed, 1])
+    held = _held_out(sizes, np.array([validation, test]), rng)
+    order, rank = _shuffled_ranks(classes, sizes, rng)
+    first, both = held[classes[order], 0], held[classes[order]].sum(axis=1)
+    in_validation, in_test = rank < first, (rank >= first) & (rank < both)
+    return Splits(
+        train=np.sort(order[rank >= both]),
+        validation=np.sort(order[in_validation]),
+        test=np.sort(order[in_test]),
+        lone=int((sizes == 1).sum()),
+    )
+
+
+def sample(codes: np.ndarray, rows: int, seed: int) -> np.ndarray:
+    """A stratified sample of this many rows that keeps one, where possible two, rows of every class."""
+    classes, sizes = _classes(codes)
+    if rows >= len(classes):
+        return np.arange(len(classes), dtype=np.int64)
+    if rows < len(sizes):
+        raise DataError(f"{rows} rows cannot hold all {len(sizes)} classes; ask for at least {len(sizes)}")
+    rng = np.random.default_rng([seed, 2])
+    kept = np.minimum(sizes, 2)
+    if kept.sum() > rows:
+        kept = np.minimum(sizes, 1)
+    wish = np.maximum(rows * sizes / len(classes) - kept, 0)
+    left = int(rows - kept.sum())
+    if left and wish.sum() > 0:
+        kept = kept + _largest_remainder(left * wish / wish.sum(), left, sizes - kept, rng)
+    order, rank = _shuffled_ranks(classes, sizes, rng)
+    return np.sort(order[rank < kept[classes[order]]])
+
+
+def few_shot(codes: np.ndarray, per_class: int, seed: int) -> np.ndarray:
+    """So many random rows of every class, or all it has."""
+    if per_class < 1:
+        raise DataError(f"few-shot needs at least one row per class, not {per_class}")
+    classes, sizes = _classes(codes)
+    order, rank = _shuffled_ranks(classes, sizes, np.random.default_rng([seed, 3]))
+    return np.sort(order[rank < per_class])
+
+
+def _classes(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes without gaps (a class may have no row here) and the size of each class."""
+    codes = np.asarray(codes)
+    if len(codes) == 0:
+        raise DataError("there are no rows to split")
+    _, classes, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    return classes.astype(np.int64), sizes.astype(np.int64)
+
+
+def _held_out(sizes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """How many rows of each class (rows) go to validation and to test (columns)."""
+    quota = sizes[:, None] * shares[None, :]
+    held = np.floor(quota + 1e-9).astype(np.int64)
+    wanted = shares > 0
+    # From twice as many rows as there are held-out parts on, train still keeps half: a class is then in every part.
+    present = (sizes >= 2 * max(1, int(wanted.sum())))[:, None] & wanted[None, :]
+    held = np.where(present, np.maximum(held, 1), held)
+    greedy = held.sum(axis=1) >= sizes  # extreme shares with forced presence: train keeps its row
+    largest = held.argmax(axis=1)
+    held[greedy, largest[greedy]] -= held.sum(axis=1)[greedy] - sizes[greedy] + 1
+    for part in np.flatnonzero(wanted):
+        room = np.maximum(sizes - 1 - held.sum(axis=1), 0)
+        missing = int(round(sizes.sum() * shares[part])) - int(held[:, part].sum())
+        rest = np.maximum(quota[:, part] - held[:, part], 0)
+        if missing > 0:
+            held[:, part] += _largest_remainder(rest, missing, np.minimum(room, 1), rng)
+    return held
+
+
+def _largest_remainder(quota: np.ndarray, total: int, room: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Whole numbers near the quotas that sum to the total where the room allows; ties are drawn."""
+    counts = np.minimum(np.floor(quota + 1e-9).astype(np.int64), room)
+    rest = np.where(counts < room, quota - counts, -1.0)
+    order = np.lexsort((rng.random(len(quota)), -np.round(rest, 9)))
+    takers = [index for index in order.tolist() if rest[index] > 1e-9][: max(0, total - int(counts.sum()))]
+    counts[takers] += 1
+    return counts
+
+
+def _shuffled_ranks(
+    classes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers grouped by class, shuffled within each, and the place of each within its class."""
+    shuffled = rng.permutation(len(classes))
+    order = shuffled[np.argsort(classes[shuffled], kind="stable")]
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return order.astype(np.int64), np.arange(len(order), dtype=np.int64) - starts
