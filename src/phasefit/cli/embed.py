@@ -1,0 +1,94 @@
+"""`phasefit embed`: texts as vectors, with a run's encoder or any other."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from phasefit.cli import options as opt
+from phasefit.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+ARRAY = ".npy"
+COLUMN = "embedding"
+
+
+def embed(
+    model: Annotated[str, typer.Argument(metavar="RUN_OR_MODEL", help="A run, or an encoder: a folder or a hub id.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="CSV, TSV, JSONL or Parquet (.gz too), a dataset's name, or -.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="vectors.npy for the bare array; .parquet, .jsonl or .csv keep the columns and add 'embedding'.",
+            metavar="FILE",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ],
+    text: opt.Text = None,
+    format: opt.StdinFormat = "lines",
+    data_dir: opt.DataDir = None,
+    overwrite: opt.Overwrite = False,
+    quiet: opt.Quiet = False,
+    device: opt.Device = "auto",
+    threads: opt.Threads = None,
+    batch_size: opt.BatchSize = 64,
+) -> None:
+    """Turn texts into vectors.
+
+    [bold]phasefit embed runs/reviews new.csv -o vectors.npy[/]
+
+    [bold]phasefit embed sentence-transformers/all-MiniLM-L6-v2 new.csv -o vectors.parquet[/]
+    """
+    from phasefit.cli.inputs import frame_of, load, read_texts
+    from phasefit.cli.outputs import check_out, say_written, write_out
+    from phasefit.cli.progress import counting
+
+    check_out(out, overwrite, also=(ARRAY,))
+    table = read_texts(file, text=text, format=format, data_dir=data_dir)
+    encoder = load(model, device, threads)
+    with counting("embedding", len(table), quiet) as progress:
+        vectors = encoder.embed(table.texts, batch_size=batch_size, progress=progress)
+    if out.suffix.lower() == ARRAY:
+        write_array(vectors, out)
+        say_written(out, len(vectors), quiet)
+    else:
+        write_out(add_vectors(frame_of(table), vectors, out), out, quiet)
+
+
+def write_array(vectors: np.ndarray, path: Path) -> None:
+    """The bare array, whole or not at all."""
+    import numpy as np
+
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as file:
+            np.save(file, vectors, allow_pickle=False)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.DataFrame:
+    """The frame with a column of vectors: lists, or in CSV and TSV their JSON."""
+    import json
+
+    import pandas as pd
+
+    from phasefit.data.files import file_format
+
+    if COLUMN in frame.columns:
+        raise DataError(f"the input already has the column '{COLUMN}'; rename it or write to a .npy file")
+    rows: list[object] = vectors.tolist()
+    if file_format(path)[0] in ("csv", "tsv"):
+        rows = [json.dumps(row) for row in rows]
+    return pd.concat([frame, pd.Series(rows, index=frame.index, name=COLUMN)], axis=1)

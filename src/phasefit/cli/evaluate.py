@@ -1,0 +1,94 @@
+"""`phasefit evaluate`: how good a run is on a table with labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from phasefit.cli import options as opt
+
+if TYPE_CHECKING:
+    from phasefit.data.table import Table
+    from phasefit.models.model import Model
+
+
+def evaluate(
+    run: opt.Run,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A table with texts and labels, or a dataset's name.")],
+    text: opt.Text = None,
+    label: opt.Label = None,
+    tree: opt.Tree = None,
+    split: Annotated[
+        str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
+    ] = "test",
+    data_dir: opt.DataDir = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="A folder for metrics.json, predictions.csv and confusion.png.",
+            metavar="FOLDER",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    overwrite: opt.Overwrite = False,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    device: opt.Device = "auto",
+    threads: opt.Threads = None,
+) -> None:
+    """Score a run on a table with labels: all metrics, and each class.
+
+    [bold]phasefit evaluate runs/reviews other.csv[/]
+
+    [bold]phasefit evaluate runs/trec trec -o scores --json[/]
+    """
+    from phasefit.cli.inputs import load, read_labelled
+    from phasefit.cli.outputs import check_out_folder
+    from phasefit.cli.progress import counting
+    from phasefit.runner.evaluate import evaluate as score
+
+    check_out_folder(out, overwrite)
+    table = read_labelled(data, text=text, label=label or (), tree=tree, split=split, data_dir=data_dir)
+    model = load(run, device, threads)
+    with counting("evaluating", len(table), quiet) as progress:
+        metrics = score(model, table, progress=progress)
+    if out is not None:
+        write_evaluation(out, model, table, metrics, quiet)
+    show_metrics(metrics, table.name, json)
+
+
+def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None:
+    """The metrics of one table, then each class."""
+    from phasefit.cli.console import print_json, printable, stdout
+    from phasefit.cli.tables import classes_table, metrics_table
+
+    if json:
+        print_json(metrics)
+        return
+    stdout().print(metrics_table({printable(name, 30): metrics}))
+    stdout().print(classes_table(metrics.get("per_class", {})))
+
+
+def write_evaluation(folder: Path, model: Model, table: Table, metrics: dict[str, Any], quiet: bool) -> None:
+    """metrics.json, predictions.csv and confusion.png."""
+    from phasefit.cli.console import as_json, stderr
+    from phasefit.cli.inputs import frame_of
+    from phasefit.cli.predictions import add_predictions, free_prefix
+    from phasefit.cli.progress import counting
+    from phasefit.data.readers import write_frame
+    from phasefit.runner.figures import confusion_figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with counting("predicting", len(table), quiet) as progress:
+        found = model.predict_proba(table.texts, progress=progress)
+    frame = frame_of(table)
+    prefix = free_prefix(frame.columns, model.space)
+    write_frame(add_predictions(frame, found, model.space, prefix), folder / "predictions.csv")
+    confusion_figure(metrics["confusion"], folder / "confusion.png")
+    (folder / "metrics.json").write_text(as_json(metrics) + "\n", encoding="utf-8")
+    if not quiet:
+        stderr().print(f"metrics.json, predictions.csv and confusion.png are in {folder}", soft_wrap=True)

@@ -1,0 +1,184 @@
+"""Options, declared once: the same name means the same in every command, and its help says when to use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+DATA, TRAINING, OUTPUT, MACHINE = "Data", "Training", "Output", "Machine"
+
+# Data
+
+Text: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="The column with the texts; found by its usual names if not given.", rich_help_panel=DATA
+    ),
+]
+Label: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The column with the labels; given several times, the levels of a tree, top first.",
+        metavar="COLUMN",
+        rich_help_panel=DATA,
+    ),
+]
+Tree: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Labels are paths, split at this: with '/', a/b is b under a.", metavar="SEP", rich_help_panel=DATA
+    ),
+]
+Validation: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="A table to choose the best weights on, instead of a split of DATA.", metavar="FILE", rich_help_panel=DATA
+    ),
+]
+Test: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="A table to test on, once, at the end, instead of a split.", metavar="FILE", rich_help_panel=DATA
+    ),
+]
+Unlabelled: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="More texts of the same kind, without labels: the denoise phase learns from them.",
+        metavar="FILE",
+        rich_help_panel=DATA,
+    ),
+]
+ValidationSize: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        help="Share of DATA split off for validation, each class in proportion.",
+        min=0,
+        max=0.9,
+        metavar="SHARE",
+        rich_help_panel=DATA,
+    ),
+]
+TestSize: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        help="Share of DATA split off for the test; 0 for none.", min=0, max=0.9, metavar="SHARE", rich_help_panel=DATA
+    ),
+]
+Rows: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Use only this many training rows, each class in proportion.", min=1, metavar="N", rich_help_panel=DATA
+    ),
+]
+DataDir: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where named datasets are looked for.", envvar="PHASEFIT_DATA", metavar="FOLDER", rich_help_panel=DATA
+    ),
+]
+StdinFormat: TypeAlias = Annotated[
+    Literal["lines", "csv", "tsv", "jsonl"],
+    typer.Option(help="What comes from standard input: one text a line, or a table.", rich_help_panel=DATA),
+]
+
+# Training
+
+Recipe: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--recipe", "-r", help="A name from 'phasefit recipes', or a TOML file of your own.", rich_help_panel=TRAINING
+    ),
+]
+Settings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        "-s",
+        help="Change one option of the recipe: contrast.epochs=4. Repeat for more.",
+        metavar="PHASE.OPTION=VALUE",
+        rich_help_panel=TRAINING,
+    ),
+]
+Model: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="The encoder to start from: a folder, a hub id, or a run to go on from; all-MiniLM-L6-v2 if not given.",
+        rich_help_panel=TRAINING,
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(help="The same seed gives the same run.", min=0, metavar="N", rich_help_panel=TRAINING)
+]
+Refit: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--refit",
+        help="After the test, train once more on all rows, for as many steps as proved best.",
+        rich_help_panel=TRAINING,
+    ),
+]
+Plan: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--plan", help="Say what would be done and how long it would take, then stop.", rich_help_panel=TRAINING
+    ),
+]
+
+# Output
+
+Out: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="The folder of the run; if not given runs/NAME, then runs/NAME-2 ...",
+        metavar="FOLDER",
+        rich_help_panel=OUTPUT,
+    ),
+]
+OutFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="The file to write, in the format of its ending (.gz too); CSV to standard output if not given.",
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Overwrite: TypeAlias = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what is already there.", rich_help_panel=OUTPUT)
+]
+Track: TypeAlias = Annotated[
+    Literal["tensorboard", "wandb", "mlflow"] | None,
+    typer.Option(help="Send losses and scores to a tracker too.", rich_help_panel=OUTPUT),
+]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print the metrics as JSON instead of tables.", rich_help_panel=OUTPUT)
+]
+Quiet: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress: only warnings and the result.", rich_help_panel=OUTPUT)
+]
+
+# Machine
+
+Device: TypeAlias = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps ...", rich_help_panel=MACHINE)]
+Threads: TypeAlias = Annotated[
+    int | None, typer.Option(help="CPU threads to use; all if not given.", min=1, metavar="N", rich_help_panel=MACHINE)
+]
+Precision: TypeAlias = Annotated[
+    Literal["auto", "no", "bf16", "fp16"],
+    typer.Option(help="Mixed precision; auto uses it where the device is faster with it.", rich_help_panel=MACHINE),
+]
+BatchSize: TypeAlias = Annotated[
+    int, typer.Option(help="Texts per batch: less if memory is short.", min=1, metavar="N", rich_help_panel=MACHINE)
+]
+
+# Arguments that several commands share
+
+Run: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, such as runs/reviews.")]

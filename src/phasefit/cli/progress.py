@@ -1,0 +1,98 @@
+"""Showing a running job: a live display on a terminal, plain lines elsewhere, next to nothing with `--quiet`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, Self
+
+from phasefit.cli.console import stderr
+from phasefit.training.events import Event, Note
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Listener(Protocol):
+    """Takes the events of a job, in order, between entering and leaving."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *error: object) -> None: ...
+    def __call__(self, event: Event) -> None: ...
+
+
+class Quiet:
+    """Passes on warnings and nothing else."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return
+
+    def __call__(self, event: Event) -> None:
+        """Show the event if it is a warning."""
+        if isinstance(event, Note) and event.warning:
+            print_note(self.console, event)
+
+
+def listener(quiet: bool = False) -> Listener:
+    """The listener that fits the place: quiet, terminal or plain."""
+    console = stderr()
+    if quiet:
+        return Quiet(console)
+    if console.is_terminal and not console.is_dumb_terminal:
+        from phasefit.cli.progress_live import LiveProgress
+
+        return LiveProgress(console)
+    from phasefit.cli.progress_plain import PlainProgress
+
+    return PlainProgress(console)
+
+
+@contextmanager
+def counting(what: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar for one pass over `total` texts: call it with the number just done. Shown on a terminal only."""
+    console = stderr()
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.advance(task, done)
+
+
+def print_note(console: Console, note: Note) -> None:
+    """A note as a line; a warning says that it is one."""
+    if note.warning:
+        console.print(f"warning: {note.text}", style="yellow", soft_wrap=True)
+    else:
+        console.print(note.text, style="dim", soft_wrap=True)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them: 0.4 s, 12 s, 3 min 05 s, 2 h 10 min."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def score(value: float | None) -> str:
+    """A loss or a score, with as many digits as say something."""
+    return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
+
+
+def count(value: float) -> str:
+    """A number of things: whole, with thousands apart."""
+    return f"{value:,.0f}" if float(value).is_integer() else score(value)

@@ -1,0 +1,86 @@
+"""Progress as plain lines, for logs and pipes: each phase's start, its scores and its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
+
+from phasefit.cli.progress import count, duration, print_note, score
+from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCORES_APART = 1.0  # seconds between two lines of scores that are no new best
+STEPS_APART = 30.0  # seconds after which a long stretch without any line gets one
+
+
+class PlainProgress:
+    """One line per thing worth keeping; nothing is ever drawn over."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self.console = console
+        self.clock = clock
+        self.place = ""  # "phase 1/3 denoise"
+        self.steps = 0
+        self.loss = 0.0
+        self.last_line = clock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return
+
+    def __call__(self, event: Event) -> None:
+        """Print the event if it is worth a line."""
+        match event:
+            case Note():
+                print_note(self.console, event)
+            case Stage():
+                self._line(f"{event.name} ...")
+            case PhaseStarted():
+                self._start(event)
+            case StepDone():
+                self._step(event)
+            case Scored():
+                self._scored(event)
+            case PhaseEnded():
+                self._line(f"{self.place}: {ended(event)}")
+
+    def _start(self, event: PhaseStarted) -> None:
+        self.place = f"phase {event.index}/{event.phases} {event.phase}"
+        self.steps = event.steps
+        self._line(f"{self.place}: {started(event)}")
+
+    def _step(self, event: StepDone) -> None:
+        self.loss = event.loss
+        if self.clock() - self.last_line >= STEPS_APART:
+            left = duration((event.steps - event.step) * event.seconds)
+            self._line(f"  step {event.step}/{event.steps}  loss {score(event.loss)}  at most {left} left")
+
+    def _scored(self, event: Scored) -> None:
+        if event.improved or self.clock() - self.last_line >= SCORES_APART:
+            value = score(event.scores.get(event.watch))
+            best = "  (best so far)" if event.improved else ""
+            step = f"  step {event.step}/{self.steps}" if self.steps else f"  step {event.step}"
+            self._line(f"{step}  loss {score(self.loss)}  {event.watch} {value}{best}")
+
+    def _line(self, text: str) -> None:
+        self.last_line = self.clock()
+        self.console.print(text, soft_wrap=True)
+
+
+def started(event: PhaseStarted) -> str:
+    """What a phase sets out to do, in words."""
+    facts = "".join(f", {count(value)} {name.replace('_', ' ')}" for name, value in event.facts.items())
+    return f"up to {count(event.steps)} steps, watching {event.watch}{facts}"
+
+
+def ended(event: PhaseEnded) -> str:
+    """What a phase came to, in words."""
+    scores = ", ".join(f"{name} {score(value)}" for name, value in event.best.items())
+    best = f"; best {scores} at step {event.best_step}" if scores else ""
+    early = ", stopped early" if event.stopped_early else ""
+    return f"{count(event.steps)} steps in {duration(event.seconds)}{early}{best}"

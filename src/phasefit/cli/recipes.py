@@ -1,0 +1,96 @@
+"""`phasefit recipes`: list, show, copy, check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from phasefit.errors import PhasefitError, RecipeError
+
+recipes = typer.Typer(
+    help="List the recipes; show, copy or check one.\n\n"
+    "[bold]phasefit recipes show three-phase[/]\n\n"
+    "[bold]phasefit recipes copy three-phase mine.toml[/], then change it, then [bold]recipes check mine.toml[/]",
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A recipe's name, as 'phasefit recipes' lists them.")]
+
+
+@recipes.callback()
+def list_all(ctx: typer.Context) -> None:
+    """List the recipes unless a command follows."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from phasefit.cli.console import stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.recipes import list_recipes
+
+    table = new_table("recipe", "phases", "what it is")
+    for info in list_recipes():
+        table.add_row(info.name, ", ".join(info.phases), info.title)
+    stdout().print(table)
+    stdout().print(
+        "Next: phasefit recipes show NAME, phasefit recipes copy NAME mine.toml, phasefit train DATA -r NAME"
+    )
+
+
+@recipes.command()
+def show(name: Name) -> None:
+    """Print a recipe with its comments.
+
+    [bold]phasefit recipes show three-phase[/]
+    """
+    from phasefit.recipes import recipe_text
+
+    typer.echo(recipe_text(name).rstrip("\n"))
+
+
+@recipes.command()
+def copy(
+    name: Name,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The new file; NAME.toml if not given.")] = None,
+) -> None:
+    """Copy a recipe, to change it and train with it.
+
+    [bold]phasefit recipes copy three-phase mine.toml[/]
+
+    [bold]phasefit train reviews.csv --recipe mine.toml[/]
+    """
+    from phasefit.recipes import recipe_text
+
+    text = recipe_text(name)
+    target = file if file is not None else Path(f"{name}.toml")
+    if target.is_dir():
+        target = target / f"{name}.toml"
+    try:
+        with target.open("x", encoding="utf-8") as out:
+            out.write(text)
+    except FileExistsError:
+        raise RecipeError(f"{target} exists already; give another file name") from None
+    typer.echo(f"Copied to {target}; train with it: phasefit train DATA --recipe {target}")
+
+
+@recipes.command()
+def check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Recipe files, or names.")],
+) -> None:
+    """Check recipes without training: each problem is one line, and the exit code is 2 if there is any.
+
+    [bold]phasefit recipes check mine.toml other.toml[/]
+    """
+    from phasefit.recipes import read_recipe
+
+    wrong = 0
+    for file in files:
+        try:
+            read_recipe(file)
+        except PhasefitError as error:
+            wrong += 1
+            typer.echo(f"phasefit: {' '.join(str(error).split())}", err=True)
+        else:
+            typer.echo(f"{file}: fine")
+    if wrong:
+        raise typer.Exit(2)

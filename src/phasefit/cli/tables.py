@@ -1,0 +1,126 @@
+"""Results as tables for people; the numbers themselves come from the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from phasefit.cli.console import printable
+from phasefit.cli.progress import count, duration, score
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from phasefit.runner.plan import Plan
+
+MOST_ROWS = 60  # a table with more classes than this shows the worst and says how many it leaves out
+INTERVAL = "_ci95"
+
+
+def new_table(*headings: str, title: str | None = None, right: Sequence[int] = ()) -> Table:
+    """An empty table in the house style; `right` numbers the columns that hold figures."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    for number, heading in enumerate(headings):
+        figures = number in right
+        table.add_column(heading, justify="right" if figures else "left", no_wrap=figures, overflow="fold")
+    return table
+
+
+def facts_table(facts: Mapping[str, Any], title: str | None = None) -> Table:
+    """Names and values, one pair a row."""
+    table = new_table("", "", title=title)
+    table.show_header = False
+    for name, value in facts.items():
+        table.add_row(name.replace("_", " "), _fact(value))
+    return table
+
+
+def metrics_table(parts: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Metrics down, parts (validation, test) across; the 95 % interval beside the figure it belongs to."""
+    table = new_table("", *parts, right=range(1, len(parts) + 1))
+    names = dict.fromkeys(name for part in parts.values() for name, value in part.items() if _is_figure(name, value))
+    for name in names:
+        table.add_row(_metric(name), *(_with_interval(part, name) for part in parts.values()))
+    return table
+
+
+def phases_table(phases: Sequence[Mapping[str, Any]]) -> Table:
+    """What each phase did."""
+    table = new_table("phase", "steps", "time", "best score", right=(1, 2))
+    for phase in phases:
+        table.add_row(phase["name"], count(phase["steps"]), duration(phase["seconds"]), _best(phase.get("best")))
+    return table
+
+
+def classes_table(per_class: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Scores of each class; where there are very many, of the worst."""
+    names = list(next(iter(per_class.values()), {}))
+    rows = list(per_class.items())
+    title = None
+    if len(rows) > MOST_ROWS:
+        title = f"The {MOST_ROWS} weakest of {count(len(rows))} classes"
+        rows = sorted(rows, key=lambda row: float(row[1].get("f1") or 0))[:MOST_ROWS]
+    table = new_table("class", *map(_metric, names), title=title, right=range(1, len(names) + 1))
+    for label, figures in rows:
+        table.add_row(printable(label), *(_figure(name, figures.get(name)) for name in names))
+    return table
+
+
+def plan_table(plan: Plan) -> Table:
+    """What each phase would do."""
+    headings = ("phase", "rows", "steps", "pairs", "parameters", "trained", "time, about")
+    table = new_table(*headings, right=range(1, len(headings)))
+    for phase in plan.phases:
+        table.add_row(
+            phase.name,
+            count(phase.rows),
+            count(phase.steps),
+            "-" if phase.pairs is None else count(phase.pairs),
+            count(phase.parameters),
+            count(phase.trained_parameters),
+            duration(phase.seconds),
+        )
+    table.columns[0].footer, table.columns[-1].footer = "together", duration(plan.seconds)
+    table.show_footer = True
+    return table
+
+
+def _is_figure(name: str, value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not name.endswith(INTERVAL)
+
+
+def _with_interval(part: Mapping[str, Any], name: str) -> str:
+    if name not in part:
+        return ""
+    interval = part.get(name + INTERVAL)
+    around = f" ({score(interval[0])} to {score(interval[1])})" if interval else ""
+    return _figure(name, part[name]) + around
+
+
+def _figure(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    return count(value) if isinstance(value, int) or name in ("rows", "support", "seconds") else score(value)
+
+
+def _metric(name: str) -> str:
+    """`macro_f1` as it is written: macro F1."""
+    words = {"f1": "F1", "roc": "ROC", "auc": "AUC", "mcc": "MCC", "ece": "ECE"}
+    return " ".join(words.get(word, word) for word in name.split("_"))
+
+
+def _best(best: Any) -> str:
+    if isinstance(best, Mapping):
+        return ", ".join(f"{_metric(name)} {score(value)}" for name, value in best.items())
+    return score(best)
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_fact(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return printable(", ".join(map(str, value)), limit=200)
+    return count(value) if isinstance(value, int | float) and not isinstance(value, bool) else printable(value, 200)
