@@ -1,0 +1,187 @@
+"""The model card: a run's README.md, which the hub shows as the model's page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+MOST_CLASSES = 60  # beyond, the card counts them and leaves the table to metrics.json
+HEADLINE = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+    "macro_precision": "macro precision",
+    "macro_recall": "macro recall",
+    "weighted_f1": "weighted F1",
+    "roc_auc": "ROC-AUC",
+    "hierarchical_f1": "hierarchical F1",
+    "log_loss": "log loss",
+    "rows": "rows",
+}
+PICTURES = {"confusion.png": "confusion matrix", "classes.png": "each class", "history.png": "training history"}
+
+
+def model_card(
+    *,
+    name: str,
+    recipe_toml: str,
+    manifest: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    classes: Sequence[str],
+    data: Mapping[str, Any],
+    pictures: Iterable[str] = tuple(PICTURES),
+) -> str:
+    """The card as Markdown, from the plain data of `phasefit.json` and `metrics.json`; what they lack is left out."""
+    splits = [split for split in ("validation", "test") if metrics.get(split)]
+    scored = splits[-1] if splits else ""
+    parts = [
+        front_matter(manifest),
+        f"# {escape(name)}",
+        f"A text classifier of {len(classes)} classes, trained in phases with phasefit.",
+        section("Results", results(metrics, splits), "In brackets: the 95 % interval." if splits else ""),
+        section("", *(f"![{PICTURES.get(file, file)}]({file})" for file in pictures)),
+        section(f"Classes ({scored})", class_table(metrics[scored].get("per_class", {})) if scored else ""),
+        section("How to use it", usage(name)),
+        section("Training", phase_table(metrics.get("phases", []))),
+        section("", "The recipe as it was run:", fence(recipe_toml, "toml")),
+        section("Data", facts(data)),
+        section("Environment", facts({key: value for key, value in manifest.items() if key != "command"})),
+        section("Repeat it", fence(f"$ {manifest['command']}", "console") if manifest.get("command") else ""),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def front_matter(manifest: Mapping[str, Any]) -> str:
+    """What the hub reads; strings are quoted as JSON, which YAML understands."""
+    lines = ["---", "library_name: sentence-transformers", "pipeline_tag: text-classification", "tags:"]
+    lines += [f"- {tag}" for tag in ("phasefit", "sentence-transformers", "text-classification")]
+    model = str(manifest.get("model", ""))
+    if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model):  # a hub id; a folder means nothing to others
+        lines.append(f"base_model: {json.dumps(model)}")
+    return "\n".join([*lines, "---"])
+
+
+def results(metrics: Mapping[str, Any], splits: Sequence[str]) -> str:
+    """The headline scores, a column a split, the accuracy with its interval."""
+    rows = []
+    for key, title in HEADLINE.items():
+        if any(metrics[split].get(key) is not None for split in splits):
+            rows.append([title, *(score(metrics[split], key) for split in splits)])
+    depth = max((len(metrics[split].get("levels", [])) for split in splits), default=0)
+    for level in range(depth):
+        cells = [metrics[split].get("levels", [])[level : level + 1] for split in splits]
+        rows.append(
+            [f"accuracy at level {level + 1}", *(number(cell[0]["accuracy"]) if cell else "" for cell in cells)]
+        )
+    return table(["", *splits], rows)
+
+
+def score(split: Mapping[str, Any], key: str) -> str:
+    """One cell of the headline table."""
+    interval = split.get("accuracy_ci95") if key == "accuracy" else None
+    span = f" ({interval[0]:.4f} to {interval[1]:.4f})" if interval else ""
+    return number(split.get(key)) + span
+
+
+def class_table(per_class: Mapping[str, Mapping[str, Any]]) -> str:
+    """Each class's scores, unless there are too many to read."""
+    if len(per_class) > MOST_CLASSES:
+        return f"{len(per_class)} classes; `metrics.json` has the scores of each."
+    rows = [
+        [name, *map(number, (of["precision"], of["recall"], of["f1"], of["support"]))] for name, of in per_class.items()
+    ]
+    return table(["class", "precision", "recall", "F1", "rows"], rows)
+
+
+def phase_table(phases: Sequence[Mapping[str, Any]]) -> str:
+    """What each phase took and reached."""
+    rows = []
+    for phase in phases:
+        best = phase.get("best")
+        reached = join(best) if isinstance(best, Mapping) else number(best)
+        rows.append([phase["name"], number(phase.get("steps")), f"{phase.get('seconds', 0):.1f}", reached])
+    return table(["phase", "steps", "seconds", "best validation scores"], rows)
+
+
+def usage(name: str) -> str:
+    """The three ways in; paths are those of a terminal that stands beside the folder."""
+    folder = json.dumps(name, ensure_ascii=False)
+    shell = name if re.fullmatch(r"[\w./-]+", name) else folder
+    python = "\n".join(
+        [
+            "from phasefit import TextClassifier",
+            "",
+            f"classifier = TextClassifier.load({folder})",
+            'classifier.predict(["a text"])',
+            'classifier.predict_proba(["a text"])  # columns in the order of classifier.classes_',
+        ]
+    )
+    vectors = "\n".join(
+        [
+            "from sentence_transformers import SentenceTransformer",
+            "",
+            f"encoder = SentenceTransformer({json.dumps(name + '/encoder', ensure_ascii=False)})",
+            'encoder.encode(["a text"])',
+        ]
+    )
+    return "\n\n".join(
+        [
+            fence(f"$ phasefit predict {shell} texts.csv -o predictions.csv", "console"),
+            fence(python, "python"),
+            "The embeddings alone, without phasefit:",
+            fence(vectors, "python"),
+        ]
+    )
+
+
+def facts(pairs: Mapping[str, Any]) -> str:
+    """A table of whatever was recorded."""
+    rows = [[key.replace("_", " "), join(value)] for key, value in pairs.items() if value not in (None, "", {}, [])]
+    return table(["", ""], rows)
+
+
+def join(value: Any) -> str:
+    """A recorded value on one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {join(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(join, value))
+    return number(value)
+
+
+def number(value: Any) -> str:
+    """A count in full, a score with four digits, nothing for None, anything else as it is."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def section(title: str, *paragraphs: str) -> str:
+    """A heading and its text; nothing at all without text."""
+    body = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+    return f"## {title}\n\n{body}" if body and title else body
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table with every cell escaped; nothing without rows."""
+    if not rows:
+        return ""
+    lines = [head, ["-"] * len(head), *([escape(cell) for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    marked = re.sub(r"([\\`*_\[\]<>#~$&])", r"\\\1", " ".join(str(text).split()))
+    return marked.replace("|", "&#124;")  # tables are cut at bars before backslashes are read
+
+
+def fence(text: str, language: str) -> str:
+    """A code block whose fence is longer than any inside it."""
+    ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
+    return f"{ticks}{language}\n{text.strip()}\n{ticks}"
