@@ -38,14 +38,17 @@ def mask_words(tokens: Tokens, rows: np.ndarray, ratio: float, generator: np.ran
 
 
 def delete_stop_words(
-    tokens: Tokens, rows: np.ndarray, stop: np.ndarray, ratio: float, generator: np.random.Generator
+    tokens: Tokens, rows: np.ndarray, stop: np.ndarray, ratio: float, generator: np.random.Generator, only: np.ndarray
 ) -> Features:
-    """The rows with some of their stop words gone; `stop` marks tokens of the whole store that belong to one."""
+    """The rows, those that `only` marks with some of their stop words gone; one word always stays.
+
+    `stop` marks the tokens of the whole store that belong to a stop word.
+    """
     ids, words, real = tokens.padded(rows)
     counts = words.max(axis=1) + 1
     draw = generator.random((len(rows), max(int(counts.max(initial=1)), 1)))
     column = np.arange(ids.shape[1])
-    flagged = stop[np.where(real, tokens.starts[rows][:, None] + column, 0)] & real
+    flagged = stop[np.where(real, tokens.starts[rows][:, None] + column, 0)] & real & only[:, None]
     kept = real & ~(flagged & _spread(draw < ratio, words))
     bare = ~(kept & (words != SPECIAL)).any(axis=1)
     kept[bare] = real[bare]

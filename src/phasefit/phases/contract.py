@@ -1,0 +1,136 @@
+"""What a phase promises to the loop, and what it is given to work with."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from phasefit.data.batches import Batches, Draw
+from phasefit.data.labels import LabelSpace
+from phasefit.models.model import Model
+from phasefit.models.tokens import Features, Tokens
+from phasefit.phases.options import PhaseOptions
+
+Encoded: TypeAlias = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class PhaseData:
+    """All texts of a run under one numbering, and which of them may be used for what."""
+
+    texts: Sequence[str]
+    tokens: Tokens
+    codes: np.ndarray  # (texts,) class codes, -1 where there is no label
+    space: LabelSpace
+    train: np.ndarray
+    validation: np.ndarray
+    unlabelled: np.ndarray
+
+    def targets(self, rows: np.ndarray) -> np.ndarray:
+        """What objectives see of the rows' labels."""
+        return self.space.targets(self.codes[rows])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One draw of rows, the generator for whatever a step draws, and where tensors go."""
+
+    draw: Draw
+    generator: np.random.Generator
+    device: torch.device
+
+    def put(self, features: Features) -> Features:
+        """Features on the right device."""
+        return {name: value.to(self.device, non_blocking=True) for name, value in features.items()}
+
+    def tensor(self, values: np.ndarray) -> Tensor:
+        """An array on the right device."""
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
+
+
+class StepOutput(NamedTuple):
+    """The loss of a step and figures worth logging."""
+
+    loss: Tensor
+    scalars: dict[str, Tensor]
+
+
+class Phase(nn.Module, ABC):
+    """One kind of training step over a model's encoder, with whatever it adds (decoder, head, proxies).
+
+    A step is `encode` then `loss`: kept apart so that a loop can encode in chunks, or gather from other processes,
+    without knowing what the phase does.
+    """
+
+    gathers: ClassVar[bool] = False  # the loss looks at the rows of all processes
+    skips_parameters: bool = False  # some steps leave some parameters without gradient
+
+    def __init__(self, name: str, options: PhaseOptions, model: Model, data: PhaseData, seed: int) -> None:
+        super().__init__()
+        self.name = name
+        self.options = options
+        self.encoder = model.encoder
+        self.data = data
+        self.seed = seed
+
+    @property
+    @abstractmethod
+    def batches(self) -> Batches:
+        """The stream of rows to train on."""
+
+    @property
+    @abstractmethod
+    def watch(self) -> str:
+        """The score that decides which weights are kept."""
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a smaller watched score is a better one."""
+        return False
+
+    @property
+    def starts_untrained(self) -> bool:
+        """True if weights from before the first step must never win: a fresh head knows nothing."""
+        return False
+
+    @abstractmethod
+    def groups(self) -> dict[str, list[nn.Parameter]]:
+        """Trained parameters by part, for learning rates of their own."""
+
+    @abstractmethod
+    def encode(self, batch: Batch) -> Encoded:
+        """Rows -> vectors."""
+
+    @abstractmethod
+    def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
+        """Vectors -> loss."""
+
+    def forward(self, batch: Batch) -> StepOutput:
+        """One step."""
+        return self.loss(self.encode(batch), batch)
+
+    @abstractmethod
+    def validate(self) -> dict[str, float]:
+        """Validation scores, the watched one among them; empty where there is nothing to validate on."""
+
+    def facts(self) -> dict[str, float]:
+        """Numbers worth telling before the phase starts."""
+        return {"rows": float(len(self.data.train))}
+
+    def notes(self) -> list[str]:
+        """Sentences worth telling before the phase starts."""
+        return []
+
+
+def encoder_groups(encoder: nn.Module) -> dict[str, list[nn.Parameter]]:
+    """The Transformer apart from the layers added behind it, which are young and can learn faster."""
+    layers = list(encoder.layers)  # type: ignore[arg-type]
+    body = [p for p in layers[0].parameters() if p.requires_grad]
+    dense = [p for layer in layers[1:] for p in layer.parameters() if p.requires_grad]
+    return {"encoder": body, "dense": dense}

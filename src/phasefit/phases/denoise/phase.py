@@ -1,0 +1,111 @@
+"""Denoising: the step, and how it is validated."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+
+from phasefit.data.batches import Batches, ShuffledBatches
+from phasefit.data.seeds import derive, generator
+from phasefit.errors import RecipeError
+from phasefit.models.encoder import sentence_vectors
+from phasefit.models.inference import evaluating
+from phasefit.models.light_decoder import LightDecoder
+from phasefit.models.model import Model
+from phasefit.models.noise import delete_words, mask_words
+from phasefit.models.tied_decoder import TiedDecoder
+from phasefit.models.tokens import Features
+from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.denoise.options import Options
+from phasefit.phases.probe import Probe
+
+VALIDATION_ROWS = 1000
+
+
+class Denoise(Phase):
+    """Token cross-entropy of a decoder that sees one vector of the noised text. Uses texts only, never labels."""
+
+    options: Options
+
+    def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
+        super().__init__(name, options, model, data, seed)
+        if options.noise == "mask" and data.tokens.mask is None:
+            raise RecipeError(f"{name}: noise = 'mask' needs a tokenizer with a mask token; use noise = 'delete'")
+        self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
+        self.rows = np.concatenate([data.train, data.unlabelled])
+        decoder_seed = derive(seed, name, "decoder")
+        self.decoder: nn.Module
+        if options.decoder == "tied":
+            self.decoder = TiedDecoder(self.encoder, seed=decoder_seed)
+        else:
+            self.decoder = LightDecoder(self.encoder, np.unique(data.tokens.ids), seed=decoder_seed)
+        self.probe = Probe(data, seed)
+        lengths = data.tokens.lengths[self.rows]
+        self._batches = ShuffledBatches(self.rows, lengths, batch_size=options.batch_size, seed=derive(seed, name))
+
+    @property
+    def batches(self) -> Batches:
+        """Labelled and unlabelled texts alike."""
+        return self._batches
+
+    @property
+    def watch(self) -> str:
+        """The probe where there are labels to probe with: the loss goes on falling after the encoder got worse."""
+        chosen = self.options.watch
+        return chosen if chosen != "auto" else ("probe" if self.probe else "loss")
+
+    @property
+    def lower_is_better(self) -> bool:
+        """A loss."""
+        return self.watch == "loss"
+
+    def groups(self) -> dict[str, list[nn.Parameter]]:
+        """Encoder, added layers, and the decoder, which starts from nothing."""
+        parts = encoder_groups(self.encoder)
+        known = {id(parameter) for part in parts.values() for parameter in part}
+        frozen = {id(parameter) for parameter in self.encoder.parameters()}
+        fresh = [p for p in self.decoder.parameters() if id(p) not in known | frozen]
+        return {**parts, "decoder": fresh}
+
+    def encode(self, batch: Batch) -> Encoded:
+        """Noised rows -> their vectors."""
+        noised = self._noised(batch.draw["rows"], batch.generator)
+        return {"vectors": sentence_vectors(self.encoder(batch.put(noised)))}
+
+    def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
+        """How badly the decoder rebuilds the clean rows."""
+        clean = batch.put(self.data.tokens.batch(batch.draw["rows"]))
+        return StepOutput(self.decoder(encoded["vectors"], clean), {})
+
+    def validate(self) -> dict[str, float]:
+        """Reconstruction loss under noise that is the same at every look, and the probe."""
+        scores = self.reconstruction()
+        if self.probe:
+            scores |= self.probe.scores(self.encoder)
+        return scores
+
+    def reconstruction(self) -> dict[str, float]:
+        """The loss on (some) validation rows."""
+        rows = self.data.validation[:VALIDATION_ROWS]
+        if not len(rows):
+            return {}
+        random = generator(self.seed, self.name, "validation")
+        device = next(self.parameters()).device
+        total = 0.0
+        with evaluating(self), torch.no_grad():
+            for start in range(0, len(rows), 64):
+                batch = Batch({"rows": rows[start : start + 64]}, random, device)
+                total += float(self(batch).loss) * len(batch.draw["rows"])
+        return {"loss": total / len(rows)}
+
+    def facts(self) -> dict[str, float]:
+        """Rows seen in an epoch."""
+        return {"rows": float(len(self.rows))}
+
+    def _noised(self, rows: np.ndarray, random: np.random.Generator) -> Features:
+        damage = delete_words if self.options.noise == "delete" else mask_words
+        return damage(self.data.tokens, rows, self.options.ratio, random)
+
+
+PHASE = Denoise

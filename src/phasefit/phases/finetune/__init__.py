@@ -1,0 +1,1 @@
+"""Finetune: a head on the encoder, cross-entropy, early stopping (phase 3 of three-phase fine-tuning)."""

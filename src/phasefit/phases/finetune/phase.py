@@ -1,0 +1,111 @@
+"""Fine-tuning: the step, and how it is validated."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from phasefit.data.batches import Batches, ShuffledBatches
+from phasefit.data.seeds import derive
+from phasefit.metrics.scores import SCORES, quick_scores
+from phasefit.models.encoder import sentence_vectors
+from phasefit.models.heads import Head
+from phasefit.models.inference import encode_rows
+from phasefit.models.model import TASK, Model
+from phasefit.objectives import CrossEntropy
+from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.finetune.options import Options
+
+
+class Finetune(Phase):
+    """Softmax cross-entropy of a head; the encoder learns along unless it is frozen."""
+
+    options: Options
+    class_weights: Tensor | None
+
+    def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
+        super().__init__(name, options, model, data, seed)
+        self._model = [model]  # in a list: a phase trains its parts, the model is not one of them
+        self._went_on, self.head = _head(model, data, options, derive(seed, name, "head"))
+        model.heads[TASK] = self.head
+        model.spaces[TASK] = data.space
+        self.objective = CrossEntropy(options.label_smoothing)
+        weights = _class_weights(data) if options.class_weights == "balanced" else None
+        self.register_buffer("class_weights", weights, persistent=False)
+        self._cached: Tensor | None = None  # vectors of all rows when the encoder is frozen
+        lengths = data.tokens.lengths[data.train]
+        seed_of_batches = derive(seed, name)
+        self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=seed_of_batches)
+
+    @property
+    def batches(self) -> Batches:
+        """Labelled rows."""
+        return self._batches
+
+    @property
+    def watch(self) -> str:
+        """A metric of the validation rows."""
+        return self.options.watch
+
+    @property
+    def lower_is_better(self) -> bool:
+        """As the metric is."""
+        return not SCORES[self.watch].higher_is_better
+
+    @property
+    def starts_untrained(self) -> bool:
+        """A head that goes on from a run is already worth something."""
+        return not self._went_on
+
+    def groups(self) -> dict[str, list[nn.Parameter]]:
+        """Encoder (unless frozen), added layers, head."""
+        head = {"head": list(self.head.parameters())}
+        return head if self.options.freeze else {**encoder_groups(self.encoder), **head}
+
+    def encode(self, batch: Batch) -> Encoded:
+        """Rows -> vectors, from the cache when the encoder is frozen."""
+        rows = batch.draw["rows"]
+        if self.options.freeze:
+            return {"vectors": self._frozen_vectors()[batch.tensor(rows)]}
+        return {"vectors": sentence_vectors(self.encoder(batch.put(self.data.tokens.batch(rows))))}
+
+    def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
+        """Cross-entropy of the head's logits."""
+        codes = batch.tensor(self.data.codes[batch.draw["rows"]])
+        return StepOutput(self.objective(self.head(encoded["vectors"]), codes, self.class_weights), {})
+
+    def validate(self) -> dict[str, float]:
+        """Metrics of the validation rows."""
+        rows = self.data.validation
+        if not len(rows):
+            return {}
+        if self.options.freeze:
+            vectors = self._frozen_vectors()[torch.from_numpy(rows)]
+        else:
+            vectors = encode_rows(self.encoder, self.data.tokens, rows)
+        return quick_scores(self.data.codes[rows], self._model[0].probabilities(vectors))
+
+    def _frozen_vectors(self) -> Tensor:
+        if self._cached is None:
+            self._cached = encode_rows(self.encoder, self.data.tokens)
+        return self._cached
+
+
+def _head(model: Model, data: PhaseData, options: Options, seed: int) -> tuple[bool, Head]:
+    """The model's own head if it has one of this kind (grown to the classes it now needs), else a fresh one."""
+    dimension, classes = model.encoder.dimension, len(data.space)
+    if TASK in model.heads:
+        old = model.head()
+        if old.kind == options.head and old.dimension == dimension:
+            return True, old if old.classes == classes else old.grown(classes, seed)
+    return False, Head(options.head, dimension, classes, dropout=options.dropout, seed=seed)
+
+
+def _class_weights(data: PhaseData) -> Tensor:
+    """Inverse class sizes, scaled so that the mean over rows is 1."""
+    counts = np.bincount(data.codes[data.train], minlength=len(data.space)).clip(1)
+    return torch.from_numpy(len(data.train) / (len(data.space) * counts)).float()
+
+
+PHASE = Finetune

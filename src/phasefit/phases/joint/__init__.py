@@ -1,0 +1,1 @@
+"""Joint: denoise and contrast in one phase."""

@@ -1,0 +1,41 @@
+"""Options that every phase has: how long, how fast, how it is watched. Imports no torch: recipes are read without it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Strict(BaseModel):
+    """Unknown options are errors; values do not change after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PhaseOptions(Strict):
+    """The options of a phase, with its own added by each kind."""
+
+    kind: str
+    epochs: float = Field(1.0, gt=0, description="how often every row is seen")
+    max_steps: int | None = Field(None, ge=1, description="an upper limit whatever the epochs say")
+    batch_size: int = Field(32, ge=2, description="texts (or explicit pairs) per step")
+    accumulate: int = Field(1, ge=1, description="batches whose gradients are added up for one step")
+    lr: float = Field(5e-5, gt=0, description="learning rate")
+    lrs: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict, description="learning rates of single parts, e.g. { head = 1e-3 }"
+    )
+    schedule: Literal["linear", "cosine", "constant"] = Field("linear", description="how the learning rate falls")
+    warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps in which the learning rate rises")
+    weight_decay: float = Field(0.01, ge=0)
+    eps: float = Field(1e-8, gt=0, description="AdamW's epsilon")
+    clip: float = Field(1.0, ge=0, description="largest gradient norm; 0 switches clipping off")
+    evaluate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto", description="steps between two looks at the validation score; auto: an epoch, 500 steps at most"
+    )
+    patience: int = Field(4, ge=0, description="looks without improvement before the phase stops; 0 never stops early")
+
+    @classmethod
+    def described(cls) -> dict[str, Any]:
+        """Option names with their field information, for help and errors."""
+        return dict(cls.model_fields)

@@ -1,0 +1,49 @@
+"""A quick linear probe: how well do frozen vectors tell the classes apart?"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from phasefit.data.seeds import generator
+from phasefit.metrics.scores import quick_scores
+from phasefit.models.encoder import Encoder
+from phasefit.models.inference import encode_rows
+from phasefit.phases.contract import PhaseData
+
+TRAIN_ROWS, VALIDATION_ROWS = 2000, 2000
+
+
+class Probe:
+    """Logistic regression on a fixed sample of training vectors, scored on a fixed sample of the validation rows."""
+
+    def __init__(self, data: PhaseData, seed: int) -> None:
+        self._data = data
+        random = generator(seed, "probe")
+        self._train = _some(data.train, TRAIN_ROWS, random)
+        self._validation = _some(data.validation, VALIDATION_ROWS, random)
+
+    def __bool__(self) -> bool:
+        return len(self._validation) > 0 and len(np.unique(self._data.codes[self._train])) > 1
+
+    def scores(self, encoder: Encoder) -> dict[str, float]:
+        """Macro F1 and accuracy of the probe on validation rows."""
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
+        rows = np.concatenate([self._train, self._validation])
+        vectors = encode_rows(encoder, self._data.tokens, rows).double().cpu().numpy()
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
+        train, validation = vectors[: len(self._train)], vectors[len(self._train) :]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged ranks encoders just as well
+            fitted = LogisticRegression(C=10.0, max_iter=100).fit(train, self._data.codes[self._train])
+        probabilities = np.zeros((len(validation), len(self._data.space)))
+        probabilities[:, fitted.classes_] = fitted.predict_proba(validation)
+        scores = quick_scores(self._data.codes[self._validation], probabilities)
+        return {"probe": scores["macro_f1"], "probe_accuracy": scores["accuracy"]}
+
+
+def _some(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
+    return rows if len(rows) <= most else np.sort(random.choice(rows, most, replace=False))

@@ -1,0 +1,65 @@
+"""The Accelerator of a run: device, precision, processes."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedDataParallelKwargs
+
+from phasefit.errors import PhasefitError
+
+
+def make_accelerator(
+    device: str = "auto", precision: str = "auto", *, skips_parameters: bool = False, track: str | None = None,
+    folder: str | None = None,
+) -> Accelerator:
+    """One Accelerator for all phases; under `accelerate launch` each process makes its own."""
+    where = pick_device(device)
+    return Accelerator(
+        cpu=where.type == "cpu",
+        mixed_precision=pick_precision(precision, where),
+        log_with=track,
+        project_dir=folder,
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=skips_parameters)],
+    )
+
+
+def pick_device(name: str) -> torch.device:
+    """`auto` takes the best there is; a device that is not there is an error, not a silent CPU."""
+    if name == "auto":
+        found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        return found or torch.device("cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise PhasefitError(f"--device {name}: no such kind of device; use auto, cpu, cuda, cuda:1 or mps") from error
+    if device.type != "cpu":
+        there = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        count = torch.accelerator.device_count()
+        if there is None or there.type != device.type or (device.index or 0) >= count:
+            raise PhasefitError(f"--device {name}: this machine has no such device; use --device cpu or auto")
+        torch.accelerator.set_device_index(device.index or 0)
+    return device
+
+
+def pick_precision(name: str, device: torch.device) -> str:
+    """`auto` is bfloat16 on a GPU that has it, full precision elsewhere."""
+    if name not in ("auto", "no", "bf16", "fp16"):
+        raise PhasefitError(f"--precision {name}: use auto, no, bf16 or fp16")
+    if name == "fp16" and device.type == "cpu":
+        raise PhasefitError("--precision fp16 needs a GPU; use bf16 or no on the CPU")
+    if name != "auto":
+        return name
+    return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "no"
+
+
+def set_threads(count: int | None) -> int:
+    """How many CPU threads torch uses; returns the number in force, for the record."""
+    if count is not None:
+        if count < 1:
+            raise PhasefitError(f"--threads {count}: give at least 1")
+        torch.set_num_threads(count)
+        os.environ["OMP_NUM_THREADS"] = str(count)
+    return torch.get_num_threads()

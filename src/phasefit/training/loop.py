@@ -1,0 +1,126 @@
+"""The loop: the only place that calls backward. A generator of events: stopping early is a `break`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from phasefit.data.batches import Batches, Draw
+from phasefit.data.seeds import derive, generator
+from phasefit.errors import TrainingError
+from phasefit.models.seeded import seeded
+from phasefit.phases.contract import Batch, Phase
+from phasefit.training.best import Best
+from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
+from phasefit.training.optimiser import make_optimiser
+from phasefit.training.schedule import Schedule
+
+
+def train_phase(
+    phase: Phase, accelerator: Accelerator, *, seed: int, index: int = 1, phases: int = 1, fixed_steps: int | None = None
+) -> Iterator[Event]:
+    """Train one phase to its best weights. `fixed_steps` takes so many steps and looks at no score (refitting)."""
+    schedule = Schedule.of(phase.options, len(phase.batches))
+    last = schedule.total if fixed_steps is None else min(fixed_steps, schedule.total)
+    started = time.perf_counter()
+    phase.to(accelerator.device)
+    optimiser = make_optimiser(phase)
+    yield PhaseStarted(phase.name, index, phases, last, phase.watch, phase.facts() | _sizes(phase))
+    yield from (Note(text) for text in phase.notes())
+
+    best, step = Best(phase), 0
+    if fixed_steps is None and not phase.starts_untrained:
+        yield from _look(phase, best, 0, 0.0)
+    module, stepper = accelerator.prepare(phase, optimiser)
+    phase.train()
+    for step, draws in enumerate(_steps(phase.batches, phase.options.accumulate, last), start=1):
+        begun = time.perf_counter()
+        factor = schedule.factor(step)
+        for group in optimiser.param_groups:
+            group["lr"] = group["peak_lr"] * factor
+        loss, scalars = _backward(phase, module, accelerator, draws, seed, step)
+        if phase.options.clip:
+            accelerator.clip_grad_norm_(phase.parameters(), phase.options.clip)
+        stepper.step()
+        stepper.zero_grad()
+        epoch, took = step / schedule.per_epoch, time.perf_counter() - begun
+        yield StepDone(phase.name, step, last, epoch, loss, phase.options.lr * factor, took, scalars)
+        if fixed_steps is None and schedule.looks(step):
+            yield from _look(phase, best, step, epoch)
+            if phase.options.patience and best.misses >= phase.options.patience:
+                break
+    if not best.restore():
+        best.step = step
+    accelerator.free_memory()
+    yield PhaseEnded(phase.name, step, time.perf_counter() - started, best.step, best.scores, step < last)
+
+
+def _steps(batches: Batches, accumulate: int, most: int) -> Iterator[list[Draw]]:
+    """The draws of each step, epoch after epoch; what is left of an epoch makes a smaller step."""
+    epoch = taken = 0
+    while True:
+        waiting: list[Draw] = []
+        for number, draw in enumerate(batches.epoch(epoch), start=1):
+            waiting.append(draw)
+            if len(waiting) == accumulate or number == len(batches):
+                yield waiting
+                waiting, taken = [], taken + 1
+                if taken == most:
+                    return
+        epoch += 1
+
+
+def _backward(
+    phase: Phase, module: nn.Module, accelerator: Accelerator, draws: list[Draw], seed: int, step: int
+) -> tuple[float, dict[str, float]]:
+    """Add up the gradients of one step's draws; the mean loss and figures of this process."""
+    total, scalars = 0.0, {}
+    rank, device = accelerator.process_index, accelerator.device
+    for chunk, draw in enumerate(draws):
+        own, share = _own_part(draw, rank, accelerator.num_processes, whole=phase.gathers)
+        chunk_seed = derive(seed, phase.name, step, chunk, rank)
+        batch = Batch(own, generator(chunk_seed, "noise"), device)
+        waits = accelerator.no_sync(module) if chunk + 1 < len(draws) else torch.enable_grad()
+        with seeded(chunk_seed, device), waits:
+            output = module(batch)
+            accelerator.backward(output.loss * (share / len(draws)))
+        total += output.loss.item() / len(draws)
+        scalars = {name: float(value) for name, value in output.scalars.items()}
+    if not math.isfinite(total):
+        raise TrainingError(
+            f"{phase.name}: the loss became {total} at step {step}; lower it with --set {phase.name}.lr="
+            f"{phase.options.lr / 4:g}"
+        )
+    return total, scalars
+
+
+def _own_part(draw: Draw, rank: int, processes: int, *, whole: bool) -> tuple[Draw, float]:
+    """This process's rows, and what its mean loss must count for so that the average over processes is the mean."""
+    if processes == 1:
+        return draw, 1.0
+    own: Draw = {}
+    for key, rows in draw.items():
+        usable = len(rows) // processes * processes if whole else len(rows)
+        own[key] = rows[rank * usable // processes : (rank + 1) * usable // processes]
+    first = next(iter(draw))
+    return own, 1.0 if whole else len(own[first]) * processes / len(draw[first])
+
+
+def _look(phase: Phase, best: Best, step: int, epoch: float) -> Iterator[Event]:
+    scores = phase.validate()
+    if scores:
+        improved = best.see(step, scores)
+        yield Scored(phase.name, step, epoch, scores, phase.watch, improved)
+
+
+def _sizes(phase: Phase) -> dict[str, float]:
+    trained = {id(p): p.numel() for part in phase.groups().values() for p in part if p.requires_grad}
+    return {
+        "parameters": float(sum(p.numel() for p in phase.parameters())),
+        "trained": float(sum(trained.values())),
+    }

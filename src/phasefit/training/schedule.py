@@ -1,0 +1,47 @@
+"""How many steps a phase takes, when it looks at its score, and how the learning rate moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, cos, pi
+
+from phasefit.phases.options import PhaseOptions
+
+LONGEST_WAIT = 500  # steps between two looks at the score, however long an epoch is
+MOST_LOOKS = 40  # per phase, however short an epoch is
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps are counted from 1; `total` is the most there can be."""
+
+    total: int
+    per_epoch: int
+    every: int
+    shape: str
+    warmup: int
+
+    @classmethod
+    def of(cls, options: PhaseOptions, batches: int) -> Schedule:
+        """The schedule of a phase whose epoch has this many batches."""
+        per_epoch = max(ceil(batches / options.accumulate), 1)
+        total = max(ceil(options.epochs * per_epoch), 1)
+        if options.max_steps is not None:
+            total = min(total, options.max_steps)
+        every = options.evaluate_every
+        if every == "auto":
+            every = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_LOOKS))
+        return cls(total, per_epoch, every, options.schedule, round(options.warmup * total))
+
+    def factor(self, step: int) -> float:
+        """What the learning rate is multiplied with in this step."""
+        if step <= self.warmup:
+            return step / max(self.warmup, 1)
+        if self.shape == "constant":
+            return 1.0
+        done = (step - 1 - self.warmup) / max(self.total - self.warmup, 1)
+        return 1.0 - done if self.shape == "linear" else 0.5 * (1.0 + cos(pi * done))
+
+    def looks(self, step: int) -> bool:
+        """Whether the score is due after this step."""
+        return step % self.every == 0 or step == self.total
