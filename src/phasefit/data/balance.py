@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from phasefit.data.seeds import generator
 from phasefit.errors import RecipeError, did_you_mean
 
 MODES = ("paper", "code", "none")
@@ -46,10 +47,8 @@ def corrected_rows(
     extra = corrected_sizes(sizes, mode, min_ratio, max_ratio) - sizes
     grouped = np.argsort(classes, kind="stable")
     starts = np.cumsum(sizes) - sizes
-    rng = np.random.default_rng([seed, 4])
-    copies = [
-        _copies(grouped[starts[c] : starts[c] + sizes[c]], int(extra[c]), rng) for c in np.flatnonzero(extra > 0)
-    ]
+    rng = generator(seed, "balance")
+    copies = [_copies(grouped[starts[c] : starts[c] + sizes[c]], int(extra[c]), rng) for c in np.flatnonzero(extra > 0)]
     rows = np.concatenate([rows, *copies]).astype(np.int64)
     return rows, np.arange(len(rows)) >= len(codes)
 

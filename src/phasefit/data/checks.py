@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,10 @@ class Place:
         """The place of a row (0-based), with its line where the file has lines."""
         from phasefit.data.readers import line_of_row
 
-        line = line_of_row(self.path, index) if self.path else None
+        try:
+            line = line_of_row(self.path, index) if self.path else None
+        except DataError:  # a file that only the lenient reader takes: its row number must do
+            line = None
         return f"{self.name}, row {index + 1}" + (f" (line {line})" if line else "")
 
 
@@ -66,7 +69,7 @@ def check_labels(values: Sequence[Any], place: Place, *, paths: bool = False) ->
             if is_missing(value):
                 missing.append(row)
             else:
-                labels[row] = plain[kind, value] = plain_label(value, lambda row=row: place.row(row))  # type: ignore[misc]
+                labels[row] = plain[kind, value] = plain_label(value, place, row)
         except TypeError:
             raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {kind.__name__}") from None
     if missing:
@@ -91,18 +94,18 @@ def split_paths(labels: Sequence[Label], separator: str, place: Place) -> list[L
     return paths
 
 
-def plain_label(value: Any, where: Callable[[], str]) -> Label:
+def plain_label(value: Any, place: Place, row: int) -> str | int | bool:
     """The label as str, int or bool; whole floats are ints."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str):
-        return str(value).strip()
+        return str(value)
     if isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         if value.is_integer():
             return int(value)
-        raise LabelError(f"{where()}: label {value:g} looks like a score (regression); {NOT_HANDLED['score']}")
-    raise LabelError(f"{where()}: a label must be a name or a number, not {type(value).__name__}")
+        raise LabelError(f"{place.row(row)}: label {value:g} looks like a score (regression); {NOT_HANDLED['score']}")
+    raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {type(value).__name__}")
 
 
 def is_missing(value: Any) -> bool:
@@ -118,11 +121,12 @@ def _repaired(texts: list[Any], bad: list[int], place: Place) -> list[str]:
     """Subclasses of str become str; all else raises."""
     empty = [row for row in bad if is_missing(texts[row])]
     if empty:
-        raise DataError(f"{place.row(empty[0])}: {_counted(empty, 'text')} empty or missing; fill in or remove these rows")
+        count = _counted(empty, "text")
+        raise DataError(f"{place.row(empty[0])}: {count} empty or missing; fill in or remove these rows")
     for row in bad:
         if not isinstance(texts[row], str):
-            kind = type(texts[row]).__name__
-            raise DataError(f"{place.row(row)}: a text is needed, found {kind} {texts[row]!r:.40}; is it the right column?")
+            found = f"{type(texts[row]).__name__} {texts[row]!r:.40}"
+            raise DataError(f"{place.row(row)}: a text is needed, found {found}; is it the right column?")
         texts[row] = str(texts[row])
     return texts
 
@@ -132,10 +136,9 @@ def _path(value: Any, place: Place, row: int, paths: bool) -> tuple[str | int, .
         raise LabelError(f"{place.row(row)}: the label is a list; {NOT_HANDLED['multi']}")
     if any(is_missing(part) for part in value):
         raise LabelError(f"{place.row(row)}: a level of the label is missing; fill in or remove the row")
-    levels = tuple(plain_label(part, lambda: place.row(row)) for part in value)
-    if not levels or any(isinstance(level, tuple) for level in levels):
-        raise LabelError(f"{place.row(row)}: a tree label must be a path of names")
-    return levels  # type: ignore[return-value]
+    if not len(value):
+        raise LabelError(f"{place.row(row)}: the label is an empty path; fill in or remove the row")
+    return tuple(plain_label(part, place, row) for part in value)
 
 
 def _same_depth(labels: Sequence[Any], place: Place) -> None:

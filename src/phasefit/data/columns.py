@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from phasefit.errors import DataError, did_you_mean
 
+# fmt: off
 TEXT_NAMES = (
-    "text texts sentence sentences utterance content document doc query question review comment message tweet post "
-    "title headline body description prompt input abstract email sms request transcript"
-).split()
+    "text", "texts", "sentence", "sentences", "utterance", "content", "document", "query", "question", "review",
+    "comment", "message", "tweet", "post", "title", "headline", "body", "description", "prompt", "input", "abstract",
+    "email", "sms", "request", "transcript",
+)
 LABEL_NAMES = (
-    "label labels class classes category categories intent target sentiment topic emotion tag y answer_type "
-    "label_text label_name"
-).split()
+    "label", "labels", "class", "classes", "category", "intent", "target", "sentiment", "topic", "emotion", "tag", "y",
+    "label_text", "label_name",
+)
+# fmt: on
 PAIRS = (("text_a", "text_b"), ("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"))
 
 

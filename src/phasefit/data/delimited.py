@@ -100,9 +100,10 @@ def _diagnose(path: Path, separator: str, width: int, *, keep: bool = False) -> 
     rows: list[list[str]] = []
     header: list[str] = []
     for number, (record, line) in enumerate(_records(path, separator)):
-        where = f"{path.name}, row {number} (line {line})"
         if len(record) != width:
-            raise DataError(f"{where}: expected {width} columns, found {len(record)}; is a quote or a separator missing?")
+            where = f"{path.name}, row {number} (line {line})"
+            found = f"expected {width} columns, found {len(record)}"
+            raise DataError(f"{where}: {found}; is a quote or a separator missing?")
         cells = [_checked(cell, path, number, line) for cell in record]
         if number == 0:
             header = cells

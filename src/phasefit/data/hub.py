@@ -32,7 +32,7 @@ def load_hub(source: str) -> dict[str, pd.DataFrame]:
         _check_reachable(name)
     try:
         splits = datasets.load_dataset(address, config or None)
-    except Exception as error:  # the library raises dozens of types, down to bare RuntimeError
+    except (OSError, ValueError, RuntimeError, TypeError, KeyError, datasets.exceptions.DatasetsError) as error:
         raise DataError(f"{source}: the hub dataset cannot be loaded: {_one_line(error)}") from None
     return {split: frame_of(table) for split, table in splits.items()}
 
@@ -65,9 +65,12 @@ def _check_reachable(name: str) -> None:
         raise DataError(f"hub:{name}: there is no such dataset on the hub") from None
     except OfflineModeIsEnabled:
         return  # the library then looks into its cache only, which is quick
-    except Exception as error:  # HTTP and socket errors of whichever client the library uses
+    except ValueError as error:
+        raise DataError(f"hub:{name} is no valid hub id: {_one_line(error)}") from None
+    except Exception as error:  # noqa: BLE001  the HTTP client, and so its errors, changed with each major release
         raise DataError(
-            f"hub:{name}: the hub cannot be reached ({_one_line(error)}); for a dataset already downloaded set HF_HUB_OFFLINE=1"
+            f"hub:{name}: the hub cannot be reached ({_one_line(error)}); "
+            "set HF_HUB_OFFLINE=1 to use a dataset that was downloaded before"
         ) from None
 
 

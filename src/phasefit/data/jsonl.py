@@ -52,9 +52,9 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
         raise DataError(f"{path.name}, line {number}: broken UTF-8; save the file as UTF-8") from None
-    except (json.JSONDecodeError, RecursionError) as error:
-        reason = getattr(error, "msg", "nested too deeply")
-        raise DataError(f"{path.name}, line {number}: not valid JSON ({reason}); one object per line is needed") from None
+    except (ValueError, RecursionError) as error:
+        reason = getattr(error, "msg", "a number or a nesting without end")
+        raise DataError(f"{path.name}, line {number}: not valid JSON ({reason}); give one object per line") from None
     if not isinstance(value, dict):
         raise DataError(f"{path.name}, line {number}: a JSON object is needed, found {type(value).__name__}")
     return value

@@ -50,7 +50,7 @@ class LabelSpace(ABC):
     @classmethod
     def build(cls, labels: Iterable[Label]) -> LabelSpace:
         """The space of all labels that occur, sorted."""
-        return cls(_sorted(set(labels)))
+        return cls(_sorted({_plain(label) for label in labels}))
 
     @abstractmethod
     def name(self, label: Label) -> str:
@@ -77,7 +77,8 @@ class LabelSpace(ABC):
         name = self.name(label)
         code = self._codes_by_name.get(name)
         if code is None:
-            raise LabelError(f"{where}, row {row + 1}: label '{name}' is not among the {len(self)} known: {self._near(name)}")
+            place = f"{where}, row {row + 1}"
+            raise LabelError(f"{place}: label '{name}' is not among the {len(self)} known: {self._near(name)}")
         return code
 
     def _near(self, name: str) -> str:
@@ -97,7 +98,7 @@ class LabelSpace(ABC):
 
     def extend(self, labels: Iterable[Label]) -> LabelSpace:
         """A space with these labels too: known classes keep their codes, new ones follow, sorted."""
-        fresh = {label for label in set(labels) if not self.knows(label)}
+        fresh = {label for label in map(_plain, labels) if not self.knows(label)}
         return type(self)(self.classes + tuple(_sorted(fresh))) if fresh else self
 
     def to_json(self) -> dict[str, Any]:
@@ -164,8 +165,7 @@ def label_space(labels: Sequence[Label], kind: str | None = None) -> LabelSpace:
     if kind is None:
         kind = "tree" if any(isinstance(label, tuple) for label in labels) else "single"
     kind = _known_kind(kind)
-    types = {type(label) for label in labels}
-    if {bool, int} <= types:
+    if {bool, int} <= {type(_plain(label)) for label in labels}:
         raise LabelError("labels mix true/false with numbers; give them one type")
     space = LABEL_KINDS[kind].build(labels)
     if len(space) < 2:
@@ -182,11 +182,18 @@ def _known_kind(kind: str) -> str:
     return kind
 
 
+def _plain(label: Any) -> Label:
+    """NumPy's scalars as Python's own, which JSON knows; lists as paths."""
+    if isinstance(label, tuple | list):
+        return cast(Label, tuple(map(_plain, label)))
+    return cast(Label, label.item() if isinstance(label, np.generic) else label)
+
+
 def _sorted(labels: Iterable[Label]) -> list[Label]:
     """As scikit-learn sorts: numbers by value, names by character; a mix by how it is written."""
     items = list(labels)
     try:
-        return cast("list[Label]", sorted(items))  # type: ignore[type-var]
+        return cast("list[Label]", sorted(items))
     except TypeError:
         return sorted(items, key=lambda item: tuple(map(str, item)) if isinstance(item, tuple) else (str(item),))
 

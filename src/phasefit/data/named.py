@@ -77,8 +77,8 @@ def not_known(name: str) -> DataError:
 
     names = sorted({*_cards(), *(card.folder for card in named_datasets())})
     near = get_close_matches(name, names, n=3)
-    hint = f"did you mean {' or '.join(repr(item) for item in near)}?" if near else "`phasefit datasets` lists the names"
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "`phasefit datasets` lists the names."
     return DataError(
-        f"no file and no dataset '{name}'; {hint} "
+        f"no file and no dataset '{name:.80}'; {hint} "
         f"Set {VARIABLE} to a folder of datasets, or write hub:owner/name for one on the hub"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phasefit.data import delimited, jsonl
 from phasefit.data.files import file_format, open_bytes, readable
@@ -46,19 +46,19 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     import pyarrow as pa
     from pyarrow import parquet
 
-    gzipped = path.name.lower().endswith(".gz")
+    content: Any = path
+    if path.name.lower().endswith(".gz"):  # parquet is read from its end, so the whole file is unzipped first
+        with open_bytes(path) as file:
+            content = io.BytesIO(file.read())
     try:
-        if gzipped:  # parquet is read from its end, so the whole file is unzipped first
-            with open_bytes(path) as file:
-                table = parquet.read_table(io.BytesIO(file.read()))
-        else:
-            table = parquet.read_table(path, partitioning=None)
-    except pa.ArrowInvalid:
+        table = parquet.read_table(content, partitioning=None)
+    except (pa.ArrowException, OSError):
         raise DataError(f"{path.name} is not a Parquet file, or a damaged one") from None
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
     if twice:
         raise DataError(f"{path.name}: two columns are named '{twice[0]}'; rename one")
     if table.num_rows == 0:
         raise DataError(f"{path.name} has no rows")
-    frame: pd.DataFrame = table.to_pandas().reset_index(drop=True)
-    return frame
+    # A frame's named index is a column like any other; an index without a name is dropped.
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    return frame[[name for name in frame.columns if not name.startswith("__index_level_")]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from phasefit.data import named
 from phasefit.data.card import Card
-from phasefit.data.checks import Place, check_labels, check_texts, split_paths
+from phasefit.data.checks import Place, check_labels, check_texts, is_missing, split_paths
 from phasefit.data.columns import find_columns
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.files import stem
@@ -31,6 +31,7 @@ class Options:
     label: tuple[str, ...] = ()
     tree: str | None = None
     need_labels: bool = True
+    may_lack: bool = False  # a split whose labels are all missing is taken as one without labels
 
 
 def read_table(
@@ -49,7 +50,10 @@ def read_table(
     found = _find(source, options, data_dir, what)
     if split not in found.parts:
         raise DataError(f"{found.name} has no split '{split}'; it has {', '.join(found.parts)}")
-    return found.table(split)
+    table = found.table(split)
+    if need_labels and table.labels is None and split != "unlabelled":
+        raise LabelError(f"{found.name} has no labels in split '{split}'")
+    return table
 
 
 def read_dataset(
@@ -68,6 +72,10 @@ def read_dataset(
     if "train" not in found.parts:
         raise DataError(f"{found.name} has no split 'train'; it has {', '.join(found.parts) or 'none'}")
     tables = {part: found.table(part) if part in found.parts else None for part in PARTS}
+    for part in ("validation", "test"):
+        # Many public test splits come without their labels (all -1): nothing can be scored on them.
+        if options.need_labels and (table := tables[part]) is not None and table.labels is None:
+            tables[part] = None
     return Dataset(found.name, card=found.card, sha256=content_hash(tables.values()), **cast(Any, tables))
 
 
@@ -82,8 +90,8 @@ class Found:
     what: str = "table"
 
     def table(self, part: str) -> Table:
-        """The Table of one part; labels are optional in all but the train part, where a card or the hub has none."""
-        content, options = self.parts[part], self.options
+        """The Table of one part; only the train part must have labels."""
+        content, options = self.parts[part], replace(self.options, may_lack=part != "train")
         if part == "unlabelled":
             options = replace(options, label=(), tree=None, need_labels=False)
         name = self.name if part == "train" else f"{self.name}-{part}"
@@ -114,10 +122,16 @@ def _find(source: Any, options: Options, data_dir: Path | None, what: str) -> Fo
 
 
 def _find_named(source: str, options: Options, data_dir: Path | None) -> Found:
+    if not source.strip():
+        raise DataError("the name of the data is empty; give a file or the name of a dataset")
     if source.startswith("hub:"):
         return _find_hub(source, options)
     path = Path(source).expanduser()
-    if path.is_file():
+    try:
+        is_file = path.is_file()
+    except OSError:  # a text given where a file is meant: its "name" is too long
+        raise named.not_known(source) from None
+    if is_file:
         return Found(stem(path), {"train": path}, options)
     card = named.find_card(path.name if path.is_dir() else source)
     folder = path if path.is_dir() else None
@@ -233,6 +247,8 @@ def _from_lists(lists: Lists, name: str, options: Options, place: Place) -> Tabl
 
 def _labels(values: Sequence[Any], options: Options, place: Place) -> Sequence[Any] | None:
     """Checked labels; where none are needed and none were asked for, a column that holds none is left alone."""
+    if options.may_lack and all(is_missing(value) for value in values):
+        return None
     try:
         labels = check_labels(values, place, paths=options.tree is not None)
         return labels if not options.tree or isinstance(labels[0], tuple) else split_paths(labels, options.tree, place)

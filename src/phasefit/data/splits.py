@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from phasefit.data.seeds import generator
 from phasefit.errors import DataError
 
 
@@ -30,7 +31,7 @@ def split(codes: np.ndarray, *, validation: float, test: float, seed: int) -> Sp
             f"validation ({validation:g}) and test ({test:g}) shares must be 0 or more and leave some rows to train on"
         )
     classes, sizes = _classes(codes)
-    rng = np.random.default_rng([seed, 1])
+    rng = generator(seed, "split")
     held = _held_out(sizes, np.array([validation, test]), rng)
     order, rank = _shuffled_ranks(classes, sizes, rng)
     first, both = held[classes[order], 0], held[classes[order]].sum(axis=1)
@@ -50,7 +51,7 @@ def sample(codes: np.ndarray, rows: int, seed: int) -> np.ndarray:
         return np.arange(len(classes), dtype=np.int64)
     if rows < len(sizes):
         raise DataError(f"{rows} rows cannot hold all {len(sizes)} classes; ask for at least {len(sizes)}")
-    rng = np.random.default_rng([seed, 2])
+    rng = generator(seed, "sample")
     kept = np.minimum(sizes, 2)
     if kept.sum() > rows:
         kept = np.minimum(sizes, 1)
@@ -67,7 +68,7 @@ def few_shot(codes: np.ndarray, per_class: int, seed: int) -> np.ndarray:
     if per_class < 1:
         raise DataError(f"few-shot needs at least one row per class, not {per_class}")
     classes, sizes = _classes(codes)
-    order, rank = _shuffled_ranks(classes, sizes, np.random.default_rng([seed, 3]))
+    order, rank = _shuffled_ranks(classes, sizes, generator(seed, "few-shot"))
     return np.sort(order[rank < per_class])
 
 
@@ -83,7 +84,7 @@ def _classes(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _held_out(sizes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """How many rows of each class (rows) go to validation and to test (columns)."""
     quota = sizes[:, None] * shares[None, :]
-    held = np.floor(quota + 1e-9).astype(np.int64)
+    held: np.ndarray = np.floor(quota + 1e-9).astype(np.int64)
     wanted = shares > 0
     # From twice as many rows as there are held-out parts on, train still keeps half: a class is then in every part.
     present = (sizes >= 2 * max(1, int(wanted.sum())))[:, None] & wanted[None, :]
@@ -93,7 +94,7 @@ def _held_out(sizes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -
     held[greedy, largest[greedy]] -= held.sum(axis=1)[greedy] - sizes[greedy] + 1
     for part in np.flatnonzero(wanted):
         room = np.maximum(sizes - 1 - held.sum(axis=1), 0)
-        missing = int(round(sizes.sum() * shares[part])) - int(held[:, part].sum())
+        missing = round(float(sizes.sum() * shares[part])) - int(held[:, part].sum())
         rest = np.maximum(quota[:, part] - held[:, part], 0)
         if missing > 0:
             held[:, part] += _largest_remainder(rest, missing, np.minimum(room, 1), rng)
@@ -102,7 +103,7 @@ def _held_out(sizes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -
 
 def _largest_remainder(quota: np.ndarray, total: int, room: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Whole numbers near the quotas that sum to the total where the room allows; ties are drawn."""
-    counts = np.minimum(np.floor(quota + 1e-9).astype(np.int64), room)
+    counts: np.ndarray = np.minimum(np.floor(quota + 1e-9).astype(np.int64), room)
     rest = np.where(counts < room, quota - counts, -1.0)
     order = np.lexsort((rng.random(len(quota)), -np.round(rest, 9)))
     takers = [index for index in order.tolist() if rest[index] > 1e-9][: max(0, total - int(counts.sum()))]
@@ -110,9 +111,7 @@ def _largest_remainder(quota: np.ndarray, total: int, room: np.ndarray, rng: np.
     return counts
 
 
-def _shuffled_ranks(
-    classes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def _shuffled_ranks(classes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers grouped by class, shuffled within each, and the place of each within its class."""
     shuffled = rng.permutation(len(classes))
     order = shuffled[np.argsort(classes[shuffled], kind="stable")]

@@ -19,7 +19,7 @@ def stop_words(name_or_path: str | Path) -> frozenset[str]:
         raise DataError(f"stop words '{path}': the file is not UTF-8") from None
     except OSError:
         near = did_you_mean(str(name_or_path), packaged)
-        raise DataError(f"no stop words '{name_or_path}': neither a packaged list nor a readable file; {near}") from None
+        raise DataError(f"no stop words '{name_or_path}': neither a packaged list nor a file; {near}") from None
     words = frozenset(word.lower() for line in lines if (word := line.partition("#")[0].strip()))
     if not words:
         raise DataError(f"stop words '{path}': the file has no words")

@@ -6,11 +6,12 @@ import csv
 import gzip
 import io
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from phasefit.data.files import file_format
 from phasefit.errors import DataError, did_you_mean
@@ -40,7 +41,7 @@ def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = Non
             if path.name.lower().endswith(".gz"):
                 # No name, no time: the same rows give the same bytes.
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as file:
-                    _write(frame, file, kind)
+                    _write(frame, cast(IO[bytes], file), kind)
             else:
                 _write(frame, raw, kind)
         os.replace(part, path)
@@ -59,12 +60,12 @@ def _write(frame: pd.DataFrame, file: IO[bytes], kind: str) -> None:
         text.writelines(_json_lines(frame))
     else:
         separator = "\t" if kind == "tsv" else ","
-        frame.to_csv(text, sep=separator, index=False, lineterminator="\n", quoting=_quoting(frame))
+        frame.to_csv(cast(Any, text), sep=separator, index=False, lineterminator="\n", quoting=_quoting(frame))
     text.flush()
     text.detach()  # the file is the caller's to close
 
 
-def _quoting(frame: pd.DataFrame) -> int:
+def _quoting(frame: pd.DataFrame) -> Literal[0, 1]:
     """Minimal, but all where a text has a carriage return: the csv module leaves that bare, and it ends a row."""
     texts = [column for column in frame.columns if frame[column].dtype.kind in "OU" or frame[column].dtype == "str"]
     bare = any(isinstance(value, str) and "\r" in value for column in texts for value in frame[column])
@@ -74,8 +75,12 @@ def _quoting(frame: pd.DataFrame) -> int:
 def _json_lines(frame: pd.DataFrame) -> Iterator[str]:
     names = [str(name) for name in frame.columns]
     for row in zip(*(frame[name].tolist() for name in frame.columns), strict=True):
-        record = {name: None if value != value else value for name, value in zip(names, row, strict=True)}
+        record = {name: None if _missing(value) else value for name, value in zip(names, row, strict=True)}
         yield json.dumps(record, ensure_ascii=False, default=_plain) + "\n"
+
+
+def _missing(value: Any) -> bool:
+    return (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _plain(value: Any) -> Any:
