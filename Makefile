@@ -25,8 +25,8 @@ setup: $(STAMP)  ## make .venv and install phasefit into it (again only when its
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (the first time takes some minutes) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[offline,dev]"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check $(TORCH)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[offline,dev]"
 	@touch $@
 
 demo: setup  ## train the three phases on the packaged Snips queries and show what came out
