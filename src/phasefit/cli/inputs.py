@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -23,38 +22,33 @@ STDIN = "standard-input"
 
 def load(run: str, device: str, threads: int | None) -> Model:
     """The model of a run, on its device."""
-    if threads is not None:
-        os.environ["OMP_NUM_THREADS"] = str(threads)  # read when torch is first imported, which is below
     from phasefit.store import load_model
+    from phasefit.training.device import set_threads
 
+    set_threads(threads)
     return load_model(run, device=device)
 
 
 def read_texts(source: str | None, *, text: str | None, format: Format, data_dir: Path | None) -> Table:
-    """Texts to work on, labels not needed, with all the columns they came with."""
-    from phasefit.data.sources import read_table
+    """Texts to work on, labels not needed, with all the columns they came with; of a dataset, its test split."""
+    from phasefit.data.sources import read_dataset, read_table
 
-    if source is not None and source != "-":
-        return read_table(source, text=text, need_labels=False, data_dir=data_dir)
-    if source is None and sys.stdin.isatty():
-        raise DataError("nothing to read: give a FILE, or - to type or pipe texts in")
-    if format == "lines":
-        return _lines(sys.stdin.buffer.read())
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{STDIN}.{format}"
-        file.write_bytes(sys.stdin.buffer.read())
-        return read_table(str(file), text=text, need_labels=False)
+    if source is None or source == "-":
+        return _standard_input(source, text, format)
+    if Path(source).expanduser().is_file():
+        return read_table(source, text=text, need_labels=False)
+    dataset = read_dataset(source, text=text, need_labels=False, data_dir=data_dir)
+    return dataset.test or dataset.train
 
 
 def read_labelled(
     source: str, *, text: str | None, label: Sequence[str], tree: str | None, split: str, data_dir: Path | None
 ) -> Table:
-    """Texts with labels; of a named dataset, one split."""
+    """Texts with labels: a file, or one split of a dataset."""
     from phasefit.data.sources import read_table
 
-    return read_table(
-        source, text=text, label=tuple(label), tree=tree, split=split, need_labels=True, data_dir=data_dir
-    )
+    part = "train" if Path(source).expanduser().is_file() else split  # a file is one table, whatever it is used for
+    return read_table(source, text=text, label=label, tree=tree, split=part, data_dir=data_dir)
 
 
 def frame_of(table: Table) -> pd.DataFrame:
@@ -64,17 +58,27 @@ def frame_of(table: Table) -> pd.DataFrame:
     return table.frame if table.frame is not None else pd.DataFrame({"text": list(table.texts)})
 
 
-def _lines(data: bytes) -> Table:
-    """One text per line; an empty line is an empty text, so that output lines stay beside input lines."""
-    from phasefit.data.table import Table
+def _standard_input(source: str | None, text: str | None, format: Format) -> Table:
+    from phasefit.data.sources import read_table
 
+    if source is None and sys.stdin.isatty():
+        raise DataError("nothing to read: give a FILE, - for standard input, or --say with a text")
+    data = sys.stdin.buffer.read()
+    if format == "lines":
+        return read_table(_lines(data), need_labels=False, what=STDIN)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{STDIN}.{format}"
+        file.write_bytes(data)
+        return read_table(str(file), text=text, need_labels=False)
+
+
+def _lines(data: bytes) -> list[str]:
+    """One text per line; not by splitlines, because a form feed or U+2028 is part of a text."""
     try:
-        whole = data.decode("utf-8-sig").replace("\r\n", "\n")
+        whole = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        row = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{STDIN}, line {row}: broken UTF-8; convert the text to UTF-8 first") from None
-    texts = whole.removesuffix("\n").split("\n")  # not splitlines: a form feed or U+2028 is part of a text
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{STDIN}, line {line}: broken UTF-8; convert the text to UTF-8 first") from None
     if not whole.strip():
         raise DataError(f"{STDIN} is empty: there is no text to read")
-    table = Table(STDIN, texts)
-    return Table(STDIN, texts, frame=frame_of(table))
+    return whole.replace("\r\n", "\n").removesuffix("\n").split("\n")

@@ -62,9 +62,10 @@ def copy(
     from phasefit.recipes import recipe_text
 
     text = recipe_text(name)
-    target = file if file is not None else Path(f"{name}.toml")
+    own_name = f"{Path(name).stem}.toml"
+    target = file if file is not None else Path(own_name)
     if target.is_dir():
-        target = target / f"{name}.toml"
+        target = target / own_name
     try:
         with target.open("x", encoding="utf-8") as out:
             out.write(text)

@@ -1,0 +1,118 @@
+"""A backend made of fakes: the command line is tested here, not what it calls."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from phasefit.cli.app import app
+from phasefit.data.labels import LabelSpace, label_space
+from phasefit.runner.request import TrainRequest
+
+CLASSES = ["[bold]", "good", "ünïcode 🙂"]
+
+
+class FakeModel:
+    """Says the class whose place is the text's length modulo the number of classes."""
+
+    def __init__(self, classes: Sequence[Any] = CLASSES) -> None:
+        self.space: LabelSpace = label_space(list(classes))
+
+    def predict_proba(
+        self, texts: Sequence[str], *, batch_size: int = 64, progress: Callable[[int], None] | None = None
+    ) -> np.ndarray:
+        found = np.full((len(texts), len(self.space)), 0.1)
+        found[np.arange(len(texts)), [len(text) % len(self.space) for text in texts]] = 0.8
+        if progress is not None:
+            progress(len(texts))
+        return found / found.sum(axis=1, keepdims=True)
+
+    def embed(
+        self, texts: Sequence[str], *, batch_size: int = 64, progress: Callable[[int], None] | None = None
+    ) -> np.ndarray:
+        return np.array([[len(text), 0.5] for text in texts], dtype=np.float32)
+
+
+@dataclass
+class FakeTraining:
+    """Stands for `runner.train`: keeps the request, plays events, then returns or raises."""
+
+    events: list[Any] = field(default_factory=list)
+    error: BaseException | None = None
+    metrics: dict[str, Any] = field(default_factory=dict)
+    request: TrainRequest | None = None
+
+    def __call__(self, request: TrainRequest, listen: Callable[[Any], None]) -> Any:
+        self.request = request
+        for event in self.events:
+            listen(event)
+        if self.error is not None:
+            raise self.error
+        return SimpleNamespace(folder=Path("runs/some data"), metrics=self.metrics, model=FakeModel())
+
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def phasefit() -> Invoke:
+    """Run a command line; `Result` has exit_code, stdout and stderr apart."""
+
+    def invoke(*args: str, input: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(app, list(args), input=input, prog_name="phasefit")
+
+    return invoke
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put a fake module in a module's place."""
+
+    def put(name: str, **names: Any) -> None:
+        module = ModuleType(name)
+        module.__dict__.update(names)
+        monkeypatch.setitem(sys.modules, name, module)
+
+    return put
+
+
+@pytest.fixture
+def model(install: Callable[..., None]) -> FakeModel:
+    """A fake model behind every run folder."""
+    fake = FakeModel()
+    install("phasefit.store", load_model=lambda run, device="auto": fake)
+    install("phasefit.training.device", set_threads=lambda count: count or 1)
+    return fake
+
+
+@pytest.fixture
+def training(install: Callable[..., None]) -> FakeTraining:
+    """A fake training job."""
+    part = {"rows": 66, "accuracy": 0.9, "accuracy_ci95": [0.8, 0.95], "macro_f1": 0.85, "roc_auc": None}
+    phase = {"name": "finetune", "steps": 40, "seconds": 12.5, "best": {"macro_f1": 0.85}}
+    fake = FakeTraining(metrics={"validation": part, "test": {**part, "accuracy": 0.7}, "phases": [phase]})
+    install("phasefit.runner.train", train=fake)
+    return fake
+
+
+@pytest.fixture
+def sentence() -> Callable[..., str]:
+    """The one line that a failure must be, without its prefix."""
+
+    def check(result: Result, code: int = 2) -> str:
+        assert result.exit_code == code, (result.output, result.exception)
+        lines = result.stderr.splitlines()
+        assert len(lines) == 1, lines
+        assert lines[0].startswith("phasefit: ")
+        assert "Traceback" not in result.output
+        return lines[0].removeprefix("phasefit: ")
+
+    return check

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from phasefit.errors import DataError, RunError
+
+
+def test_our_own_errors_are_one_sentence(phasefit, training, sentence):
+    training.error = DataError("reviews.csv, row 3: 1 text is empty;\nfill it in")
+    assert sentence(phasefit("train", "snips")) == "reviews.csv, row 3: 1 text is empty; fill it in"
+
+
+def test_an_error_of_two_kinds_is_ours_first(phasefit, training, sentence):
+    training.error = RunError("runs/x exists")  # also an OSError
+    assert sentence(phasefit("train", "snips")) == "runs/x exists"
+
+
+def test_the_system_is_quoted(phasefit, training, sentence):
+    training.error = PermissionError(13, "Permission denied", "/somewhere")
+    assert sentence(phasefit("train", "snips")) == "Permission denied (/somewhere)"
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("oops"), OSError("a library spoke"), AssertionError(), RecursionError("deep")]
+)
+def test_a_bug_says_that_it_is_one(phasefit, training, sentence, error):
+    training.error = error
+    found = sentence(phasefit("train", "snips"), code=1)
+    assert type(error).__name__ in found
+    assert "bug in phasefit" in found
+
+
+def test_debug_shows_the_traceback(phasefit, training, monkeypatch):
+    monkeypatch.setenv("PHASEFIT_DEBUG", "0")  # so that --debug is undone afterwards
+    training.error = KeyError("oops")
+    result = phasefit("--debug", "train", "snips")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+
+
+def test_the_variable_does_the_same(phasefit, training, monkeypatch):
+    monkeypatch.setenv("PHASEFIT_DEBUG", "1")
+    training.error = DataError("bad table")
+    result = phasefit("train", "snips")
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert result.stderr.endswith("phasefit: bad table\n")
+
+
+def test_ctrl_c_says_what_is_left(phasefit, training, sentence):
+    training.error = KeyboardInterrupt()
+    found = sentence(phasefit("train", "snips", "-o", "mine"), code=130)
+    assert found.startswith("interrupted; ")
+    assert "mine" in found
+
+
+def test_a_reader_that_leaves_is_no_error():
+    code = (
+        "import sys\n"
+        "sys.argv = ['phasefit', 'recipes', 'show', 'x']\n"
+        "import types; fake = types.ModuleType('phasefit.recipes')\n"
+        "fake.recipe_text = lambda name: 'line\\n' * 1_000_000\n"
+        "sys.modules['phasefit.recipes'] = fake\n"
+        "from phasefit.cli import main; main()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == b"line\n"
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()

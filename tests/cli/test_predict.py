@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import pandas as pd
+import pytest
+
+from phasefit.data.readers import read_frame, write_frame
+
+NEW = ["prediction", "probability", "probability_[bold]", "probability_good", "probability_ünïcode 🙂"]
+FRAME = pd.DataFrame({"id": ["1", "2"], "text": ["ab", "a 'quoted', \"text\""], "extra": ["x", "y\nz"]})
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"])
+def test_every_format_in_and_out(phasefit, model, tmp_path, ending):
+    source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
+    write_frame(FRAME, source)
+    result = phasefit("predict", "run", str(source), "-o", str(target))
+    assert result.exit_code == 0, result.output
+    found = read_frame(target)
+    assert list(found.columns) == [*FRAME.columns, *NEW]
+    assert found[["id", "text", "extra"]].equals(read_frame(source))
+    assert found["prediction"].tolist() == [model.space.names[len(text) % 3] for text in FRAME["text"]]
+    assert found["probability"].astype(float).between(0.7, 0.9).all()
+    assert "2 rows written" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([source.name, target.name])
+
+
+def test_csv_on_stdout_is_the_default(phasefit, model, tmp_path):
+    source = tmp_path / "in.csv"
+    write_frame(FRAME, source)
+    result = phasefit("predict", "run", str(source), "--no-probabilities")
+    assert list(pd.read_csv(io.StringIO(result.stdout)).columns) == ["id", "text", "extra", "prediction", "probability"]
+    assert result.stderr == ""
+
+
+def test_lines_from_stdin(phasefit, model):
+    result = phasefit("predict", "run", "-", input="one line\r\nwith\u2028separator and, comma\nlast")
+    found = pd.read_csv(io.StringIO(result.stdout))
+    assert found["text"].tolist() == ["one line", "with\u2028separator and, comma", "last"]
+    assert list(found.columns) == ["text", *NEW]
+
+
+def test_stdin_without_a_dash(phasefit, model):
+    assert len(phasefit("predict", "run", input="one\ntwo\n").stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("csv", "id,text\n7,hello\n"),
+        ("tsv", "id\ttext\n7\thello\n"),
+        ("jsonl", json.dumps({"id": "7", "text": "hello"}) + "\n"),
+    ],
+)
+def test_tables_from_stdin(phasefit, model, form, content):
+    found = pd.read_csv(io.StringIO(phasefit("predict", "run", "-", "--format", form, input=content).stdout))
+    assert list(found.columns[:2]) == ["id", "text"]
+    assert found["id"].tolist() == [7]
+
+
+def test_a_lone_column_is_the_text(phasefit, model, tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("whatever\nsome text\n")
+    assert "some text" in phasefit("predict", "run", str(source)).stdout
+
+
+def test_say(phasefit, model):
+    result = phasefit("predict", "run", "--say", "[red]ab", "--say", "\x1b[31mabc")
+    assert result.exit_code == 0
+    assert "[red]ab" in result.stdout
+    assert "[bold]" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_a_clash_names_the_prefix_option(phasefit, model, sentence, tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("text,prediction\nhello,old\n")
+    assert "--prefix" in sentence(phasefit("predict", "run", str(source)))
+    result = phasefit("predict", "run", str(source), "--prefix", "new_")
+    assert "new_prediction,new_probability,new_probability_[bold]" in result.stdout
+
+
+def test_a_class_may_be_the_clash(phasefit, model, sentence, tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("text,probability_good\nhello,1\n")
+    assert "'probability_good'" in sentence(phasefit("predict", "run", str(source)))
+    assert phasefit("predict", "run", str(source), "--no-probabilities").exit_code == 0
+
+
+def test_an_existing_file_is_kept(phasefit, model, sentence, tmp_path):
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("text\nhello\n")
+    target.write_text("precious")
+    assert "--overwrite" in sentence(phasefit("predict", "run", str(source), "-o", str(target)))
+    assert target.read_text() == "precious"
+    assert phasefit("predict", "run", str(source), "-o", str(target), "--overwrite").exit_code == 0
+    assert target.read_text().startswith("text,prediction")
+
+
+@pytest.mark.parametrize("target", ["out.xlsx", "out", "no/such/folder/out.csv", "."])
+def test_a_bad_target_is_refused_before_the_work(phasefit, install, sentence, tmp_path, target, monkeypatch):
+    install("phasefit.store", load_model=lambda *args, **options: pytest.fail("the model was loaded"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").write_text("text\nhello\n")
+    sentence(phasefit("predict", "run", "in.csv", "-o", target))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "empty"),
+        (b"   \n \n", "empty"),
+        (b"fine\nbro\xffken\n", "line 2"),
+        (b"fine\n\nfine\n", "row 2"),
+    ],
+)
+def test_bad_lines_from_stdin(phasefit, model, sentence, content, says):
+    assert says in sentence(phasefit("predict", "run", "-", input=content))
+
+
+def test_bad_tables(phasefit, model, sentence, tmp_path):
+    assert "no such file" in sentence(phasefit("predict", "run", str(tmp_path / "none.csv")))
+    (tmp_path / "two.csv").write_text("a,b\n1,2\n")
+    assert "--text" in sentence(phasefit("predict", "run", str(tmp_path / "two.csv")))
+    assert "'c'" in sentence(phasefit("predict", "run", str(tmp_path / "two.csv"), "--text", "c"))
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"text\nhello\n")[:-9])
+    assert "cut.csv.gz" in sentence(phasefit("predict", "run", str(tmp_path / "cut.csv.gz")))
+
+
+def test_a_dataset_by_name(phasefit, model):
+    result = phasefit("predict", "run", "snips")
+    assert result.exit_code == 0
+    assert len(pd.read_csv(io.StringIO(result.stdout))) == 328
+
+
+def test_tree_labels_are_written_with_slashes(phasefit, model, tmp_path):
+    from phasefit.data.labels import label_space
+
+    model.space = label_space([("a", "x"), ("a", "y"), ("b", "x")])
+    (tmp_path / "in.csv").write_text("text\nab\n")
+    result = phasefit("predict", "run", str(tmp_path / "in.csv"))
+    assert (
+        result.stdout.splitlines()[0] == "text,prediction,probability,probability_a/x,probability_a/y,probability_b/x"
+    )
+    assert result.stdout.splitlines()[1].startswith("ab,b/x,")
+
+
+def test_numbers_stay_numbers(phasefit, model, tmp_path):
+    from phasefit.data.labels import label_space
+
+    model.space = label_space([10, 20, 30])
+    (tmp_path / "in.csv").write_text("text\nab\n")
+    phasefit("predict", "run", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.jsonl"))
+    assert json.loads((tmp_path / "out.jsonl").read_text())["prediction"] == 30

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phasefit.runner.request import TrainRequest
+from phasefit.training.events import Note, PhaseStarted, Stage
+
+
+def test_defaults_are_those_of_the_request(phasefit, training, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["phasefit", "train", "my data.csv"])
+    monkeypatch.delenv("PHASEFIT_DATA", raising=False)
+    assert phasefit("train", "my data.csv").exit_code == 0
+    assert training.request == TrainRequest("my data.csv", command="phasefit train 'my data.csv'")
+
+
+def test_every_option_arrives(phasefit, training, monkeypatch):
+    line = (
+        "train d.csv --text t --label a --label b --tree / --validation v.csv --test e.csv --unlabelled u.csv "
+        "--validation-size 0.3 --test-size 0 --rows 9 -r finetune -s finetune.epochs=1 --set a.b=c -m enc --seed 7 "
+        "-o out --overwrite --refit --device cpu --threads 2 --precision bf16 --track tensorboard --data-dir dd"
+    )
+    monkeypatch.setattr(sys, "argv", ["phasefit", *line.split()])
+    assert phasefit(*line.split()).exit_code == 0
+    assert training.request == TrainRequest(
+        data="d.csv", text="t", label=("a", "b"), tree="/", validation="v.csv", test="e.csv", unlabelled="u.csv",
+        validation_size=0.3, test_size=0.0, rows=9, recipe="finetune", settings=("finetune.epochs=1", "a.b=c"),
+        model="enc", seed=7, out=Path("out"), overwrite=True, refit=True, device="cpu", threads=2, precision="bf16",
+        track="tensorboard", data_dir=Path("dd"), command="phasefit " + line,
+    )  # fmt: skip
+
+
+def test_the_result_is_on_stdout_and_the_progress_on_stderr(phasefit, training):
+    training.events = [Stage("reading"), Note("a note"), PhaseStarted("finetune", 1, 1, 40, "macro_f1")]
+    result = phasefit("train", "snips")
+    assert result.exit_code == 0
+    assert "0.9000 (0.8000 to 0.9500)" in result.stdout
+    assert "12 s" in result.stdout
+    assert "runs/some data" in result.stdout
+    assert "phasefit predict 'runs/some data'" in result.stdout
+    assert "a note" in result.stderr
+    assert "a note" not in result.stdout
+
+
+def test_quiet_leaves_warnings_and_the_result(phasefit, training):
+    training.events = [Stage("reading"), Note("a note"), Note("look here", warning=True)]
+    result = phasefit("train", "snips", "--quiet")
+    assert result.stderr == "warning: look here\n"
+    assert "accuracy" in result.stdout
+
+
+def test_json_is_all_there_is_on_stdout(phasefit, training):
+    training.metrics["validation"]["roc_auc"] = float("nan")
+    result = phasefit("train", "snips", "--json")
+    metrics = json.loads(result.stdout, parse_constant=pytest.fail)
+    assert metrics["test"]["accuracy"] == 0.7
+    assert metrics["validation"]["roc_auc"] is None
+
+
+def test_no_test_split_no_test_column(phasefit, training):
+    del training.metrics["test"]
+    result = phasefit("train", "snips")
+    assert result.exit_code == 0
+    assert "test" not in result.stdout.replace("latest", "")
+
+
+@dataclass
+class Phase:
+    name: str = "contrast"
+    rows: int = 230
+    steps: int = 1200
+    pairs: int | None = 26335
+    parameters: int = 22_713_216
+    trained_parameters: int = 22_713_216
+    seconds: float = 75.0
+
+
+@dataclass
+class Plan:
+    phases: list[Phase]
+    facts: dict[str, Any]
+    notes: list[str]
+    seconds: float = 99.0
+
+
+@pytest.fixture
+def plan(install):
+    facts = {"data": "snips", "rows": {"train": 230, "validation": 65}, "classes": 10, "model": "[red]"}
+    found = Plan([Phase(), Phase("finetune", pairs=None)], facts, ["balanced: nothing to correct"])
+    install("phasefit.runner.plan", plan=lambda request, listen: found)
+    return found
+
+
+def test_a_plan_is_shown_and_nothing_is_trained(phasefit, training, plan):
+    result = phasefit("train", "snips", "--plan")
+    assert result.exit_code == 0
+    assert training.request is None
+    for piece in (
+        "contrast",
+        "1,200",
+        "26,335",
+        "1 min 15 s",
+        "1 min 39 s",
+        "train 230",
+        "[red]",
+        "nothing to correct",
+    ):
+        assert piece in result.stdout
+
+
+def test_a_plan_as_json(phasefit, plan):
+    found = json.loads(phasefit("train", "snips", "--plan", "--json").stdout)
+    assert found["phases"][1]["pairs"] is None
