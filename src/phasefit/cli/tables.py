@@ -41,6 +41,7 @@ def facts_table(facts: Mapping[str, Any], title: str | None = None) -> Table:
 def metrics_table(parts: Mapping[str, Mapping[str, Any]]) -> Table:
     """Metrics down, parts (validation, test) across; the 95 % interval beside the figure it belongs to."""
     table = new_table("", *parts, right=range(1, len(parts) + 1))
+    parts = {title: _with_levels(part) for title, part in parts.items()}
     names = dict.fromkeys(name for part in parts.values() for name, value in part.items() if _is_figure(name, value))
     for name in names:
         table.add_row(_metric(name), *(_with_interval(part, name) for part in parts.values()))
@@ -86,6 +87,16 @@ def plan_table(plan: Plan) -> Table:
     table.columns[0].footer, table.columns[-1].footer = "together", duration(plan.seconds)
     table.show_footer = True
     return table
+
+
+def _with_levels(part: Mapping[str, Any]) -> dict[str, Any]:
+    """The part with the scores of each level of a tree as scores of their own."""
+    levels = {
+        f"level_{depth}_{name}": value
+        for depth, scores in enumerate(part.get("levels") or (), start=1)
+        for name, value in scores.items()
+    }
+    return {**part, **levels}
 
 
 def _is_figure(name: str, value: object) -> bool:

@@ -1,0 +1,79 @@
+"""recipes and datasets."""
+
+from __future__ import annotations
+
+import pytest
+
+from phasefit.recipes import list_recipes
+
+
+def test_recipes_are_listed(phasefit):
+    result = phasefit("recipes")
+    assert result.exit_code == 0
+    for info in list_recipes():
+        assert info.name in result.stdout
+
+
+@pytest.mark.parametrize("name", [info.name for info in list_recipes()])
+def test_every_recipe_is_shown_copied_and_checked(phasefit, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    text = phasefit("recipes", "show", name).stdout
+    assert text.startswith("# ")
+    assert phasefit("recipes", "copy", name).exit_code == 0
+    assert (tmp_path / f"{name}.toml").read_text().strip() == text.strip()
+    assert phasefit("recipes", "check", f"{name}.toml").stdout == f"{name}.toml: fine\n"
+
+
+def test_a_copy_overwrites_nothing(phasefit, tmp_path, sentence):
+    target = tmp_path / "mine.toml"
+    target.write_text("precious")
+    assert "exists" in sentence(phasefit("recipes", "copy", "three-phase", str(target)))
+    assert target.read_text() == "precious"
+    assert phasefit("recipes", "copy", "three-phase", str(tmp_path)).exit_code == 0
+    assert (tmp_path / "three-phase.toml").exists()
+    sentence(phasefit("recipes", "copy", "three-phase", str(tmp_path / "no" / "mine.toml")))
+
+
+def test_each_problem_is_a_line(phasefit, tmp_path):
+    bad, good = tmp_path / "bad.toml", tmp_path / "good.toml"
+    bad.write_text('[[phase]]\nkind = "finetune"\nepoch = 3\n')
+    good.write_text('[[phase]]\nkind = "finetune"\n')
+    result = phasefit("recipes", "check", str(bad), str(good), str(tmp_path / "none.toml"))
+    assert result.exit_code == 2
+    assert result.stdout == f"{good}: fine\n"
+    first, second = result.stderr.splitlines()
+    assert first == "phasefit: bad.toml, phase 1: unknown option 'epoch'; did you mean 'epochs'?"
+    assert "no such file" in second
+
+
+def test_an_unknown_recipe(phasefit, sentence):
+    assert "did you mean 'three-phase'" in sentence(phasefit("recipes", "show", "threephase"))
+
+
+def test_datasets_are_listed(phasefit, monkeypatch):
+    monkeypatch.delenv("PHASEFIT_DATA", raising=False)
+    result = phasefit("datasets")
+    assert result.exit_code == 0
+    lines = {line.split()[0]: line for line in result.stdout.splitlines() if line.strip()}
+    assert lines["snips"].split()[1:8] == ["328", "-", "-", "10", "4.4", "9.3", "20"]
+    assert "packaged" in lines["snips"]
+    assert "hub:" in lines["trec"]
+
+
+def test_one_dataset(phasefit):
+    output = phasefit("datasets", "snips").stdout
+    for piece in ("train 328", "10 classes", "BookRestaurant", "70", "█", "Share my location", "CC0-1.0"):
+        assert piece in output
+
+
+def test_a_file_of_yours(phasefit, tmp_path, sentence):
+    file = tmp_path / "mine.csv"
+    file.write_text("text,stars\n[bold]good,5\nbad :smile: one,1\nworse,1\n")
+    output = phasefit("datasets", str(file), "--label", "stars").stdout
+    for piece in ("train 3", "2 classes", "[bold]good", ":smile:", str(file)):
+        assert piece in output
+    assert "--label" in sentence(phasefit("datasets", str(file)))
+
+
+def test_an_unknown_dataset(phasefit, sentence):
+    assert "'snips'" in sentence(phasefit("datasets", "snps"))
