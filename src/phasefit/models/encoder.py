@@ -82,7 +82,9 @@ class Encoder(nn.Module):
     @max_length.setter
     def max_length(self, value: int) -> None:
         if not 4 <= value <= self.position_limit:
-            raise ModelError(f"max_length {value} is not between 4 and the model's limit of {self.position_limit} tokens")
+            raise ModelError(
+                f"max_length {value} is not between 4 and the model's limit of {self.position_limit} tokens"
+            )
         self.head_of_stack.max_seq_length = value
 
     def forward(self, features: Features) -> Features:
@@ -108,7 +110,9 @@ class Encoder(nn.Module):
             return None
         size = self.dimension
         if mode == "identity":
-            dense = Dense(size, size, activation_function=None, init_weight=torch.eye(size), init_bias=torch.zeros(size))
+            dense = Dense(
+                size, size, activation_function=None, init_weight=torch.eye(size), init_bias=torch.zeros(size)
+            )
         else:
             with seeded(seed):
                 dense = Dense(size, size, activation_function=nn.Tanh())

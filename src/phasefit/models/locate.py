@@ -21,7 +21,9 @@ def locate(name: str) -> str:
         check_folder(folder)
         return str(folder)
     if looks_like_a_path(name):
-        raise ModelError(f"model '{name}': there is no such folder; give a folder, a run, or a hub id such as {DEFAULT_MODEL}")
+        raise ModelError(
+            f"model '{name}': there is no such folder; give a folder, a run, or a hub id such as {DEFAULT_MODEL}"
+        )
     if name in (DEFAULT_MODEL, DEFAULT_MODEL.partition("/")[2]):
         return str(packaged_default() or DEFAULT_MODEL)
     return name
@@ -60,7 +62,9 @@ def check_folder(folder: Path) -> None:
         try:
             kinds = [str(entry["type"]) for entry in json.loads(modules.read_text(encoding="utf-8"))]
         except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"model '{folder}': modules.json is damaged ({error}); save or download it again") from error
+            raise ModelError(
+                f"model '{folder}': modules.json is damaged ({error}); save or download it again"
+            ) from error
         foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
         if foreign:
             raise ModelError(

@@ -42,9 +42,7 @@ class TiedDecoder(nn.Module):
     def forward(self, vectors: Tensor, clean: Features) -> Tensor:
         """Sentence vectors (n, d) and the clean texts -> mean cross-entropy of their next tokens."""
         ids, real = clean["input_ids"], clean["attention_mask"].bool()
-        logits = self.decoder(
-            input_ids=ids[:, :-1], encoder_hidden_states=vectors[:, None], use_cache=False
-        ).logits
+        logits = self.decoder(input_ids=ids[:, :-1], encoder_hidden_states=vectors[:, None], use_cache=False).logits
         return cross_entropy(logits[real[:, 1:]].float(), ids[:, 1:][real[:, 1:]])
 
 

@@ -21,6 +21,7 @@ class TrainRequest:
     validation_size: float = 0.2  # share split off where no validation table is given
     test_size: float = 0.1
     rows: int | None = None  # use a stratified sample of this many training rows
+    unseen: str = "error"  # labels only validation or test has: "error", "drop" those rows, "keep" them as mistakes
     recipe: str = "three-phase"
     settings: tuple[str, ...] = ()  # "contrast.epochs=4"
     model: str | None = None  # a local folder, a hub id, a run to go on from; None is the default model

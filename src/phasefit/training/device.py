@@ -12,7 +12,11 @@ from phasefit.errors import PhasefitError
 
 
 def make_accelerator(
-    device: str = "auto", precision: str = "auto", *, skips_parameters: bool = False, track: str | None = None,
+    device: str = "auto",
+    precision: str = "auto",
+    *,
+    skips_parameters: bool = False,
+    track: str | None = None,
     folder: str | None = None,
 ) -> Accelerator:
     """One Accelerator for all phases; under `accelerate launch` each process makes its own."""

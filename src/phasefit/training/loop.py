@@ -22,7 +22,13 @@ from phasefit.training.schedule import Schedule
 
 
 def train_phase(
-    phase: Phase, accelerator: Accelerator, *, seed: int, index: int = 1, phases: int = 1, fixed_steps: int | None = None
+    phase: Phase,
+    accelerator: Accelerator,
+    *,
+    seed: int,
+    index: int = 1,
+    phases: int = 1,
+    fixed_steps: int | None = None,
 ) -> Iterator[Event]:
     """Train one phase to its best weights. `fixed_steps` takes so many steps and looks at no score (refitting)."""
     schedule = Schedule.of(phase.options, len(phase.batches))
@@ -63,7 +69,7 @@ def train_phase(
 def _steps(batches: Batches, accumulate: int, most: int) -> Iterator[list[Draw]]:
     """The draws of each step, epoch after epoch; what is left of an epoch makes a smaller step."""
     epoch = taken = 0
-    while True:
+    while taken < most:
         waiting: list[Draw] = []
         for number, draw in enumerate(batches.epoch(epoch), start=1):
             waiting.append(draw)

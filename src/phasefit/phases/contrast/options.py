@@ -40,5 +40,6 @@ class Options(PhaseOptions, ContrastSettings):
 
     kind: Literal["contrast"] = "contrast"
     watch: Literal["auto", "probe", "pairs"] = Field(
-        "auto", description="probe: a linear probe's macro F1; pairs: the objective on validation pairs; auto: the probe"
+        "auto",
+        description="probe: a linear probe's macro F1; pairs: the objective on validation pairs; auto: the probe",
     )

@@ -17,7 +17,9 @@ class DenoiseSettings(Strict):
     dense: Literal["none", "identity", "paper"] = Field(
         "none", description="bottleneck layer behind the pooling, kept with the encoder; paper: random start and Tanh"
     )
-    decoder: Literal["light", "tied"] = Field("light", description="light works behind any encoder; tied is the paper's")
+    decoder: Literal["light", "tied"] = Field(
+        "light", description="light works behind any encoder; tied is the paper's"
+    )
 
 
 class Options(PhaseOptions, DenoiseSettings):
@@ -25,5 +27,6 @@ class Options(PhaseOptions, DenoiseSettings):
 
     kind: Literal["denoise"] = "denoise"
     watch: Literal["auto", "probe", "loss"] = Field(
-        "auto", description="probe: a linear probe's macro F1; loss: reconstruction; auto: the probe where it can be had"
+        "auto",
+        description="probe: a linear probe's macro F1; loss: reconstruction; auto: the probe where it can be had",
     )

@@ -17,7 +17,9 @@ class Options(PhaseOptions):
     head: Literal["mlp", "linear"] = Field("mlp", description="two layers (the paper's) or one")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout inside the head")
     freeze: bool = Field(False, description="train the head only; texts are then encoded once")
-    class_weights: Literal["none", "balanced"] = Field("none", description="balanced: mistakes on rare classes cost more")
+    class_weights: Literal["none", "balanced"] = Field(
+        "none", description="balanced: mistakes on rare classes cost more"
+    )
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     watch: str = Field("macro_f1", description="validation metric that stops the phase and picks the weights")
 

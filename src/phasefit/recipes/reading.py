@@ -1,0 +1,92 @@
+"""Reading a recipe strictly: every mistake is an error that says the file, the phase, the option, and the nearest name."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from phasefit.errors import RecipeError, did_you_mean
+from phasefit.phases import PHASES, options_of
+from phasefit.phases.options import PhaseOptions
+from phasefit.recipes.library_index import recipe_path, recipe_text
+from phasefit.recipes.recipe import Recipe, phase_names
+from phasefit.recipes.settings import apply_settings
+
+TOP = ("max_length", "phase")
+
+
+def read_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
+    """A packaged recipe or a file, with `contrast.epochs=4`-like settings applied."""
+    path = recipe_path(name)
+    return parse_recipe(recipe_text(name), name=path.stem, where=path.name, settings=settings)
+
+
+def parse_recipe(text: str, *, name: str, where: str, settings: Sequence[str] = ()) -> Recipe:
+    """A recipe out of TOML text; `where` begins every error."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{where}: not valid TOML: {error}") from error
+    for key in content:
+        if key not in TOP:
+            raise RecipeError(f"{where}: unknown option '{key}'; {did_you_mean(key, TOP)}")
+    phases = content.get("phase")
+    if not isinstance(phases, list) or not phases or not all(isinstance(phase, dict) for phase in phases):
+        raise RecipeError(f"{where}: a recipe needs at least one [[phase]] table")
+    kinds = [_kind(phase, f"{where}, phase {index}") for index, phase in enumerate(phases, start=1)]
+    apply_settings(content, phase_names(kinds), settings)
+    options = [_options(phase, f"{where}, phase {index}") for index, phase in enumerate(content["phase"], start=1)]
+    return Recipe(name, tuple(options), _max_length(content.get("max_length", "model"), where))
+
+
+def check_file(path: Path) -> Recipe:
+    """Read a recipe file for its errors alone."""
+    return read_recipe(str(path))
+
+
+def _kind(phase: dict[str, Any], where: str) -> str:
+    kind = phase.get("kind")
+    if kind is None:
+        raise RecipeError(f"{where}: 'kind' is missing; it is one of {', '.join(PHASES)}")
+    if kind not in PHASES:
+        raise RecipeError(f"{where}: unknown kind '{kind}'; {did_you_mean(str(kind), PHASES)}")
+    return str(kind)
+
+
+def _options(phase: dict[str, Any], where: str) -> PhaseOptions:
+    chosen = options_of(phase["kind"])
+    try:
+        return chosen.model_validate(phase)
+    except ValidationError as error:
+        raise RecipeError(f"{where}: {_first_problem(chosen, error)}") from error
+
+
+def _first_problem(options: type[BaseModel], error: ValidationError) -> str:
+    problem = error.errors()[0]
+    place = [str(part) for part in problem["loc"]]
+    if problem["type"] == "extra_forbidden":
+        known = _names_at(options, place[:-1])
+        inside = f" in '{'.'.join(place[:-1])}'" if place[1:] else ""
+        return f"unknown option '{place[-1]}'{inside}; {did_you_mean(place[-1], known)}"
+    said = problem["msg"].removeprefix("Value error, ")
+    return f"option '{place[0] if place else ''}': {said[0].lower()}{said[1:]} (found {problem['input']!r})"
+
+
+def _names_at(options: type[BaseModel], place: Sequence[str]) -> list[str]:
+    """The option names of a table inside the options, e.g. those of `balance`."""
+    for part in place:
+        inner = options.model_fields[part].annotation if part in options.model_fields else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return []
+        options = inner
+    return list(options.model_fields)
+
+
+def _max_length(value: Any, where: str) -> int | str:
+    if value in ("model", "auto") or (isinstance(value, int) and not isinstance(value, bool) and value >= 4):
+        return value  # type: ignore[no-any-return]
+    raise RecipeError(f"{where}: max_length is 'model', 'auto' or a number of tokens from 4 on (found {value!r})")

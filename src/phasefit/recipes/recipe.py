@@ -1,0 +1,48 @@
+"""A recipe after reading: every option has its value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from phasefit.phases.options import PhaseOptions
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Phases in order, each with all its options, and what holds for the whole run."""
+
+    name: str
+    phases: tuple[PhaseOptions, ...]
+    max_length: int | str = "model"  # "model", "auto" or a number of tokens
+
+    @property
+    def phase_names(self) -> list[str]:
+        """A phase is called by its kind, numbered where a kind is repeated."""
+        return phase_names([phase.kind for phase in self.phases])
+
+    def to_toml(self) -> str:
+        """The whole recipe with every option spelled out; reading it gives the same recipe."""
+        import tomli_w
+
+        title = f"# {self.name}, as resolved: every option with the value that was used\n"
+        phases = [{"kind": phase.kind, **_without_none(phase.model_dump())} for phase in self.phases]
+        return title + tomli_w.dumps({"max_length": self.max_length, "phase": phases})
+
+
+def phase_names(kinds: Sequence[str]) -> list[str]:
+    """contrast, finetune, contrast-2."""
+    names = []
+    for index, kind in enumerate(kinds):
+        before = list(kinds[:index]).count(kind)
+        names.append(kind if not before else f"{kind}-{before + 1}")
+    return names
+
+
+def _without_none(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_none(value) if isinstance(value, dict) else value
+        for name, value in options.items()
+        if value is not None
+    }

@@ -1,0 +1,119 @@
+"""Fitting: a model taken through the phases of a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+
+from phasefit.data.labels import LabelSpace
+from phasefit.data.seeds import generator
+from phasefit.models.encoder import Encoder
+from phasefit.models.model import TASK, Model
+from phasefit.phases import phase_of
+from phasefit.phases.contract import Phase, PhaseData
+from phasefit.recipes.recipe import Recipe
+from phasefit.runner.history import History
+from phasefit.runner.prepare import Prepared
+from phasefit.training.events import Event, Note, PhaseEnded, Stage
+from phasefit.training.loop import train_phase
+
+Listener = Callable[[Event], None]
+
+
+@dataclass
+class Fitted:
+    """What fitting leaves behind besides the trained model."""
+
+    phases: list[dict[str, Any]] = field(default_factory=list)  # name, steps, seconds, best_step, best
+    history: History = field(default_factory=History)
+
+
+def fit(
+    model: Model,
+    prepared: Prepared,
+    recipe: Recipe,
+    accelerator: Accelerator,
+    *,
+    seed: int,
+    listen: Listener,
+    fixed_steps: dict[str, int] | None = None,
+) -> Fitted:
+    """Train the model in place. `fixed_steps` per phase name refits: so many steps, no validation."""
+    data = gather_rows(model, prepared, recipe, seed, listen)
+    fitted = Fitted()
+    for index, phase in enumerate(build_phases(model, data, recipe, seed), start=1):
+        steps = None if fixed_steps is None else fixed_steps[phase.name]
+        for event in train_phase(
+            phase, accelerator, seed=seed, index=index, phases=len(recipe.phases), fixed_steps=steps
+        ):
+            fitted.history.add(event)
+            listen(event)
+            if isinstance(event, PhaseEnded):
+                fitted.phases.append(_record(event))
+    if TASK not in model.spaces and TASK in model.heads:
+        model.spaces[TASK] = prepared.space
+    model.eval()
+    return fitted
+
+
+def build_phases(model: Model, data: PhaseData, recipe: Recipe, seed: int) -> Iterator[Phase]:
+    """The phases one after the other: each is built on what the one before left."""
+    for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
+        yield phase_of(options.kind)(name, options, model, data, seed)
+
+
+def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, listen: Listener) -> PhaseData:
+    """All texts a phase may see, tokenised once; the test rows are not among them."""
+    tables = [table for table in (prepared.train, prepared.validation, prepared.unlabelled) if table is not None]
+    texts = [text for table in tables for text in table.texts]
+    set_max_length(model.encoder, recipe.max_length, texts, seed)
+    listen(Stage("tokenising"))
+    tokens = model.encoder.tokenise(texts)
+    if tokens.cut:
+        listen(
+            Note(
+                f"{tokens.cut:,} of {len(texts):,} texts are longer than {model.encoder.max_length} tokens and are "
+                "cut; --set max_length=N takes more, where the model can",
+                warning=True,
+            )
+        )
+    ends = np.cumsum([len(prepared.train), len(prepared.validation or ()), len(prepared.unlabelled or ())])
+    codes = np.full(len(texts), -1, dtype=np.int64)
+    codes[: ends[0]] = prepared.codes(prepared.train)
+    codes[ends[0] : ends[1]] = prepared.codes(prepared.validation)
+    rows = np.arange(len(texts))
+    train, validation, unlabelled = rows[: ends[0]], rows[ends[0] : ends[1]], rows[ends[1] :]
+    return PhaseData(texts, tokens, codes, prepared.space, train, validation, unlabelled)
+
+
+def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], seed: int) -> None:
+    """`model` leaves it, a number sets it, `auto` is 1.2 times the longest text of a tenth of them."""
+    if isinstance(wanted, int):
+        encoder.max_length = wanted
+    elif wanted == "auto":
+        some = generator(seed, "max_length").permutation(len(texts))[: max(len(texts) // 10, min(len(texts), 100))]
+        limit = encoder.position_limit
+        longest = int(encoder.tokenise([texts[row] for row in some], max_length=limit).lengths.max())
+        encoder.max_length = max(min(ceil(1.2 * longest), limit), 8)
+
+
+def go_on(model: Model, space: LabelSpace) -> None:
+    """Give a model that goes on from a run the label space it now needs; its head grows in the finetune phase."""
+    if TASK in model.spaces:
+        model.spaces[TASK] = space
+
+
+def _record(event: PhaseEnded) -> dict[str, Any]:
+    return {
+        "name": event.phase,
+        "steps": event.steps,
+        "seconds": round(event.seconds, 3),
+        "best_step": event.best_step,
+        "best": event.best,
+        "stopped_early": event.stopped_early,
+    }

@@ -1,0 +1,55 @@
+"""Experiment trackers, through Accelerate: TensorBoard, Weights & Biases, MLflow. Off unless asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from accelerate import Accelerator
+
+from phasefit.errors import MissingExtra, PhasefitError, did_you_mean
+from phasefit.runner.request import TrainRequest
+from phasefit.training.events import Event, Scored, StepDone
+
+if TYPE_CHECKING:
+    from phasefit.runner.fit import Listener
+
+TRACKERS = {"tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
+
+
+def check_tracker(name: str | None) -> None:
+    """Refuse an unknown or missing tracker before anything is trained."""
+    if name is None:
+        return
+    if name not in TRACKERS:
+        raise PhasefitError(f"--track {name}: unknown tracker; {did_you_mean(name, TRACKERS)}")
+    if find_spec(TRACKERS[name]) is None:
+        raise MissingExtra(f"--track {name}: {name} is not installed; pip install {TRACKERS[name]}")
+
+
+@contextmanager
+def tracked(accelerator: Accelerator, request: TrainRequest, listen: Listener) -> Iterator[Listener]:
+    """A listener that also tells the tracker; steps are counted through all phases."""
+    if request.track is None:
+        yield listen
+        return
+    config = {"recipe": request.recipe, "seed": request.seed, "model": request.model or "default"}
+    accelerator.init_trackers("phasefit", config=config)
+    total = 0
+
+    def told(event: Event) -> None:
+        nonlocal total
+        if isinstance(event, StepDone):
+            total += 1
+            figures = {"loss": event.loss, "lr": event.lr, **event.scalars}
+            accelerator.log({f"{event.phase}/{name}": value for name, value in figures.items()}, step=total)
+        elif isinstance(event, Scored):
+            accelerator.log({f"{event.phase}/{name}": value for name, value in event.scores.items()}, step=total)
+        listen(event)
+
+    try:
+        yield told
+    finally:
+        accelerator.end_training()

@@ -1,0 +1,91 @@
+"""Saving and loading a Model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from phasefit.data.labels import LabelSpace
+from phasefit.errors import DataError, ModelError, RunError
+from phasefit.models.encoder import load_encoder
+from phasefit.models.heads import Head
+from phasefit.models.model import Model
+from phasefit.store.folder import check_free
+from phasefit.store.manifest import FORMAT, MANIFEST, read_json, read_manifest, versions, write_json
+
+ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
+
+
+def save_model(model: Model, folder: Path, *, overwrite: bool = False) -> None:
+    """Save a model into a folder of its own, complete with its manifest."""
+    check_free(folder, overwrite=overwrite)
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = write_model(model, folder)
+    manifest = {"format": FORMAT, "status": "finished", "model": model.encoder.name, **facts, "versions": versions()}
+    write_json(folder / MANIFEST, manifest)
+
+
+def write_model(model: Model, folder: Path) -> dict[str, Any]:
+    """Write encoder, heads and labels; the manifest, which makes them valid, is the caller's. Returns its part."""
+    try:
+        part = folder / f"{ENCODER}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        model.encoder.save(part)
+        shutil.rmtree(folder / ENCODER, ignore_errors=True)
+        os.replace(part, folder / ENCODER)
+        weights = {name: value.detach().cpu().contiguous() for name, value in model.heads.state_dict().items()}
+        save_file(weights, folder / f"{HEADS}.part")
+        os.replace(folder / f"{HEADS}.part", folder / HEADS)
+    except (OSError, SafetensorError) as error:
+        raise RunError(f"the model cannot be written to {folder}: {error}") from error
+    write_json(folder / LABELS, {task: space.to_json() for task, space in model.spaces.items()})
+    return {"heads": {task: model.head(task).config() for task in model.heads}}
+
+
+def load_model(source: str | Path, device: str = "auto") -> Model:
+    """A saved model or finished run; a plain encoder (folder or hub id) comes without heads and can embed."""
+    from phasefit.training.device import pick_device
+
+    folder = Path(source).expanduser()
+    where = pick_device(device)
+    if not (folder / MANIFEST).is_file():
+        return Model(load_encoder(str(source))).to(where).eval()
+    manifest = read_manifest(folder)
+    if manifest.get("status") != "finished":
+        raise ModelError(f"the run in '{folder}' is not finished; train it again with --overwrite")
+    encoder = load_encoder(str(folder / ENCODER))
+    encoder.name = str(manifest.get("model", encoder.name))
+    model = Model(encoder)
+    _add_heads(model, folder, manifest)
+    return model.to(where).eval()
+
+
+def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
+    try:
+        for task, config in dict(manifest["heads"]).items():
+            model.heads[task] = Head(**config)
+        model.heads.load_state_dict(load_file(folder / HEADS))
+        model.spaces = {task: LabelSpace.from_json(space) for task, space in read_json(folder / LABELS).items()}
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RuntimeError,
+        OSError,
+        SafetensorError,
+        DataError,
+    ) as error:
+        if isinstance(error, ModelError):
+            raise
+        reason = " ".join(str(error).split())[:160]
+        raise ModelError(f"the model in '{folder}' is damaged ({reason}); train or save it again") from error
+    for task, head in model.heads.items():
+        if task not in model.spaces or len(model.spaces[task]) != head.classes:
+            raise ModelError(f"the model in '{folder}' is damaged: its labels do not fit its head '{task}'")
