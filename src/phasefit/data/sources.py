@@ -90,7 +90,11 @@ class Found:
     what: str = "table"
 
     def table(self, part: str) -> Table:
-        """The Table of one part; only the train part must have labels."""
+        """The Table of one part; only the train part must have labels, the unlabelled part never has any."""
+        table = self._read(part)
+        return Table(table.name, table.texts) if part == "unlabelled" else table
+
+    def _read(self, part: str) -> Table:
         content, options = self.parts[part], replace(self.options, may_lack=part != "train")
         if part == "unlabelled":
             options = replace(options, label=(), tree=None, need_labels=False)

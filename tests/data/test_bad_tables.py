@@ -1,0 +1,99 @@
+"""Texts and labels that are not what they should be: each one sentence with the row, the count and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from phasefit.data import read_dataset, read_table
+from phasefit.errors import DataError, LabelError
+
+TWO = ["one", "two"]
+MEMORY: dict[str, tuple[Any, type[DataError], str]] = {
+    "no rows": (([], []), DataError, "table has no rows"),
+    "empty text": ((["one", " "], TWO), DataError, "table, row 2: 1 text is empty or missing; fill in or remove"),
+    "missing texts": (
+        (["a", None, np.nan], list("abc")),
+        DataError,
+        "table, row 2: 2 texts, this the first, are empty",
+    ),
+    "number as text": ((["one", 2], TWO), DataError, "table, row 2: a text is needed, found int 2; is it the right"),
+    "half a surrogate": ((["one", "\ud800"], TWO), DataError, "table, row 2: the text holds half a surrogate pair"),
+    "lengths": ((TWO, ["a"]), DataError, "table: 2 texts but 1 labels"),
+    "missing label": ((TWO, ["a", None]), LabelError, "table, row 2: 1 label is missing; fill in or remove"),
+    "nan": ((TWO, [1.0, np.nan]), LabelError, "table, row 2: 1 label is missing"),
+    "na": ((TWO, pd.array([None, 1], dtype="Int64")), LabelError, "table, row 1: 1 label is missing"),
+    "blank labels": ((TWO, ["", " "]), LabelError, "table, row 1: 2 labels, this the first, are missing"),
+    "scores": ((TWO, [1.0, 0.25]), LabelError, "table, row 2: label 0.25 looks like a score (regression)"),
+    "infinite": ((TWO, [1.0, np.inf]), LabelError, "table, row 2: label inf looks like a score"),
+    "lists": ((TWO, [["a", "b"], ["a"]]), LabelError, "table, row 1: the label is a list; several labels per text"),
+    "matrix": ((TWO, np.eye(2, dtype=int)), LabelError, "table, row 1: the label is a list; several labels per text"),
+    "dict": ((TWO, ["a", {"b": 1}]), LabelError, "table, row 2: a label must be a name or a number, not dict"),
+    "depth": ((TWO, [("a", "b"), ("a",)]), LabelError, "table, row 2: label ('a',) has 1 levels where others have 2"),
+    "half a tree": ((TWO, [("a", "b"), "a"]), LabelError, "table, row 2: label 'a' has 1 levels where others have 2"),
+    "hole in a path": ((TWO, [("a", "b"), ("a", None)]), LabelError, "table, row 2: a level of the label is missing"),
+    "not data": (42, DataError, "texts are needed as a file, a frame or a list, not int"),
+    "empty name": ("", DataError, "the name of the data is empty"),
+    "pairs": (pd.DataFrame({"text_a": TWO, "text_b": TWO, "label": TWO}), DataError, "table: columns 'text_a' and"),
+}
+
+
+@pytest.mark.parametrize(("source", "error", "message"), MEMORY.values(), ids=MEMORY)
+def test_objects(source: Any, error: type[DataError], message: str) -> None:
+    with pytest.raises(error) as caught:
+        read_table(source)
+    assert str(caught.value).startswith(message)
+
+
+FILES = {
+    "empty text": ("t.csv", 'text,label\n"a\nb",x\n,y\n', "t.csv, row 2 (line 4): 1 text is empty or missing"),
+    "empty label": ("t.csv.gz", "text,label\na,x\nb,\n", "t.csv.gz, row 2 (line 3): 1 label is missing"),
+    "null label": (
+        "t.jsonl",
+        '{"text":"a","label":1}\n\n{"text":"b"}\n',
+        "t.jsonl, row 2 (line 3): 1 label is missing",
+    ),
+    "unquoted tsv": ("t.tsv", 'text\tlabel\n"a\tx\nb\t \n', "t.tsv, row 2: 1 label is missing"),
+    "surrogate": ("t.jsonl", '{"text":"\\ud800","label":1}\n', "t.jsonl, row 1 (line 1): the text holds half"),
+    "number text": ("t.jsonl", '{"text":1,"label":1}\n', "t.jsonl, row 1 (line 1): a text is needed, found int 1"),
+    "scores in csv": (
+        "t.csv",
+        "text,label\n" + "".join(f"a,{n / 7:.3f}\n" for n in range(60)),
+        "t.csv: the 60 different labels look like scores; scores (kind 'score', regression) are not handled yet",
+    ),
+    "no such columns": ("t.csv", "a,b\nc,d\n", "t.csv: no column has a usual name for a text or label"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "message"), FILES.values(), ids=FILES)
+def test_files(write, name: str, content: str, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_dataset(write(name, content))
+    assert str(caught.value).startswith(message)
+
+
+def test_trees(write) -> None:
+    path = write("t.csv", "text,label\na,x/y\nb,x/y/z\n")
+    with pytest.raises(LabelError, match=r"t.csv, row 2 \(line 3\): label .* has 3 levels where others have 2"):
+        read_table(path, tree="/")
+    with pytest.raises(LabelError, match=r"t.csv, row 1 \(line 2\): label 'x/y' is no path of levels separated by '>'"):
+        read_table(path, tree=">")
+
+
+def test_no_such_file_or_dataset(tmp_path: Path, no_data: None) -> None:
+    with pytest.raises(DataError, match=r"^no such file: gone\.csv$"):
+        read_table("gone.csv")
+    with pytest.raises(
+        DataError, match=r"no file and no dataset 'snip'; did you mean 'snips'.*PHASEFIT_DATA.*hub:owner/name"
+    ):
+        read_table("snip")
+    with pytest.raises(DataError, match=r"no file and no dataset 'owner/name'; .*hub:owner/name"):
+        read_table("owner/name")
+    with pytest.raises(DataError, match="no file and no dataset 'xxx"):
+        read_table("x" * 5000)
+    with pytest.raises(DataError, match="is a folder without a train file"):
+        read_table(tmp_path)

@@ -1,0 +1,123 @@
+"""Label spaces; the contract tests run over every kind, so that tomorrow's is covered by itself."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phasefit.data.labels import LABEL_KINDS, LabelSpace, SingleLabels, TreeLabels, label_space
+from phasefit.errors import LabelError
+
+EXAMPLES = {
+    "single": ["b", "a", "c", "a"],
+    "tree": [("x", "1"), ("y", "1"), ("x", "2"), ("x", "1")],
+}
+NEW = {"single": ["aa", "0"], "tree": [("a", "9"), ("x", "3")]}
+
+
+@pytest.mark.parametrize("kind", LABEL_KINDS)
+def test_contract(kind: str) -> None:
+    labels = EXAMPLES[kind]
+    space = label_space(labels)
+    assert space.kind == kind
+    assert isinstance(space, LABEL_KINDS[kind])
+    codes = space.encode(labels)
+    assert codes.dtype == np.int64
+    assert codes.shape == (4,)
+    assert space.decode(codes) == labels
+    assert len(space) == len(space.classes) == len(space.names) == 3
+    assert len(space.targets(codes)) == 4
+    assert space.targets(codes).dtype == np.int64
+    again = LabelSpace.from_json(json.loads(json.dumps(space.to_json())))
+    assert again == space
+    assert again.classes == space.classes
+    assert space.encode(space.names).tolist() == [0, 1, 2]  # how a CSV would bring them
+
+
+@pytest.mark.parametrize("kind", LABEL_KINDS)
+def test_extending_keeps_codes_and_targets(kind: str) -> None:
+    space = label_space(EXAMPLES[kind])
+    more = space.extend([*NEW[kind], EXAMPLES[kind][0]])
+    assert more.classes == (*space.classes, *sorted(NEW[kind]))
+    codes = np.arange(3)
+    assert np.array_equal(more.targets(codes), space.targets(codes))
+    assert space.extend(EXAMPLES[kind]) is space
+
+
+@pytest.mark.parametrize("kind", LABEL_KINDS)
+def test_unknown_labels_are_named_with_their_row(kind: str) -> None:
+    space = label_space(EXAMPLES[kind])
+    with pytest.raises(LabelError, match=r"^test, row 2: label '.*' is not among the 3 known: "):
+        space.encode([EXAMPLES[kind][0], NEW[kind][0]], where="test")
+
+
+def test_the_nearest_is_suggested() -> None:
+    with pytest.raises(LabelError, match="did you mean 'positive'"):
+        label_space(["positive", "negative"]).encode(["positiv"])
+
+
+def test_order_of_classes() -> None:
+    assert label_space([10, 9, 100]).classes == (9, 10, 100)
+    assert label_space(["10", "9", "100"]).classes == ("10", "100", "9")
+    assert label_space([True, False]).classes == (False, True)
+    assert label_space(["b", 3, "a"]).classes == (3, "a", "b")
+    assert label_space([("b", 1), ("a", "x")]).classes == (("a", "x"), ("b", 1))
+
+
+def test_numpy_labels_become_plain() -> None:
+    space = label_space(list(np.array([2, 1, 2])))
+    assert json.dumps(space.to_json()) == '{"kind": "single", "classes": [1, 2]}'
+    assert space.encode(np.array([1, 2])).tolist() == [0, 1]
+
+
+def test_numbers_and_their_spelling_match() -> None:
+    assert label_space([0, 1]).encode(["1", "0", 1.0]).tolist() == [1, 0, 1]
+    assert label_space(["0", "1"]).encode([1, 0]).tolist() == [1, 0]
+
+
+def test_tree_targets_obey_the_prefix_rule() -> None:
+    space = label_space([("a", "x"), ("a", "y"), ("b", "x")])
+    assert isinstance(space, TreeLabels)
+    assert space.depth == 2
+    assert space.names == ["a/x", "a/y", "b/x"]
+    target = space.targets(np.array([0, 1, 2]))
+    same = np.cumprod(target[:, None] == target[None, :], axis=2).sum(axis=2) / space.depth
+    assert same.tolist() == [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]
+    assert target[0, 1] == target[2, 1]  # an equal child name shares its code: only the prefix tells them apart
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "message"),
+    [
+        (["a", "a"], None, "only one class, 'a'"),
+        ([], None, "no labels"),
+        ([1, "1"], None, "both written '1'"),
+        ([True, 2], None, "mix true/false with numbers"),
+        ([("a/b", "c"), ("a", "b/c")], None, "both written 'a/b/c'"),
+        ([("a", "b"), ("a",)], None, "same depth"),
+        (["a", "b"], "multi", "several labels per text .* not handled yet"),
+        (["a", "b"], "score", "scores .* not handled yet"),
+        (["a", "b"], "ordinal", "unknown kind of labels 'ordinal'; known: single, tree"),
+    ],
+)
+def test_what_is_refused(labels: list[object], kind: str | None, message: str) -> None:
+    with pytest.raises(LabelError, match=message):
+        label_space(labels, kind)  # type: ignore[arg-type]
+
+
+def test_a_damaged_file_is_refused() -> None:
+    for data in ({}, {"kind": "single"}, {"kind": "single", "classes": []}, {"kind": "pickle", "classes": [1]}):
+        with pytest.raises(LabelError):
+            LabelSpace.from_json(data)
+
+
+@given(st.lists(st.one_of(st.text(), st.integers()), min_size=2, unique_by=str))
+def test_any_labels_survive(labels: list[str | int]) -> None:
+    space = label_space(labels)
+    assert isinstance(space, SingleLabels)
+    again = LabelSpace.from_json(json.loads(json.dumps(space.to_json())))
+    assert again.decode(space.encode(labels)) == labels

@@ -1,0 +1,120 @@
+"""Named datasets: the packaged ones whole; the others by their cards, and by their files where those are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from phasefit.data import describe, label_space, named_datasets, read_dataset, read_table
+from phasefit.data.card import REFUSED, Card, read_card
+from phasefit.data.labels import LABEL_KINDS
+from phasefit.data.named import find_card, locate
+from phasefit.data.readers import read_frame
+from phasefit.errors import DataError, LabelError
+
+CARDS = named_datasets()
+NAMES = [card.name for card in CARDS]
+
+
+@pytest.mark.parametrize("card", CARDS, ids=NAMES)
+def test_every_card_makes_sense(card: Card) -> None:
+    assert card.kind in {*LABEL_KINDS, *REFUSED}
+    assert set(card.splits) <= {"train", "validation", "test", "unlabelled"}
+    assert set(card.rows) <= set(card.splits)
+    assert card.title
+    assert card.description
+    assert card.hub is None or "/" in card.hub
+    assert find_card(card.name) is card
+    assert find_card(card.folder) is not None
+
+
+@pytest.mark.parametrize(("name", "folder"), [("snips", "snips_built_in_intents"), ("snips2", "snips7")])
+def test_packaged(no_data: None, name: str, folder: str) -> None:
+    data = read_dataset(name)
+    rows = {part: len(table) for part in ("train", "validation", "test") if (table := getattr(data, part))}
+    assert data.name == name
+    assert data.card is not None
+    assert rows == dict(data.card.rows)
+    assert data.train.labels is not None
+    assert len(label_space(data.train.labels)) == data.card.classes
+    assert read_dataset(folder).sha256 == data.sha256
+    if "test" in rows:
+        assert read_table(name, split="test").name == f"{name}-test"
+
+
+def test_describe_packaged(no_data: None) -> None:
+    found = describe("snips")
+    assert (found.rows, found.classes, found.longest_words) == ({"train": 328}, 10, 20)
+    assert found.imbalance == pytest.approx(4.4, abs=0.05)
+    assert found.mean_words == pytest.approx(9.3, abs=0.05)
+    assert sum(found.counts.values()) == 328
+    assert found.where is not None
+    same = describe(read_table("snips"))
+    assert same.counts == found.counts
+    assert same.where is None
+
+
+def test_describe_what_is_not_here(no_data: None) -> None:
+    found = describe("trec-fine")
+    assert found.where is None
+    assert (found.rows, found.classes, found.counts) == ({"train": 5452, "test": 500}, 50, {})
+
+
+def test_known_but_not_here(no_data: None) -> None:
+    with pytest.raises(DataError) as caught:
+        read_dataset("trec-fine")
+    assert str(caught.value) == (
+        "dataset 'trec-fine' is known but its files are not on this machine; set PHASEFIT_DATA (or --data-dir) "
+        "to the folder that holds 'trec', or use hub:CogComp/trec --label fine_label"
+    )
+
+
+@pytest.mark.parametrize("card", [card for card in CARDS if card.kind in REFUSED], ids=lambda card: card.name)
+def test_kinds_that_cannot_be_trained_yet(no_data: None, card: Card) -> None:
+    with pytest.raises(LabelError, match=rf"dataset '{card.name}' holds .* \(kind '{card.kind}'\): not handled yet"):
+        read_dataset(card.name)
+
+
+def test_columns_and_splits_of_the_cards(tmp_path: Path, no_data: None) -> None:
+    frame = read_frame(_write(tmp_path / "trec" / "train.csv", "text,label,label_1,label_2\nq,A/x,A,x\nr,B/y,B,y\n"))
+    assert read_table("trec", data_dir=tmp_path).labels == ["A", "B"]
+    assert read_table("trec-fine", data_dir=tmp_path).labels == ["A/x", "B/y"]
+    assert read_table("trec-tree", data_dir=tmp_path).labels == [("A", "x"), ("B", "y")]
+    assert read_table("trec", data_dir=tmp_path, label=["label_2"]).labels == ["x", "y"]
+    assert read_table("trec-tree", data_dir=tmp_path, tree="/").labels == [("A", "x"), ("B", "y")]
+    assert read_table(tmp_path / "trec").labels == ["A", "B"]  # the folder itself is the same dataset
+    for split in ("train", "validation", "test"):
+        _write(tmp_path / "sst2_glue_phrases" / f"{split}.csv", f"text,label\n{split},a\n{split} 2,b\n")
+    data = read_dataset("sst2-phrases", data_dir=tmp_path)
+    assert data.validation is None
+    assert data.test is not None
+    assert data.test.texts[0] == "validation"
+    assert data.unlabelled is not None
+    assert data.unlabelled.texts[0] == "test"
+    _write(tmp_path / "mine" / "train.csv", "text,label\nq,A\n")
+    assert read_dataset("mine", data_dir=tmp_path).name == "mine"
+    assert len(frame) == 2
+
+
+def test_a_card_with_an_unknown_field(tmp_path: Path) -> None:
+    path = _write(tmp_path / "x.toml", 'name = "x"\ncolour = 1\n')
+    with pytest.raises(DataError, match=r"x.toml: unknown field 'colour'"):
+        read_card(path)
+
+
+@pytest.mark.parametrize("card", [card for card in CARDS if card.name != "imdb"], ids=lambda card: card.name)
+def test_cards_tell_the_truth(shared_data: Path, card: Card) -> None:
+    if locate(card) is None:
+        pytest.skip(f"{card.folder} is not under PHASEFIT_DATA")
+    found = describe(card.name)
+    assert found.rows == dict(card.rows)
+    assert found.classes == card.classes
+    if card.kind not in REFUSED and found.rows["train"] < 10_000:
+        assert {name: len(getattr(read_dataset(card.name), name)) for name in found.rows} == found.rows
+
+
+def _write(path: Path, content: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    return path

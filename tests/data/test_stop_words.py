@@ -1,0 +1,28 @@
+"""Stop words: the packaged list and a file of one's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from phasefit.data.stop_words import stop_words
+from phasefit.errors import DataError
+
+
+def test_english() -> None:
+    words = stop_words("english")
+    assert {"the", "of", "is", "i'm"} <= words
+    assert not {"not", "no", "never"} & words  # removing one would turn the text around
+    assert 120 < len(words) < 200
+
+
+def test_a_file(write) -> None:
+    assert stop_words(write("de.txt", "\ufeff# Deutsch\nDer\n\nund  # oft\n")) == {"der", "und"}
+
+
+def test_errors(write) -> None:
+    with pytest.raises(DataError, match=r"no stop words 'englsh'.*did you mean 'english'"):
+        stop_words("englsh")
+    with pytest.raises(DataError, match="has no words"):
+        stop_words(write("empty.txt", "# nothing\n"))
+    with pytest.raises(DataError, match="not UTF-8"):
+        stop_words(write("latin.txt", b"f\xfcr\n"))
