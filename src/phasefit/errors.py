@@ -56,7 +56,7 @@ class TrainingError(PhasefitError, RuntimeError):
     """Training went wrong in a way that no retry mends."""
 
 
-class MissingExtra(PhasefitError, ImportError):
+class MissingExtra(PhasefitError, ImportError):  # noqa: N818 - what is missing, not what went wrong
     """An optional library is missing."""
 
 

@@ -13,7 +13,7 @@ DATA = "snips"
 QUERIES = [
     "Will I need an umbrella in Lisbon tomorrow?",
     "Find me a table for four at a sushi place tonight",
-    "How long does it take to drive from Boston to New York?",
+    "Call me a cab to the central station",
 ]
 STORY = (
     "The demo trains a classifier of spoken requests on 328 queries of 10 intents (the packaged Snips set):\n"
@@ -38,7 +38,7 @@ def demo(
     [bold]phasefit demo --recipe finetune -o runs/finetuned[/]
     """
     from phasefit.cli.predict import show_said
-    from phasefit.cli.train import run, show_result
+    from phasefit.cli.train import run, show_next, show_scores
     from phasefit.runner.request import TrainRequest
 
     refuse_without_weights()
@@ -49,9 +49,10 @@ def demo(
         DATA, recipe=recipe, seed=seed, out=out, overwrite=overwrite, threads=threads, command=command
     )
     result = run(request, quiet=quiet)
+    show_scores(result)
     stdout().print("Three new queries:", style="bold")
     show_said(result.model, QUERIES)
-    show_result(result)
+    show_next(result)
 
 
 def refuse_without_weights() -> None:

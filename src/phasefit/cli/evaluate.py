@@ -10,8 +10,7 @@ import typer
 from phasefit.cli import options as opt
 
 if TYPE_CHECKING:
-    from phasefit.data.table import Table
-    from phasefit.models.model import Model
+    import pandas as pd
 
 
 def evaluate(
@@ -39,6 +38,7 @@ def evaluate(
     quiet: opt.Quiet = False,
     device: opt.Device = "auto",
     threads: opt.Threads = None,
+    batch_size: opt.BatchSize = 64,
 ) -> None:
     """Score a run on a table with labels: all metrics, and each class.
 
@@ -46,18 +46,23 @@ def evaluate(
 
     [bold]phasefit evaluate runs/trec trec -o scores --json[/]
     """
-    from phasefit.cli.inputs import load, read_labelled
+    from phasefit.cli.inputs import frame_of, load, read_labelled
     from phasefit.cli.outputs import check_out_folder
+    from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
-    from phasefit.runner.evaluate import evaluate as score
+    from phasefit.runner.evaluate import score
+    from phasefit.runner.prepare import labels_of
 
     check_out_folder(out, overwrite)
     table = read_labelled(data, text=text, label=label or (), tree=tree, split=split, data_dir=data_dir)
     model = load(run, device, threads)
+    codes = model.space.encode(labels_of(table), where=table.name)
     with counting("evaluating", len(table), quiet) as progress:
-        metrics = score(model, table, progress=progress)
+        found = model.predict_proba(table.texts, batch_size=batch_size, progress=progress)
+    metrics = score(model, codes, found)
     if out is not None:
-        write_evaluation(out, model, table, metrics, quiet)
+        predicted = add_predictions(frame_of(table), found, model.space, free_prefix(frame_of(table), model.space))
+        write_evaluation(out, predicted, metrics, quiet)
     show_metrics(metrics, table.name, json)
 
 
@@ -73,21 +78,14 @@ def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None
     stdout().print(classes_table(metrics.get("per_class", {})))
 
 
-def write_evaluation(folder: Path, model: Model, table: Table, metrics: dict[str, Any], quiet: bool) -> None:
+def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, Any], quiet: bool) -> None:
     """metrics.json, predictions.csv and confusion.png."""
     from phasefit.cli.console import as_json, stderr
-    from phasefit.cli.inputs import frame_of
-    from phasefit.cli.predictions import add_predictions, free_prefix
-    from phasefit.cli.progress import counting
     from phasefit.data.readers import write_frame
     from phasefit.runner.figures import confusion_figure
 
     folder.mkdir(parents=True, exist_ok=True)
-    with counting("predicting", len(table), quiet) as progress:
-        found = model.predict_proba(table.texts, progress=progress)
-    frame = frame_of(table)
-    prefix = free_prefix(frame.columns, model.space)
-    write_frame(add_predictions(frame, found, model.space, prefix), folder / "predictions.csv")
+    write_frame(predicted, folder / "predictions.csv")
     confusion_figure(metrics["confusion"], folder / "confusion.png")
     (folder / "metrics.json").write_text(as_json(metrics) + "\n", encoding="utf-8")
     if not quiet:

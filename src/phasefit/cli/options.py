@@ -73,6 +73,14 @@ Rows: TypeAlias = Annotated[
         help="Use only this many training rows, each class in proportion.", min=1, metavar="N", rich_help_panel=DATA
     ),
 ]
+Unseen: TypeAlias = Annotated[
+    Literal["error", "drop", "keep"],
+    typer.Option(
+        help="Validation or test rows with a label that no training row has: refuse them, leave them out, or count "
+        "them as mistakes.",
+        rich_help_panel=DATA,
+    ),
+]
 DataDir: TypeAlias = Annotated[
     Path | None,
     typer.Option(

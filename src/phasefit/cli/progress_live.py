@@ -69,7 +69,7 @@ class LiveProgress:
                 self.best = self.now if event.improved else self.best
             case PhaseEnded():
                 self._stop()
-                self.console.print(f"{self.phase}: {ended(event)}", soft_wrap=True)
+                self.console.print(f"{self.phase}: {ended(event, self.watch)}", soft_wrap=True)
 
     def _start(self, event: PhaseStarted) -> None:
         self._stop()

@@ -24,7 +24,8 @@ class PlainProgress:
         self.clock = clock
         self.place = ""  # "phase 1/3 denoise"
         self.steps = 0
-        self.loss = 0.0
+        self.loss: float | None = None
+        self.watch = ""
         self.last_line = clock()
 
     def __enter__(self) -> Self:
@@ -47,11 +48,11 @@ class PlainProgress:
             case Scored():
                 self._scored(event)
             case PhaseEnded():
-                self._line(f"{self.place}: {ended(event)}")
+                self._line(f"{self.place}: {ended(event, self.watch)}")
 
     def _start(self, event: PhaseStarted) -> None:
         self.place = f"phase {event.index}/{event.phases} {event.phase}"
-        self.steps = event.steps
+        self.steps, self.watch, self.loss = event.steps, event.watch, None
         self._line(f"{self.place}: {started(event)}")
 
     def _step(self, event: StepDone) -> None:
@@ -65,7 +66,8 @@ class PlainProgress:
             value = score(event.scores.get(event.watch))
             best = "  (best so far)" if event.improved else ""
             step = f"  step {event.step}/{self.steps}" if self.steps else f"  step {event.step}"
-            self._line(f"{step}  loss {score(self.loss)}  {event.watch} {value}{best}")
+            loss = "" if self.loss is None else f"  loss {score(self.loss)}"
+            self._line(f"{step}{loss}  {event.watch} {value}{best}")
 
     def _line(self, text: str) -> None:
         self.last_line = self.clock()
@@ -78,9 +80,8 @@ def started(event: PhaseStarted) -> str:
     return f"up to {count(event.steps)} steps, watching {event.watch}{facts}"
 
 
-def ended(event: PhaseEnded) -> str:
+def ended(event: PhaseEnded, watch: str) -> str:
     """What a phase came to, in words."""
-    scores = ", ".join(f"{name} {score(value)}" for name, value in event.best.items())
-    best = f"; best {scores} at step {event.best_step}" if scores else ""
+    best = f"; best {watch} {score(event.best[watch])} at step {event.best_step}" if watch in event.best else ""
     early = ", stopped early" if event.stopped_early else ""
     return f"{count(event.steps)} steps in {duration(event.seconds)}{early}{best}"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from phasefit.runner.plan import Plan
 
 MOST_ROWS = 60  # a table with more classes than this shows the worst and says how many it leaves out
+FEW = 3
 INTERVAL = "_ci95"
 
 
@@ -52,7 +53,7 @@ def phases_table(phases: Sequence[Mapping[str, Any]]) -> Table:
     """What each phase did."""
     table = new_table("phase", "steps", "time", "best score", right=(1, 2))
     for phase in phases:
-        table.add_row(phase["name"], count(phase["steps"]), duration(phase["seconds"]), _best(phase.get("best")))
+        table.add_row(phase["name"], count(phase["steps"]), duration(phase["seconds"]), _best(phase))
     return table
 
 
@@ -123,10 +124,13 @@ def _metric(name: str) -> str:
     return " ".join(words.get(word, word) for word in name.split("_"))
 
 
-def _best(best: Any) -> str:
-    if isinstance(best, Mapping):
-        return ", ".join(f"{_metric(name)} {score(value)}" for name, value in best.items())
-    return score(best)
+def _best(phase: Mapping[str, Any]) -> str:
+    """The score that was watched; where that is not known, the first few."""
+    best, watch = phase.get("best"), phase.get("watch")
+    if not isinstance(best, Mapping):
+        return score(best)
+    names = [watch] if watch in best else list(best)[:FEW]
+    return ", ".join(f"{_metric(name)} {score(best[name])}" for name in names)
 
 
 def _fact(value: Any) -> str:

@@ -33,6 +33,7 @@ def train(
     validation_size: opt.ValidationSize = 0.2,
     test_size: opt.TestSize = 0.1,
     rows: opt.Rows = None,
+    unseen: opt.Unseen = "error",
     data_dir: opt.DataDir = None,
     recipe: opt.Recipe = "three-phase",
     settings: opt.Settings = None,
@@ -88,21 +89,41 @@ def run(request: TrainRequest, quiet: bool = False) -> TrainResult:
             return train_run(request, listen)
         except KeyboardInterrupt:
             where = request.out or "runs/"
-            raise Interrupted(f"the unfinished run stays in {where}") from None
+            raise Interrupted(f"what there is of the run stays in {where}, and is no model yet") from None
 
 
 def show_result(result: TrainResult, json: bool = False) -> None:
-    """The metrics, where the run is, and what to do with it."""
-    from phasefit.cli.console import print_json, stdout
-    from phasefit.cli.tables import metrics_table, phases_table
+    """All there is to say about a finished run."""
+    from phasefit.cli.console import print_json
 
     if json:
         print_json(result.metrics)
         return
+    show_scores(result)
+    show_next(result)
+
+
+def show_scores(result: TrainResult) -> None:
+    """What each phase came to, and the metrics."""
+    from phasefit.cli.console import stdout
+    from phasefit.cli.tables import metrics_table, phases_table
+
     console = stdout()
-    parts = {name: result.metrics[name] for name in ("validation", "test", "refit") if result.metrics.get(name)}
+    parts = {name: result.metrics[name] for name in ("validation", "test") if result.metrics.get(name)}
     console.print(phases_table(result.metrics.get("phases", [])))
-    console.print(metrics_table(parts))
+    if parts:
+        console.print(metrics_table(parts))
+    if "refit" in result.metrics:
+        console.print(
+            f"Then trained anew on all {result.metrics['refit']['rows']:,} rows: that model is the one saved."
+        )
+
+
+def show_next(result: TrainResult) -> None:
+    """Where the run is, and what to do with it."""
+    from phasefit.cli.console import stdout
+
+    console = stdout()
     folder = shlex.quote(str(result.folder))
     console.print(f"The run is in {result.folder}\n", soft_wrap=True)
     console.print("Next:", style="bold")

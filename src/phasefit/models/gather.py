@@ -30,12 +30,12 @@ def _collect(tensor: Tensor) -> Tensor:
 
 class _Gather(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, tensor: Tensor) -> Tensor:
         ctx.rows = len(tensor)
         return _collect(tensor)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
         # Each process holds the gradient of the same loss by all rows; the sum over processes, divided by their number
         # when parameters are averaged, is the gradient of one process that had the whole batch.
         total = gradient.contiguous()

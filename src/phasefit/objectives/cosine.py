@@ -46,4 +46,5 @@ class Cosine:
         if not self.even:
             return error.mean()
         _, group, size = target.unique(return_inverse=True, return_counts=True)
-        return (error / size[group]).sum() / len(size)
+        even: Tensor = (error / size[group]).sum() / len(size)
+        return even

@@ -1,4 +1,4 @@
-"""Options that every phase has: how long, how fast, how it is watched. Imports no torch: recipes are read without it."""
+"""Options that every phase has: how long, how fast, how it is watched. Imports no torch, nor does reading a recipe."""
 
 from __future__ import annotations
 

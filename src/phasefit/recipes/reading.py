@@ -1,4 +1,4 @@
-"""Reading a recipe strictly: every mistake is an error that says the file, the phase, the option, and the nearest name."""
+"""Reading a recipe strictly: an error says the file, the phase, the option, and the nearest name."""
 
 from __future__ import annotations
 

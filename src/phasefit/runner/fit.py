@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from accelerate import Accelerator
 
-from phasefit.data.labels import LabelSpace
 from phasefit.data.seeds import generator
 from phasefit.models.encoder import Encoder
 from phasefit.models.model import TASK, Model
@@ -100,12 +99,6 @@ def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], se
         limit = encoder.position_limit
         longest = int(encoder.tokenise([texts[row] for row in some], max_length=limit).lengths.max())
         encoder.max_length = max(min(ceil(1.2 * longest), limit), 8)
-
-
-def go_on(model: Model, space: LabelSpace) -> None:
-    """Give a model that goes on from a run the label space it now needs; its head grows in the finetune phase."""
-    if TASK in model.spaces:
-        model.spaces[TASK] = space
 
 
 def _record(event: PhaseEnded) -> dict[str, Any]:

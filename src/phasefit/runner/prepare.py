@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,12 @@ class Prepared:
 
 def prepare(request: TrainRequest, base: LabelSpace | None = None) -> Prepared:
     """Read and split; `base` is the label space of a run to go on from, whose classes stay."""
-    options = {"text": request.text, "label": request.label, "tree": request.tree, "data_dir": request.data_dir}
+    options: dict[str, Any] = {
+        "text": request.text,
+        "label": request.label,
+        "tree": request.tree,
+        "data_dir": request.data_dir,
+    }
     dataset = read_dataset(request.data, **options)
     validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
     if request.validation is not None:

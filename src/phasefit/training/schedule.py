@@ -28,9 +28,8 @@ class Schedule:
         total = max(ceil(options.epochs * per_epoch), 1)
         if options.max_steps is not None:
             total = min(total, options.max_steps)
-        every = options.evaluate_every
-        if every == "auto":
-            every = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_LOOKS))
+        said = options.evaluate_every
+        every = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_LOOKS)) if said == "auto" else said
         return cls(total, per_epoch, every, options.schedule, round(options.warmup * total))
 
     def factor(self, step: int) -> float:

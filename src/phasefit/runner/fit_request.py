@@ -1,0 +1,86 @@
+"""A request fitted in memory: what Python's estimators and the run folder's job share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from accelerate import Accelerator
+
+from phasefit.models.model import Model
+from phasefit.recipes import Recipe, read_recipe
+from phasefit.runner.evaluate import evaluate
+from phasefit.runner.fit import Fitted, Listener, fit
+from phasefit.runner.merge import merged
+from phasefit.runner.prepare import Prepared, prepare
+from phasefit.runner.request import TrainRequest
+from phasefit.runner.starting import base_space, starting_model
+from phasefit.runner.tracking import tracked
+from phasefit.training.device import make_accelerator, set_threads
+from phasefit.training.events import Note, Stage
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A trained model with its metrics and how it got there."""
+
+    model: Model
+    metrics: dict[str, Any]
+    fitted: Fitted
+    threads: int
+
+
+def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
+    """Read, split, train and evaluate; nothing is written."""
+    recipe = read_recipe(request.recipe, request.settings)
+    prepared = prepare(request, base_space(request.model))
+    for note in prepared.notes:
+        listen(Note(note))
+    return fit_prepared(request, recipe, prepared, listen)
+
+
+def fit_prepared(
+    request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Listener, folder: str | None = None
+) -> FitResult:
+    """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
+    threads = set_threads(request.threads)
+    skips = any(getattr(options, "mix", "") == "alternate" for options in recipe.phases)
+    accelerator = make_accelerator(
+        request.device, request.precision, skips_parameters=skips, track=request.track, folder=folder
+    )
+    listen(Stage("loading the model"))
+    model = starting_model(request, prepared.space).to(accelerator.device)
+    with tracked(accelerator, request, listen) as told:
+        fitted = fit(model, prepared, recipe, accelerator, seed=request.seed, listen=told)
+    metrics = _evaluate(model, prepared, listen) | {"phases": fitted.phases}
+    if request.refit:
+        model, metrics["refit"] = _refit(request, recipe, prepared, fitted, accelerator, listen)
+    accelerator.wait_for_everyone()
+    return FitResult(model, metrics, fitted, threads)
+
+
+def _evaluate(model: Model, prepared: Prepared, listen: Listener) -> dict[str, Any]:
+    metrics: dict[str, Any] = {}
+    for split in ("validation", "test"):
+        table = getattr(prepared, split)
+        if table is not None and model.heads:
+            listen(Stage(f"evaluating on {split}"))
+            metrics[split] = evaluate(model, table)
+    return metrics
+
+
+def _refit(
+    request: TrainRequest,
+    recipe: Recipe,
+    prepared: Prepared,
+    fitted: Fitted,
+    accelerator: Accelerator,
+    listen: Listener,
+) -> tuple[Model, dict[str, Any]]:
+    """Train anew on all rows with the numbers of steps that validation chose; the metrics stay those from before."""
+    listen(Stage("refitting on all rows"))
+    model = starting_model(request, prepared.space).to(accelerator.device)
+    everything = merged(prepared)
+    steps = {phase["name"]: phase["best_step"] for phase in fitted.phases}
+    again = fit(model, everything, recipe, accelerator, seed=request.seed, listen=listen, fixed_steps=steps)
+    return model, {"rows": len(everything.train), "phases": again.phases}

@@ -1,0 +1,103 @@
+"""`--plan`: what a run would do and how long it may take, from a few real steps of each phase on this machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from phasefit.recipes import read_recipe
+from phasefit.runner.prepare import prepare
+from phasefit.runner.request import TrainRequest
+from phasefit.runner.starting import base_space, starting_model
+from phasefit.training.events import Note, PhaseStarted, Stage, StepDone
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+    from phasefit.phases.contract import Phase
+    from phasefit.runner.fit import Listener
+
+TIMED_STEPS = 5  # the first two warm up and do not count
+
+
+@dataclass(frozen=True)
+class PhasePlan:
+    """The most a phase can take; early stopping may end it sooner."""
+
+    name: str
+    rows: int
+    steps: int
+    pairs: int | None  # per epoch
+    parameters: int
+    trained_parameters: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All phases, the facts of the data, and what is worth knowing."""
+
+    phases: list[PhasePlan]
+    facts: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """An upper estimate for all phases."""
+        return sum(phase.seconds for phase in self.phases)
+
+
+def plan(request: TrainRequest, listen: Listener) -> Plan:
+    """Prepare everything as `train` would, take a few steps of each phase on a throw-away model, and stop."""
+    recipe = read_recipe(request.recipe, request.settings)
+    listen(Stage("reading"))
+    prepared = prepare(request, base_space(request.model))
+
+    from phasefit.runner.fit import build_phases, gather_rows
+    from phasefit.training.device import make_accelerator, set_threads
+
+    threads = set_threads(request.threads)
+    accelerator = make_accelerator(request.device, request.precision)
+    model = starting_model(request, prepared.space).to(accelerator.device)
+    notes = list(prepared.notes)
+
+    def hear(event: Any) -> None:
+        if isinstance(event, Note):
+            notes.append(event.text)
+        else:
+            listen(event)
+
+    data = gather_rows(model, prepared, recipe, request.seed, hear)
+    phases = []
+    for phase in build_phases(model, data, recipe, request.seed):
+        listen(Stage(f"timing {phase.name}"))
+        phases.append(_plan_phase(phase, accelerator, request.seed))
+        notes.extend(phase.notes())
+    notes.append("times are upper estimates from a few steps on this machine; early stopping may end a phase sooner")
+    facts = {**prepared.facts(), "model": model.encoder.name, "max_length": model.encoder.max_length}
+    return Plan(phases, {**facts, "threads": threads, "device": str(accelerator.device)}, notes)
+
+
+def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
+    from phasefit.training.loop import train_phase
+    from phasefit.training.schedule import Schedule
+
+    schedule = Schedule.of(phase.options, len(phase.batches))
+    events = list(train_phase(phase, accelerator, seed=seed, fixed_steps=min(TIMED_STEPS, schedule.total)))
+    took = [event.seconds for event in events if isinstance(event, StepDone)]
+    facts = next(event.facts for event in events if isinstance(event, PhaseStarted))
+    begun = time.perf_counter()
+    phase.validate()
+    look = time.perf_counter() - begun
+    looks = schedule.total // schedule.every + 1
+    return PhasePlan(
+        phase.name,
+        int(facts["rows"]),
+        schedule.total,
+        int(facts["pairs"]) if "pairs" in facts else None,
+        int(facts["parameters"]),
+        int(facts["trained"]),
+        median(took[2:] or took) * schedule.total + look * looks,
+    )

@@ -1,0 +1,35 @@
+"""The model a run starts from. Imports torch only when the model itself is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phasefit.data.labels import LabelSpace
+from phasefit.errors import ModelError
+from phasefit.runner.request import TrainRequest
+from phasefit.store.manifest import MANIFEST, read_json
+
+if TYPE_CHECKING:
+    from phasefit.models.model import Model
+
+
+def base_space(model: str | None) -> LabelSpace | None:
+    """The label space of a run to go on from; None for anything else."""
+    if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
+        return None
+    saved = read_json(Path(model).expanduser() / "labels.json")
+    if not isinstance(saved, dict):
+        raise ModelError(f"'{model}': labels.json is damaged; train or save the model again")
+    return LabelSpace.from_json(next(iter(saved.values()))) if saved else None
+
+
+def starting_model(request: TrainRequest, space: LabelSpace) -> Model:
+    """The model, which already knows the classes it will need if it goes on from a run."""
+    from phasefit.models.locate import DEFAULT_MODEL
+    from phasefit.store import load_model
+
+    model = load_model(request.model or DEFAULT_MODEL, "cpu")
+    for task in model.spaces:
+        model.spaces[task] = space
+    return model
