@@ -126,7 +126,7 @@ def _metric(name: str) -> str:
 
 def _best(phase: Mapping[str, Any]) -> str:
     """The score that was watched; where that is not known, the first few."""
-    best, watch = phase.get("best"), phase.get("watch")
+    best, watch = phase.get("best"), str(phase.get("watch"))
     if not isinstance(best, Mapping):
         return score(best)
     names = [watch] if watch in best else list(best)[:FEW]
