@@ -22,6 +22,7 @@ BAD = {
     "ragged tsv": ("t.tsv", "text\tlabel\na\tb\nc\n", "t.tsv, row 2 (line 3): expected 2 columns, found 1"),
     "open quote": ("t.csv", HEAD + '"b,c\nd,e\n', "t.csv, row 2 (line 3): a quote is not closed"),
     "open quote in the last column": ("t.csv", HEAD + 'b,"c\nd,e\n', "t.csv, row 2 (line 3): a quote is not closed"),
+    "rows swallowed by a quote": ("t.csv", HEAD + 'b,"c\nd,"e"\nf,g\n', "t.csv, row 2 (line 3): bad quoting"),
     "broken utf-8": ("t.csv", HEAD.encode() + b"caf\xe9,b\n", "t.csv, row 2 (line 3): broken UTF-8"),
     "broken utf-8 in the header": ("t.csv", b"t\xe9xt,label\na,b\n", "t.csv, the header: broken UTF-8"),
     "broken utf-8, gzipped": ("t.csv.gz", HEAD.encode() + b"caf\xe9,b\n", "t.csv.gz, row 2 (line 3): broken UTF-8"),

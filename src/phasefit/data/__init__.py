@@ -1,8 +1,9 @@
 """Data: from files, frames, lists and named datasets to tables, label spaces and splits.
 
 A newcomer starts at `sources` (whatever the user has -> Table or Dataset), which leans on `readers` (files -> frames),
-`columns` (which column is what), `checks` (texts and labels as they must be) and `named` (cards of known datasets).
-`labels` codes raw labels; `splits` and `balance` decide which rows are used, and how often.
+`tables` (frames and lists -> Table), `columns` (which column is what), `checks` (texts and labels as they must be) and
+`named` (cards of known datasets). `labels` codes raw labels; `splits` and `balance` decide which rows are used, and how
+often; `batches` in which order; all random choices come from `seeds`.
 
 May import `phasefit.errors` and itself, never torch; pandas, pyarrow and datasets only inside functions, so that
 `phasefit --help` stays quick.

@@ -40,7 +40,7 @@ def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = Non
         with part.open("wb") as raw:
             if path.name.lower().endswith(".gz"):
                 # No name, no time: the same rows give the same bytes.
-                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as file:
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
                     _write(frame, cast(IO[bytes], file), kind)
             else:
                 _write(frame, raw, kind)
@@ -55,7 +55,7 @@ def _write(frame: pd.DataFrame, file: IO[bytes], kind: str) -> None:
     if kind == "parquet":
         frame.to_parquet(file, index=False)
         return
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     if kind == "jsonl":
         text.writelines(_json_lines(frame))
     else:
