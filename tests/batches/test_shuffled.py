@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phasefit.data.batches import ShuffledBatches
+
+
+def drawn(batches: ShuffledBatches, epoch: int = 0) -> list[np.ndarray]:
+    return [draw["rows"] for draw in batches.epoch(epoch)]
+
+
+@given(rows=st.integers(1, 700), size=st.integers(1, 40), seed=st.integers(0, 5), epoch=st.integers(0, 3))
+def test_every_row_once_per_epoch(rows: int, size: int, seed: int, epoch: int) -> None:
+    numbers = np.arange(rows) * 3 + 7
+    lengths = np.random.default_rng(seed).integers(1, 60, rows)
+    batches = ShuffledBatches(numbers, lengths, batch_size=size, seed=seed)
+    parts = drawn(batches, epoch)
+    assert sorted(np.concatenate(parts).tolist()) == numbers.tolist()
+    assert len(parts) == len(batches)
+    assert max(map(len, parts)) <= size
+
+
+def test_an_epoch_depends_on_the_seed_and_its_number_alone() -> None:
+    numbers, lengths = np.arange(100), np.random.default_rng(0).integers(1, 60, 100)
+
+    def order(seed: int, epoch: int) -> list[int]:
+        return np.concatenate(drawn(ShuffledBatches(numbers, lengths, batch_size=8, seed=seed), epoch)).tolist()
+
+    assert order(0, 1) == order(0, 1)
+    assert order(0, 1) != order(0, 2)
+    assert order(0, 1) != order(1, 1)
+
+
+def test_batches_hold_texts_of_similar_length() -> None:
+    lengths = np.random.default_rng(0).integers(5, 100, 800)
+    batches = ShuffledBatches(np.arange(800), lengths, batch_size=16, seed=0)
+    padded = sum(len(rows) * lengths[rows].max() for rows in drawn(batches))
+    assert padded < 1.1 * lengths.sum()
+
+
+def test_long_and_short_batches_are_mixed() -> None:
+    lengths = np.arange(400)
+    batches = ShuffledBatches(np.arange(400), lengths, batch_size=8, seed=0)
+    means = [rows.mean() for rows in drawn(batches)]
+    assert means != sorted(means)

@@ -1,0 +1,240 @@
+"""A tiny world for tests: random encoders of every family, small tables that can be learned, and all phases need.
+
+Everything is made in memory from a seed: no network, no real weights.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import AutoModel, PreTrainedTokenizerFast
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from phasefit.data.labels import label_space
+from phasefit.data.table import Label
+from phasefit.models.encoder import Encoder, load_encoder
+from phasefit.models.model import Model
+from phasefit.phases import options_of, phase_of
+from phasefit.phases.contract import Batch, Phase, PhaseData
+from phasefit.training.device import make_accelerator
+from phasefit.training.events import Event
+from phasefit.training.loop import train_phase
+
+HIDDEN, LAYERS, HEADS, POSITIONS = 32, 2, 2, 64
+
+KEYWORDS = {
+    "music": ["song", "album", "guitar", "concert", "melody", "singer"],
+    "weather": ["rain", "storm", "sunny", "forecast", "cloud", "wind"],
+    "food": ["pizza", "dinner", "recipe", "kitchen", "bread", "cook"],
+    "travel": ["flight", "hotel", "airport", "ticket", "luggage", "train"],
+}
+PARENTS = {"music": "leisure", "weather": "world", "food": "leisure", "travel": "world"}
+FILLERS = ["the", "a", "of", "is", "to", "and", "please", "find", "today", "me", "some", "about"]
+ODD = ["é", "ü", "🙂", "naïve", "tokenisation", "don't", "e-mail", "C3PO"]
+
+Settings = dict[str, Any]
+
+
+# --- data -------------------------------------------------------------------------------------------------------------
+
+
+def make_table(
+    rows: int = 60, classes: int = 3, seed: int = 0, sizes: Sequence[int] = ()
+) -> tuple[list[str], list[str]]:
+    """Texts of about seven words, one or two of which give the class away; `sizes` makes the classes uneven."""
+    random = np.random.default_rng(seed)
+    names = list(KEYWORDS)[: len(sizes) or classes]
+    owners = [names[row % classes] for row in range(rows)]
+    if sizes:
+        owners = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
+    texts = []
+    for owner in owners:
+        words = [*random.choice(KEYWORDS[owner], 2), *random.choice(FILLERS, int(random.integers(4, 7)))]
+        texts.append(" ".join(random.permutation(words)))
+    order = random.permutation(len(texts))
+    return [texts[place] for place in order], [owners[place] for place in order]
+
+
+def tree(labels: Sequence[str]) -> list[tuple[str, str]]:
+    """The same labels as paths of two levels."""
+    return [(PARENTS[label], label) for label in labels]
+
+
+# --- encoders ---------------------------------------------------------------------------------------------------------
+
+
+def _corpus() -> list[str]:
+    texts, _ = make_table(80, classes=4, seed=99)
+    return [*texts, *ODD, *(word for words in KEYWORDS.values() for word in words), " ".join(FILLERS)]
+
+
+def _wordpiece() -> tuple[Tokenizer, dict[str, str]]:
+    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=220, special_tokens=list(names.values()), show_progress=False)
+    tokenizer.train_from_iterator(_corpus(), trainer)
+    tokenizer.decoder = decoders.WordPiece()
+    ends = [(names[key], tokenizer.token_to_id(names[key])) for key in ("cls", "sep")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    return tokenizer, names
+
+
+def _byte_level() -> tuple[Tokenizer, dict[str, str]]:
+    names = {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"}
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=420, special_tokens=list(names.values()), initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(_corpus(), trainer)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    return tokenizer, names
+
+
+_BERT_LIKE = {
+    "hidden_size": HIDDEN,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "intermediate_size": 2 * HIDDEN,
+    "max_position_embeddings": POSITIONS,
+}
+FAMILIES: dict[str, tuple[Callable[[], tuple[Tokenizer, dict[str, str]]], Settings]] = {
+    "bert": (_wordpiece, _BERT_LIKE),
+    "electra": (_wordpiece, {**_BERT_LIKE, "embedding_size": HIDDEN // 2}),
+    "distilbert": (
+        _wordpiece,
+        {
+            "dim": HIDDEN,
+            "n_layers": LAYERS,
+            "n_heads": HEADS,
+            "hidden_dim": 2 * HIDDEN,
+            "max_position_embeddings": POSITIONS,
+        },
+    ),
+    "albert": (_wordpiece, {**_BERT_LIKE, "embedding_size": HIDDEN // 2}),
+    "roberta": (_byte_level, {**_BERT_LIKE, "max_position_embeddings": POSITIONS + 2}),
+    "xlm-roberta": (_byte_level, {**_BERT_LIKE, "max_position_embeddings": POSITIONS + 2}),
+    "mpnet": (_byte_level, {**_BERT_LIKE, "max_position_embeddings": POSITIONS + 2}),
+    "deberta-v2": (_wordpiece, _BERT_LIKE),
+    "modernbert": (_wordpiece, {**_BERT_LIKE, "global_attn_every_n_layers": 1, "reference_compile": False}),
+}
+
+
+def save_tiny(
+    folder: Path, family: str = "bert", *, normalize: bool = True, dropout: float = 0.1, seed: int = 0
+) -> Path:
+    """A random encoder of a family as a sentence-transformers folder: Transformer, mean pooling, (Normalize)."""
+    make_tokenizer, settings = FAMILIES[family]
+    backend, names = make_tokenizer()
+    special = {f"{key}_token": name for key, name in names.items()}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=POSITIONS, **special)
+    numbers = {
+        "vocab_size": backend.get_vocab_size(),
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": tokenizer.cls_token_id,
+        "eos_token_id": tokenizer.sep_token_id,
+        "cls_token_id": tokenizer.cls_token_id,
+        "sep_token_id": tokenizer.sep_token_id,
+    }
+    config = CONFIG_MAPPING[family](**numbers, **settings)
+    for name in vars(config).copy():
+        if "dropout" in name and isinstance(getattr(config, name), float):
+            setattr(config, name, dropout)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModel.from_config(config)
+        for parameter in model.parameters():  # livelier than the usual 0.02: so few dimensions need some contrast
+            if parameter.dim() > 1:
+                torch.nn.init.normal_(parameter, std=0.15)
+    part = folder / "transformer"
+    model.save_pretrained(part)
+    tokenizer.save_pretrained(part)
+    return _as_sentence_transformer(folder, part, normalize=normalize)
+
+
+def _as_sentence_transformer(folder: Path, part: Path, *, normalize: bool) -> Path:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    transformer = Transformer(str(part), max_seq_length=POSITIONS)
+    modules = [transformer, Pooling(HIDDEN), *([Normalize()] if normalize else [])]
+    whole = folder / "model"
+    SentenceTransformer(modules=modules, device="cpu").save(str(whole), create_model_card=False)
+    return whole
+
+
+# --- what a phase needs -----------------------------------------------------------------------------------------------
+
+
+def make_data(
+    encoder: Encoder,
+    texts: Sequence[str],
+    labels: Sequence[Label],
+    *,
+    validation: int = 18,
+    unlabelled: Sequence[str] = (),
+) -> PhaseData:
+    """The last `validation` labelled rows validate, the rest train."""
+    every = [*texts, *unlabelled]
+    space = label_space(labels)
+    codes = np.full(len(every), -1, dtype=np.int64)
+    codes[: len(texts)] = space.encode(labels)
+    rows = np.arange(len(every))
+    cut = len(texts) - validation
+    return PhaseData(
+        every, encoder.tokenise(every), codes, space, rows[:cut], rows[cut : len(texts)], rows[len(texts) :]
+    )
+
+
+def make_phase(
+    kind: str, model: Model, data: PhaseData, *, seed: int = 0, name: str | None = None, **options: Any
+) -> Phase:
+    """A phase with these options on top of its defaults."""
+    return phase_of(kind)(name or kind, options_of(kind)(kind=kind, **options), model, data, seed)
+
+
+def first_batch(phase: Phase, epoch: int = 0, seed: int = 0) -> Batch:
+    """The first draw of an epoch."""
+    return Batch(next(iter(phase.batches.epoch(epoch))), np.random.default_rng(seed), torch.device("cpu"))
+
+
+def run(phase: Phase, *, seed: int = 0, fixed_steps: int | None = None) -> list[Event]:
+    """Train a phase on the CPU; all its events."""
+    return list(train_phase(phase, make_accelerator("cpu", "no"), seed=seed, fixed_steps=fixed_steps))
+
+
+def weights(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """A copy of all parameters."""
+    return {name: value.detach().clone() for name, value in module.named_parameters()}
+
+
+def same(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> bool:
+    """Whether two sets of weights are equal bit for bit."""
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def fresh_model(folder: Path) -> Model:
+    """A model of its own for a test that trains it."""
+    return Model(load_encoder(str(folder)))
+
+
+def write_csv(path: Path, texts: Sequence[str], labels: Sequence[Any]) -> Path:
+    """A CSV with the columns text and label."""
+    import pandas as pd
+
+    pd.DataFrame({"text": list(texts), "label": list(labels)}).to_csv(path, index=False)
+    return path
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
