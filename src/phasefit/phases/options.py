@@ -18,7 +18,8 @@ class PhaseOptions(Strict):
 
     kind: str
     epochs: float = Field(1.0, gt=0, description="how often every row is seen")
-    max_steps: int | None = Field(None, ge=1, description="an upper limit whatever the epochs say")
+    min_steps: int = Field(1, ge=1, description="at least so many steps, however few the rows")
+    max_steps: int | None = Field(None, ge=1, description="at most so many steps, however many the rows; wins over all")
     batch_size: int = Field(32, ge=2, description="texts (or explicit pairs) per step")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are added up for one step")
     lr: float = Field(5e-5, gt=0, description="learning rate")

@@ -107,6 +107,7 @@ def _record(event: PhaseEnded) -> dict[str, Any]:
         "steps": event.steps,
         "seconds": round(event.seconds, 3),
         "best_step": event.best_step,
+        "watch": event.watch,
         "best": event.best,
         "stopped_early": event.stopped_early,
     }

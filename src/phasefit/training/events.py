@@ -62,6 +62,7 @@ class PhaseEnded:
     best_step: int
     best: dict[str, float]  # scores at the best step
     stopped_early: bool
+    watch: str = ""  # which of them was watched
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def train_phase(
     if not best.restore():
         best.step = step
     accelerator.free_memory()
-    yield PhaseEnded(phase.name, step, time.perf_counter() - started, best.step, best.scores, step < last)
+    yield PhaseEnded(phase.name, step, time.perf_counter() - started, best.step, best.scores, step < last, phase.watch)
 
 
 def _steps(batches: Batches, accumulate: int, most: int) -> Iterator[list[Draw]]:

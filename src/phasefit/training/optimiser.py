@@ -26,4 +26,5 @@ def make_optimiser(phase: Phase) -> torch.optim.AdamW:
                 groups.append({"params": chosen, "lr": lr, "peak_lr": lr, "weight_decay": decay, "part": part})
     if not groups:
         raise RecipeError(f"{phase.name}: nothing is left to train; is everything frozen?")
-    return torch.optim.AdamW(groups, lr=options.lr, eps=options.eps)
+    # Fused: one pass over each tensor; on a CPU the plain one takes as long as the whole forward pass.
+    return torch.optim.AdamW(groups, lr=options.lr, eps=options.eps, fused=True)

@@ -25,7 +25,7 @@ class Schedule:
     def of(cls, options: PhaseOptions, batches: int) -> Schedule:
         """The schedule of a phase whose epoch has this many batches."""
         per_epoch = max(ceil(batches / options.accumulate), 1)
-        total = max(ceil(options.epochs * per_epoch), 1)
+        total = max(ceil(options.epochs * per_epoch), options.min_steps)
         if options.max_steps is not None:
             total = min(total, options.max_steps)
         said = options.evaluate_every
