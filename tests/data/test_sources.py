@@ -65,6 +65,15 @@ def test_texts_alone(source: object) -> None:
         read_table(source, what="unlabelled texts")
 
 
+def test_a_plain_table_is_whatever_part_it_is_given_as(write) -> None:
+    path = write("held_out.csv", "text,label\na,x\nb,\n")
+    with pytest.raises(LabelError, match=r"held_out.csv, row 2"):
+        read_table(path, split="test")
+    assert len(read_table(FRAME, split="validation", what="validation")) == 3
+    with pytest.raises(DataError, match="validation: there is no column 'x'"):
+        read_table(FRAME, split="validation", what="validation", text="x")
+
+
 def test_labels_keep_their_type(write) -> None:
     assert read_table(write("t.csv", "text,label\na,1\nb,2.0\n")).labels == ["1", "2.0"]
     labels = read_table(write("t.jsonl", '{"text":"a","label":1}\n{"text":"b","label":2.0}\n')).labels
@@ -97,7 +106,8 @@ def test_splits_of_a_dict_and_a_folder(tmp_path: Path) -> None:
     data = read_dataset(datasets.DatasetDict({"train": train, "dev": train, "test": hidden}))
     assert data.train.labels == ["yes", "no"]
     assert data.validation is not None
-    assert data.test is None  # its labels are withheld: nothing can be scored on it
+    assert data.test is not None
+    assert data.test.labels is None  # withheld: nothing can be scored on it
     write_frame(FRAME, tmp_path / "train.csv")
     write_frame(FRAME[:2], tmp_path / "val.parquet")
     folder = read_dataset(tmp_path)

@@ -34,6 +34,8 @@ def read_table(
     """One table; `split` picks from sources that have several, `what` names it in messages where no file does."""
     options = Options(text, _names(label), tree, need_labels)
     found = _find(source, options, data_dir, what)
+    if found.plain:  # a file or a list is whatever part it is given as
+        split = "train"
     if split not in found.parts:
         raise DataError(f"{found.name} has no split '{split}'; it has {', '.join(found.parts)}")
     table = found.table(split)
@@ -52,16 +54,15 @@ def read_dataset(
     data_dir: Path | None = None,
     what: str = "table",
 ) -> Dataset:
-    """All splits that a source brings: a named or hub dataset, a folder, a DatasetDict; of a plain file only train."""
+    """All splits that a source brings: a named or hub dataset, a folder, a DatasetDict; of a plain file only train.
+
+    A validation or test split whose labels are all withheld, as many public ones are, comes with labels None.
+    """
     options = Options(text, _names(label), tree, need_labels)
     found = _find(source, options, data_dir, what)
     if "train" not in found.parts:
         raise DataError(f"{found.name} has no split 'train'; it has {', '.join(found.parts) or 'none'}")
     tables = {part: found.table(part) if part in found.parts else None for part in PARTS}
-    for part in ("validation", "test"):
-        # Many public test splits come without their labels (all -1): nothing can be scored on them.
-        if options.need_labels and (table := tables[part]) is not None and table.labels is None:
-            tables[part] = None
     return Dataset(found.name, card=found.card, sha256=content_hash(tables.values()), **cast(Any, tables))
 
 
@@ -74,6 +75,7 @@ class Found:
     options: Options
     card: Card | None = None
     what: str = "table"
+    plain: bool = False  # one table without splits
 
     def table(self, part: str) -> Table:
         """The Table of one part; only the train part must have labels, the unlabelled part never has any."""
@@ -100,7 +102,7 @@ def _find(source: Any, options: Options, data_dir: Path | None, what: str) -> Fo
         keys = _parts({str(key): value for key, value in source.items()})
         if "train" in keys:
             return Found(what, {part: content_of(value) for part, value in keys.items()}, options, what=what)
-    return Found(what, {"train": content_of(source)}, options, what=what)
+    return Found(what, {"train": content_of(source)}, options, what=what, plain=True)
 
 
 def _find_named(source: str, options: Options, data_dir: Path | None) -> Found:
@@ -114,7 +116,7 @@ def _find_named(source: str, options: Options, data_dir: Path | None) -> Found:
     except OSError:  # a text given where a file is meant: its "name" is too long
         raise named.not_known(source) from None
     if is_file:
-        return Found(stem(path), {"train": path}, options)
+        return Found(stem(path), {"train": path}, options, plain=True)
     card = named.find_card(path.name if path.is_dir() else source)
     folder = path if path.is_dir() else None
     if card is None and folder is None:
