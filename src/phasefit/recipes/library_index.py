@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from phasefit.errors import RecipeError, did_you_mean
-from phasefit.recipes.recipe import phase_names
+from phasefit.recipes.content import names_of, parse_content
 
 
 @dataclass(frozen=True)
@@ -55,5 +54,4 @@ def _folder() -> Path:
 def _info(path: Path) -> RecipeInfo:
     text = path.read_text(encoding="utf-8")
     title = text.splitlines()[0].lstrip("# ").strip()
-    kinds = [str(phase["kind"]) for phase in tomllib.loads(text)["phase"]]
-    return RecipeInfo(path.stem, title, phase_names(kinds), path)
+    return RecipeInfo(path.stem, title, names_of(parse_content(text, path.name)), path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,35 +9,26 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from phasefit.errors import RecipeError, did_you_mean
-from phasefit.phases import PHASES, options_of
+from phasefit.phases import options_of
 from phasefit.phases.options import PhaseOptions
+from phasefit.recipes.content import names_of, parse_content
 from phasefit.recipes.library_index import recipe_path, recipe_text
-from phasefit.recipes.recipe import Recipe, phase_names
+from phasefit.recipes.recipe import Recipe
 from phasefit.recipes.settings import apply_settings
-
-TOP = ("max_length", "phase")
 
 
 def read_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
     """A packaged recipe or a file, with `contrast.epochs=4`-like settings applied."""
     path = recipe_path(name)
-    return parse_recipe(recipe_text(name), name=path.stem, where=path.name, settings=settings)
+    return parse_recipe(recipe_text(name), name=path.stem, where=path.name, settings=settings, beside=path.parent)
 
 
-def parse_recipe(text: str, *, name: str, where: str, settings: Sequence[str] = ()) -> Recipe:
-    """A recipe out of TOML text; `where` begins every error."""
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise RecipeError(f"{where}: not valid TOML: {error}") from error
-    for key in content:
-        if key not in TOP:
-            raise RecipeError(f"{where}: unknown option '{key}'; {did_you_mean(key, TOP)}")
-    phases = content.get("phase")
-    if not isinstance(phases, list) or not phases or not all(isinstance(phase, dict) for phase in phases):
-        raise RecipeError(f"{where}: a recipe needs at least one [[phase]] table")
-    kinds = [_kind(phase, f"{where}, phase {index}") for index, phase in enumerate(phases, start=1)]
-    apply_settings(content, phase_names(kinds), settings)
+def parse_recipe(
+    text: str, *, name: str, where: str, settings: Sequence[str] = (), beside: Path | None = None
+) -> Recipe:
+    """A recipe out of TOML text; `where` begins every error, `beside` is where a base may lie."""
+    content = parse_content(text, where, beside)
+    apply_settings(content, names_of(content), settings)
     options = [_options(phase, f"{where}, phase {index}") for index, phase in enumerate(content["phase"], start=1)]
     return Recipe(name, tuple(options), _max_length(content.get("max_length", "model"), where))
 
@@ -46,15 +36,6 @@ def parse_recipe(text: str, *, name: str, where: str, settings: Sequence[str] = 
 def check_file(path: Path) -> Recipe:
     """Read a recipe file for its errors alone."""
     return read_recipe(str(path))
-
-
-def _kind(phase: dict[str, Any], where: str) -> str:
-    kind = phase.get("kind")
-    if kind is None:
-        raise RecipeError(f"{where}: 'kind' is missing; it is one of {', '.join(PHASES)}")
-    if kind not in PHASES:
-        raise RecipeError(f"{where}: unknown kind '{kind}'; {did_you_mean(str(kind), PHASES)}")
-    return str(kind)
 
 
 def _options(phase: dict[str, Any], where: str) -> PhaseOptions:

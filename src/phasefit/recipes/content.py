@@ -1,0 +1,89 @@
+"""The tables of a recipe file, after what it says about the recipe it is based on.
+
+A recipe may state only its differences, so that a mended default is mended everywhere:
+
+    base = "three-phase"          # a packaged recipe, or a file beside this one
+    without = ["denoise"]         # phases to leave out, by name
+    set.contrast.epochs = 8       # options to change, by phase name
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from phasefit.errors import RecipeError, did_you_mean
+from phasefit.phases import PHASES
+from phasefit.recipes.recipe import phase_names
+
+TOP = ("base", "without", "set", "max_length", "phase")
+
+
+def parse_content(text: str, where: str, beside: Path | None = None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
+    """`max_length` and `phase` of a recipe, its base worked in; `beside` is the folder of its file."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{where}: not valid TOML: {error}") from error
+    for key in content:
+        if key not in TOP:
+            raise RecipeError(f"{where}: unknown option '{key}'; {did_you_mean(key, TOP)}")
+    if "base" in content:
+        content = _on_base(content, where, beside, seen)
+    elif "without" in content or "set" in content:
+        raise RecipeError(f"{where}: 'without' and 'set' change a base; say base = 'three-phase' or another recipe")
+    phases = content.get("phase")
+    if not isinstance(phases, list) or not phases or not all(isinstance(phase, dict) for phase in phases):
+        raise RecipeError(f"{where}: a recipe needs at least one [[phase]] table")
+    for index, phase in enumerate(phases, start=1):
+        check_kind(phase, f"{where}, phase {index}")
+    return content
+
+
+def check_kind(phase: dict[str, Any], where: str) -> None:
+    """Every phase says which kind it is."""
+    kind = phase.get("kind")
+    if kind is None:
+        raise RecipeError(f"{where}: 'kind' is missing; it is one of {', '.join(PHASES)}")
+    if kind not in PHASES:
+        raise RecipeError(f"{where}: unknown kind '{kind}'; {did_you_mean(str(kind), PHASES)}")
+
+
+def names_of(content: dict[str, Any]) -> list[str]:
+    """The phases' names."""
+    return phase_names([str(phase["kind"]) for phase in content["phase"]])
+
+
+def _on_base(content: dict[str, Any], where: str, beside: Path | None, seen: tuple[str, ...]) -> dict[str, Any]:
+    from phasefit.recipes.library_index import recipe_path, recipe_text
+
+    if "phase" in content:
+        raise RecipeError(f"{where}: a recipe has phases of its own or a base, not both")
+    name = str(content["base"])
+    if beside is not None and (beside / name).is_file():
+        name = str(beside / name)
+    if name in seen:
+        raise RecipeError(f"{where}: the recipe is its own base: {' -> '.join((*seen, name))}")
+    path = recipe_path(name)
+    base = parse_content(recipe_text(name), path.name, path.parent, (*seen, name))
+    names = names_of(base)
+    for dropped in content.get("without", []):
+        if dropped not in names:
+            raise RecipeError(
+                f"{where}: without: the base has no phase '{dropped}'; {did_you_mean(str(dropped), names)}"
+            )
+    for changed, options in dict(content.get("set", {})).items():
+        if changed not in names or not isinstance(options, dict):
+            raise RecipeError(f"{where}: set: the base has no phase '{changed}'; {did_you_mean(changed, names)}")
+        _merge(base["phase"][names.index(changed)], options)
+    kept = [phase for name, phase in zip(names, base["phase"], strict=True) if name not in content.get("without", [])]
+    return {"max_length": content.get("max_length", base.get("max_length", "model")), "phase": kept}
+
+
+def _merge(table: dict[str, Any], changes: dict[str, Any]) -> None:
+    for name, value in changes.items():
+        if isinstance(value, dict) and isinstance(table.get(name), dict):
+            _merge(table[name], value)
+        else:
+            table[name] = value
