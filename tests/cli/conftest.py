@@ -85,9 +85,14 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.fixture
-def model(install: Callable[..., None]) -> FakeModel:
-    """A fake model behind every run folder."""
+def model(
+    install: Callable[..., None], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> FakeModel:
+    """A fake model in a folder called run."""
     fake = FakeModel()
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "run").mkdir()
+    monkeypatch.chdir(folder)
     install("phasefit.store", load_model=lambda run, device="auto": fake)
     install("phasefit.training.device", set_threads=lambda count: count or 1)
     return fake

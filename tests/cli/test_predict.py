@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -101,10 +102,11 @@ def test_an_existing_file_is_kept(phasefit, model, sentence, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["out.xlsx", "out", "no/such/folder/out.csv", "."])
-def test_a_bad_target_is_refused_before_the_work(phasefit, install, sentence, tmp_path, target, monkeypatch):
+def test_a_bad_target_is_refused_before_the_work(phasefit, model, install, sentence, tmp_path, target, monkeypatch):
     install("phasefit.store", load_model=lambda *args, **options: pytest.fail("the model was loaded"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.csv").write_text("text\nhello\n")
+    (tmp_path / "run").mkdir()
     sentence(phasefit("predict", "run", "in.csv", "-o", target))
 
 
@@ -119,6 +121,17 @@ def test_a_bad_target_is_refused_before_the_work(phasefit, install, sentence, tm
 )
 def test_bad_lines_from_stdin(phasefit, model, sentence, content, says):
     assert says in sentence(phasefit("predict", "run", "-", input=content))
+
+
+def test_an_empty_text_said(phasefit, model, sentence):
+    assert "--say, row 2" in sentence(phasefit("predict", "run", "--say", "x", "--say", " "))
+
+
+def test_a_run_is_a_folder_here(phasefit, model, sentence):
+    assert "no run 'nosuch'" in sentence(phasefit("predict", "nosuch", "--say", "x"))
+    Path("runs/reviews").mkdir(parents=True)
+    Path("runs/reviews/phasefit.json").write_text("{}")
+    assert "did you mean 'runs/reviews'" in sentence(phasefit("evaluate", "runs/review", "snips"))
 
 
 def test_bad_tables(phasefit, model, sentence, tmp_path):

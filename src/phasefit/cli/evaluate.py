@@ -46,13 +46,14 @@ def evaluate(
 
     [bold]phasefit evaluate runs/trec trec -o scores --json[/]
     """
-    from phasefit.cli.inputs import frame_of, load, read_labelled
+    from phasefit.cli.inputs import check_run, frame_of, load, read_labelled
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
     from phasefit.runner.evaluate import score
     from phasefit.runner.prepare import labels_of
 
+    check_run(run)
     check_out_folder(out, overwrite)
     table = read_labelled(data, text=text, label=label or (), tree=tree, split=split, data_dir=data_dir)
     model = load(run, device, threads)

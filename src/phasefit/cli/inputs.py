@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from phasefit.errors import DataError
+from phasefit.errors import DataError, ModelError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,11 +17,19 @@ if TYPE_CHECKING:
     from phasefit.models.model import Model
 
 Format: TypeAlias = Literal["lines", "csv", "tsv", "jsonl"]
-STDIN = "standard-input"
+STDIN = "standard input"
+
+
+def check_run(run: str) -> None:
+    """A clear error, before any work, if there is no such run; unlike an encoder, a run is not looked for on the hub."""
+    if not Path(run).expanduser().exists():
+        runs = sorted(str(path.parent) for path in Path("runs").glob("*/phasefit.json"))
+        hint = did_you_mean(run, runs) if runs else "train one first with 'phasefit train', or give its folder"
+        raise ModelError(f"there is no run '{run}'; {hint}")
 
 
 def load(run: str, device: str, threads: int | None) -> Model:
-    """The model of a run, on its device."""
+    """The model of a run or a plain encoder, on its device."""
     from phasefit.store import load_model
     from phasefit.training.device import set_threads
 
@@ -67,7 +75,7 @@ def _standard_input(source: str | None, text: str | None, format: Format) -> Tab
     if format == "lines":
         return read_table(_lines(data), need_labels=False, what=STDIN)
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{STDIN}.{format}"
+        file = Path(folder) / f"standard-input.{format}"
         file.write_bytes(data)
         return read_table(str(file), text=text, need_labels=False)
 
@@ -80,5 +88,5 @@ def _lines(data: bytes) -> list[str]:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{STDIN}, line {line}: broken UTF-8; convert the text to UTF-8 first") from None
     if not whole.strip():
-        raise DataError(f"{STDIN} is empty: there is no text to read")
+        raise DataError(f"{STDIN} is empty: pipe texts into it, or give a FILE")
     return whole.replace("\r\n", "\n").removesuffix("\n").split("\n")

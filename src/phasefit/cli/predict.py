@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,13 +50,16 @@ def predict(
 
     [bold]cat lines.txt | phasefit predict runs/reviews - > predictions.csv[/]
     """
-    from phasefit.cli.inputs import frame_of, load, read_texts
+    from phasefit.cli.inputs import check_run, frame_of, load, read_texts
     from phasefit.cli.outputs import check_out, write_out
     from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
     from phasefit.cli.progress import counting
+    from phasefit.data.sources import read_table
 
+    check_run(run)
     if say:
-        show_said(load(run, device, threads), say)
+        texts = read_table(say, need_labels=False, what="--say").texts
+        show_said(load(run, device, threads), texts)
         return
     check_out(out, overwrite)
     table = read_texts(file, text=text, format=format, data_dir=data_dir)
@@ -67,7 +71,7 @@ def predict(
     write_out(add_predictions(frame, found, model.space, prefix, probabilities), out, quiet=quiet)
 
 
-def show_said(model: Model, texts: list[str]) -> None:
+def show_said(model: Model, texts: Sequence[str]) -> None:
     """Texts with what the model makes of them: the likeliest label and those that come next."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table

@@ -138,4 +138,6 @@ def _fact(value: Any) -> str:
         return ", ".join(f"{name} {_fact(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
         return printable(", ".join(map(str, value)), limit=200)
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:g}"
     return count(value) if isinstance(value, int | float) and not isinstance(value, bool) else printable(value, 200)

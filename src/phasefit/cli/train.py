@@ -148,7 +148,7 @@ def show_plan(request: TrainRequest, json: bool = False, quiet: bool = False) ->
         print_json(asdict(planned))
         return
     console = stdout()
-    console.print(facts_table(planned.facts))
+    console.print(facts_table({name: value for name, value in planned.facts.items() if name != "sha256"}))
     console.print(plan_table(planned))
     for note in planned.notes:
         console.print(f"- {note}", soft_wrap=True)
