@@ -49,11 +49,6 @@ def test_all_pairs_of_a_small_table_are_found() -> None:
 
 
 def test_tree_targets_are_evened_out_over_all_their_values() -> None:
-    paths = np.array([[row % 2, row % 4] for row in range(80)])
-    _, agree = draw_pairs(paths, np.arange(80), times=10, seed=0)
-    found, counts = np.unique(agree, return_counts=True)
-    assert found.tolist() == [0.0, 1.0], "four leaves under two parents with children of their own"
-    assert len(set(counts.tolist())) == 1
     paths = np.array([[row % 2, row // 2 % 3] for row in range(80)])
     _, agree = draw_pairs(paths, np.arange(80), times=10, seed=0)
     found, counts = np.unique(agree, return_counts=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
+from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from torch import Tensor, nn
@@ -100,7 +101,7 @@ class Encoder(nn.Module):
         from tokenizers import Tokenizer
 
         backend = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())
-        backend.enable_truncation(max_length or self.max_length)
+        backend.enable_truncation(max_length or self.max_length, direction=self.tokenizer.truncation_side)
         backend.no_padding()
         pad = self.tokenizer.pad_token_id
         return tokenise(backend, texts, pad=pad or 0, mask=self.tokenizer.mask_token_id, prompt=self.prompt)
@@ -151,7 +152,7 @@ def load_encoder(name: str | None = None) -> Encoder:
                 local_files_only=Path(found).exists(),
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
-    except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError, SafetensorError) as error:
         raise ModelError(_why(asked, found, error)) from error
     finally:
         log.setLevel(level)

@@ -57,10 +57,12 @@ def check_folder(folder: Path) -> None:
     """Refuse a folder that is no model, or whose loading would run code or unpickle."""
     if not folder.is_dir():
         raise ModelError(f"model '{folder}' is a file; give the folder that holds it")
-    modules = folder / "modules.json"
+    modules, parts = folder / "modules.json", [folder]
     if modules.is_file():
         try:
-            kinds = [str(entry["type"]) for entry in json.loads(modules.read_text(encoding="utf-8"))]
+            listed = json.loads(modules.read_text(encoding="utf-8"))
+            kinds = [str(entry["type"]) for entry in listed]
+            parts = [folder / str(entry["path"]) for entry in listed]
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(
                 f"model '{folder}': modules.json is damaged ({error}); save or download it again"
@@ -73,7 +75,8 @@ def check_folder(folder: Path) -> None:
             )
     elif not (folder / "config.json").is_file():
         raise ModelError(f"'{folder}' is no model: it has neither modules.json nor config.json")
-    if not any(folder.rglob("*.safetensors")):
+    pickled = [part for part in parts if any(part.glob("*.bin")) and not any(part.glob("*.safetensors"))]
+    if pickled or not any(folder.rglob("*.safetensors")):
         raise ModelError(
             f"model '{folder}' has no safetensors weights; convert it first (phasefit reads no pickled weights)"
         )

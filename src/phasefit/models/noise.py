@@ -7,11 +7,15 @@ import numpy as np
 from phasefit.models.tokens import SPECIAL, Features, Tokens, features
 
 
-def hit_words(counts: np.ndarray, ratio: float, generator: np.random.Generator) -> np.ndarray:
-    """Each word with probability `ratio`, but never all words of a text: one, picked at random, always stays."""
-    width = max(int(counts.max(initial=1)), 1)
-    draw = generator.random((len(counts), width))
-    real = np.arange(width) < counts[:, None]
+def hit_words(words: np.ndarray, ratio: float, generator: np.random.Generator) -> np.ndarray:
+    """Each word with probability `ratio`, but never all words of a text: one, picked at random, always stays.
+
+    `words` is the word number of each token; a word without a token (a lone invisible character) is not one that stays.
+    """
+    real = np.zeros((len(words), max(int(words.max(initial=0)) + 1, 1)), dtype=bool)
+    row, column = np.nonzero(words != SPECIAL)
+    real[row, words[row, column]] = True
+    draw = generator.random(real.shape)
     hit = (draw < ratio) & real
     spared = np.argmax(np.where(real, draw, -1.0), axis=1)  # the word least likely to be hit: uniform among all
     every = (hit | ~real).all(axis=1)
@@ -22,7 +26,7 @@ def hit_words(counts: np.ndarray, ratio: float, generator: np.random.Generator) 
 def delete_words(tokens: Tokens, rows: np.ndarray, ratio: float, generator: np.random.Generator) -> Features:
     """The rows with some of their words gone."""
     ids, words, real = tokens.padded(rows)
-    hit = _spread(hit_words(words.max(axis=1) + 1, ratio, generator), words)
+    hit = _spread(hit_words(words, ratio, generator), words)
     return _compact(ids, real & ~hit, tokens.pad)
 
 
@@ -31,7 +35,7 @@ def mask_words(tokens: Tokens, rows: np.ndarray, ratio: float, generator: np.ran
     if tokens.mask is None:
         raise ValueError("this tokenizer has no mask token")
     ids, words, real = tokens.padded(rows)
-    hit = _spread(hit_words(words.max(axis=1) + 1, ratio, generator), words)
+    hit = _spread(hit_words(words, ratio, generator), words)
     first = np.ones_like(real)
     first[:, 1:] = words[:, 1:] != words[:, :-1]
     return _compact(np.where(hit, tokens.mask, ids), real & (~hit | first), tokens.pad)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 Features: TypeAlias = dict[str, Tensor]
 
-SPECIAL = -1  # the word number of tokens that belong to no word: [CLS], [SEP]
+SPECIAL = -1  # the word number of tokens that belong to no word of the text: [CLS], [SEP], the model's prompt
 CHUNK = 4096
 _WORD = re.compile(r"\S+")
 
@@ -74,7 +74,7 @@ def tokenise(backend: Any, texts: Sequence[str], *, pad: int, mask: int | None, 
         chunk = [prompt + text for text in texts[start : start + CHUNK]]
         encodings = backend.encode_batch(chunk)
         ids.append(np.concatenate([np.array(encoding.ids, dtype=np.int32) for encoding in encodings]))
-        words.append(np.concatenate([_word_numbers(text, e) for text, e in zip(chunk, encodings, strict=True)]))
+        words.append(np.concatenate([_word_numbers(t, e, len(prompt)) for t, e in zip(chunk, encodings, strict=True)]))
         lengths.append(np.array([len(encoding.ids) for encoding in encodings], dtype=np.int32))
         cut += sum(bool(encoding.overflowing) for encoding in encodings)
     starts = np.zeros(len(texts) + 1, dtype=np.int64)
@@ -82,10 +82,11 @@ def tokenise(backend: Any, texts: Sequence[str], *, pad: int, mask: int | None, 
     return Tokens(np.concatenate(ids), np.concatenate(words), starts, pad, mask, cut)
 
 
-def _word_numbers(text: str, encoding: Any) -> np.ndarray:
+def _word_numbers(text: str, encoding: Any, begin: int) -> np.ndarray:
+    """The word each token belongs to; words are counted from character `begin` on, behind the prompt."""
     # The last character of a token, not its first: byte-level and SentencePiece tokens begin with the space before.
     last = np.array([end - 1 for _, end in encoding.offsets], dtype=np.int64)
-    begins = np.fromiter((match.start() for match in _WORD.finditer(text)), dtype=np.int64)
+    begins = np.fromiter((match.start() for match in _WORD.finditer(text, begin)), dtype=np.int64)
     numbers = np.searchsorted(begins, last, side="right") - 1
-    special = np.array(encoding.special_tokens_mask, dtype=bool)
+    special = np.array(encoding.special_tokens_mask, dtype=bool) | ((last < begin) & (begin > 0))
     return np.where(special, SPECIAL, np.maximum(numbers, 0)).astype(np.int32)

@@ -59,6 +59,8 @@ def load_model(source: str | Path, device: str = "auto") -> Model:
     manifest = read_manifest(folder)
     if manifest.get("status") != "finished":
         raise ModelError(f"the run in '{folder}' is not finished; train it again with --overwrite")
+    if not (folder / ENCODER).is_dir():
+        raise ModelError(f"the model in '{folder}' is damaged: its folder {ENCODER} is missing; train or save it again")
     encoder = load_encoder(str(folder / ENCODER))
     encoder.name = str(manifest.get("model", encoder.name))
     model = Model(encoder)

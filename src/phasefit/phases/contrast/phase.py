@@ -86,9 +86,10 @@ class Contrast(Phase):
 
     def encode(self, batch: Batch) -> Encoded:
         """Places -> vectors; a text that is in several pairs of the batch is encoded once."""
-        places, back = np.unique(next(iter(batch.draw.values())), return_inverse=True)
+        wanted = next(iter(batch.draw.values()))
+        places, back = np.unique(wanted, return_inverse=True)
         vectors = sentence_vectors(self.encoder(batch.put(self.grown.features(places, batch.generator))))
-        return {"vectors": vectors[batch.tensor(back)]}
+        return {"vectors": vectors[batch.tensor(back.reshape(wanted.shape))]}  # NumPy 1 gives it flat
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """The objective over the batch, across processes when pairs are in-batch."""

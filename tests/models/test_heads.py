@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from phasefit.models.heads import Head
+
+
+@pytest.fixture
+def vectors() -> torch.Tensor:
+    return torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("kind", ["mlp", "linear"])
+def test_a_grown_head_says_the_same_about_the_old_classes(kind, vectors) -> None:
+    head = Head(kind, 8, 3, seed=1).eval()
+    more = head.grown(5, seed=2).eval()
+    assert torch.allclose(head(vectors), more(vectors)[:, :3], atol=1e-6)
+    assert more.classes == more(vectors).shape[1] == 5
+    assert not torch.equal(more(vectors), head.grown(5, seed=3).eval()(vectors))
+
+
+@pytest.mark.parametrize("kind", ["mlp", "linear"])
+def test_its_config_builds_the_same_layers(kind, vectors) -> None:
+    head = Head(kind, 8, 3, dropout=0.25, seed=1)
+    again = Head(**head.config())
+    again.load_state_dict(head.state_dict())
+    assert torch.equal(head.eval()(vectors), again.eval()(vectors))
+    assert again.config() == head.config()
+
+
+def test_the_seed_decides_the_start() -> None:
+    first, again, other = (Head("mlp", 8, 3, seed=seed).output.weight for seed in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_the_mlp_has_two_layers_and_the_linear_one() -> None:
+    for kind, count in (("mlp", 2), ("linear", 1)):
+        assert sum(isinstance(layer, torch.nn.Linear) for layer in Head(kind, 8, 3).layers) == count

@@ -1,0 +1,123 @@
+"""Finding a model, and refusing what would run code or unpickle."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from phasefit.errors import ModelError
+from phasefit.models import locate as module
+from phasefit.models.encoder import load_encoder
+from phasefit.models.locate import DEFAULT_MODEL, DEFAULT_SHA256, locate, packaged_default
+
+
+@pytest.fixture
+def folder(tiny_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_folder, tmp_path / "model"))
+
+
+def test_a_folder_is_taken_as_it_is(folder: Path) -> None:
+    assert locate(str(folder)) == str(folder)
+
+
+@pytest.mark.parametrize("name", ["./missing", "/no/such/folder", "~/no-such-folder-here", "runs/a/encoder"])
+def test_a_missing_folder_is_not_asked_of_the_hub(name: str) -> None:
+    with pytest.raises(ModelError, match="no such folder"):
+        load_encoder(name)
+
+
+def test_a_model_that_is_not_here_is_one_sentence() -> None:
+    with pytest.raises(ModelError, match="not on this machine and could not be fetched from the hub"):
+        load_encoder("nobody/no-such-model")
+
+
+def test_a_file_is_no_folder(folder: Path) -> None:
+    with pytest.raises(ModelError, match="is a file"):
+        load_encoder(str(folder / "config.json"))
+
+
+def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is no model"):
+        load_encoder(str(tmp_path))
+
+
+def test_foreign_code_is_refused(folder: Path) -> None:
+    modules = json.loads((folder / "modules.json").read_text())
+    modules[1]["type"] = "custom_code.Evil"
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "custom_code.py").write_text("raise SystemExit('this must never run')")
+    with pytest.raises(ModelError, match=r"custom_code\.Evil.*runs no code"):
+        load_encoder(str(folder))
+
+
+def test_remote_code_in_the_config_is_refused(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["auto_map"] = {"AutoConfig": "evil.EvilConfig", "AutoModel": "evil.Evil"}
+    config["model_type"] = "evil"
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "evil.py").write_text("raise SystemExit('this must never run')")
+    with pytest.raises(ModelError):
+        load_encoder(str(folder))
+
+
+def test_pickled_weights_are_refused(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="no safetensors weights"):
+        load_encoder(str(folder))
+
+
+def test_pickled_weights_of_one_layer_are_refused(tiny_folder: Path, tmp_path: Path) -> None:
+    encoder = load_encoder(str(tiny_folder))
+    encoder.append_dense("paper", seed=0)
+    encoder.save(tmp_path / "saved")
+    weights = next((tmp_path / "saved").glob("*_Dense/model.safetensors"))
+    weights.rename(weights.with_name("pytorch_model.bin"))
+    with pytest.raises(ModelError, match="no safetensors weights"):
+        load_encoder(str(tmp_path / "saved"))
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '[{"path": ""}]', '{"type": "x"}', "\x00"])
+def test_damaged_modules(folder: Path, content: str) -> None:
+    (folder / "modules.json").write_text(content)
+    with pytest.raises(ModelError, match="damaged"):
+        load_encoder(str(folder))
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_damaged_files(folder: Path, name: str) -> None:
+    (folder / name).write_bytes((folder / name).read_bytes()[:30])
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        load_encoder(str(folder))
+
+
+def test_missing_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ModelError):
+        load_encoder(str(folder))
+
+
+def test_the_default_is_the_official_weights() -> None:
+    found = packaged_default()
+    if found is None:
+        pytest.skip("the package of the default weights is not installed")
+    assert locate(DEFAULT_MODEL) == locate("all-MiniLM-L6-v2") == str(found)
+
+
+def test_other_weights_in_the_package_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package = tmp_path / "fake_weights"
+    (package / "model").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "model" / "model.safetensors").write_bytes(b"other weights")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(module, "DEFAULT_PACKAGE", "fake_weights")
+    with pytest.raises(ModelError, match="holds other weights"):
+        locate(DEFAULT_MODEL)
+
+
+def test_without_the_package_the_hub_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DEFAULT_PACKAGE", "no_such_package_here")
+    assert locate(DEFAULT_MODEL) == DEFAULT_MODEL
+    assert len(DEFAULT_SHA256) == 64
