@@ -49,6 +49,8 @@ class LightDecoder(nn.Module):
         ids, real = self.lookup[clean["input_ids"]], clean["attention_mask"].bool()
         given, wanted = ids[:, :-1], ids[:, 1:]
         length = given.shape[1]
+        if not length:  # texts of a single token: there is no next one to guess
+            return vectors.sum() * 0.0
         x = self.embedding(given) + self.position.weight[:length] + self.condition(vectors)[:, None]
         future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
         states = self.norm(self.layer(x, src_mask=future))[real[:, 1:]]  # causal: padding is never looked at

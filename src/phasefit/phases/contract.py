@@ -99,6 +99,10 @@ class Phase(nn.Module, ABC):
         """True if weights from before the first step must never win: a fresh head knows nothing."""
         return False
 
+    def slack(self, scores: dict[str, float]) -> float:
+        """By how much later weights may be worse and still be kept; what the score cannot tell apart."""
+        return 0.0
+
     @abstractmethod
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Trained parameters by part, for learning rates of their own."""

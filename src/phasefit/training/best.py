@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -9,26 +11,35 @@ from phasefit.phases.contract import Phase
 
 
 class Best:
-    """Keeps a copy of the trained weights whenever the watched score improves."""
+    """Keeps a copy of the trained weights that are best so far by the watched score.
+
+    Weights that come later and are worse by less than the phase's `slack` are kept too: on few validation rows the
+    highest score of many is mostly luck, and a later look has the lower learning rate behind it.
+    """
 
     def __init__(self, phase: Phase) -> None:
         self._phase = phase
         self._better = -1.0 if phase.lower_is_better else 1.0
-        self._weights: dict[str, Tensor] | None = None
+        self._weights: dict[str, Tensor] = {}
+        self._peak: float | None = None
         self.step = 0
         self.scores: dict[str, float] = {}
-        self.misses = 0  # looks since the last improvement
+        self.misses = 0  # looks since the score last rose
 
     def see(self, step: int, scores: dict[str, float]) -> bool:
-        """Take note of a look at the scores; True if this is the best yet. The earliest wins a tie."""
+        """Take note of a look at the scores; True if its weights are the ones to keep."""
         if self._phase.watch not in scores:
             return False
-        if self._weights is not None:
-            gain = self._better * (scores[self._phase.watch] - self.scores[self._phase.watch])
-            if not gain > 0:
-                self.misses += 1
+        score = scores[self._phase.watch]
+        gain = math.inf if self._peak is None else self._better * (score - self._peak)
+        if gain > 0:
+            self._peak, self.misses = score, 0
+        else:
+            self.misses += 1
+            slack = self._phase.slack(scores)
+            if not slack or not gain >= -slack:  # without slack the earliest wins a tie
                 return False
-        self.step, self.scores, self.misses = step, dict(scores), 0
+        self.step, self.scores = step, dict(scores)
         self._weights = {
             name: value.detach().to("cpu", copy=True)
             for name, value in self._phase.named_parameters()
@@ -38,7 +49,7 @@ class Best:
 
     def restore(self) -> bool:
         """Put the best weights back; False where nothing was ever scored."""
-        if self._weights is None:
+        if self._peak is None:
             return False
         with torch.no_grad():
             for name, value in self._phase.named_parameters():

@@ -6,6 +6,7 @@ import os
 
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
 
 from phasefit.errors import PhasefitError
@@ -21,6 +22,9 @@ def make_accelerator(
 ) -> Accelerator:
     """One Accelerator for all phases; under `accelerate launch` each process makes its own."""
     where = pick_device(device)
+    if "RANK" not in os.environ:
+        # Accelerate remembers the first device and precision of a process; a notebook may ask for others later.
+        AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(
         cpu=where.type == "cpu",
         mixed_precision=pick_precision(precision, where),

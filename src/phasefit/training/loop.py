@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import nn
@@ -111,10 +112,12 @@ def _own_part(draw: Draw, rank: int, processes: int, *, whole: bool) -> tuple[Dr
         return draw, 1.0
     own: Draw = {}
     for key, rows in draw.items():
+        if len(rows) < processes:  # every process needs a row to take part
+            rows = rows[np.arange(processes) % len(rows)]
         usable = len(rows) // processes * processes if whole else len(rows)
         own[key] = rows[rank * usable // processes : (rank + 1) * usable // processes]
     first = next(iter(draw))
-    return own, 1.0 if whole else len(own[first]) * processes / len(draw[first])
+    return own, 1.0 if whole else len(own[first]) * processes / max(len(draw[first]), processes)
 
 
 def _look(phase: Phase, best: Best, step: int, epoch: float) -> Iterator[Event]:

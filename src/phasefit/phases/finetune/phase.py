@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -57,6 +59,13 @@ class Finetune(Phase):
     def starts_untrained(self) -> bool:
         """A head that goes on from a run is already worth something."""
         return not self._went_on
+
+    def slack(self, scores: dict[str, float]) -> float:
+        """One standard error of the accuracy on as many rows as were scored; losses have none."""
+        if self.lower_is_better:
+            return 0.0
+        accuracy = min(max(scores["accuracy"], 0.0), 1.0)
+        return math.sqrt(accuracy * (1 - accuracy) / len(self.data.validation))
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder (unless frozen), added layers, head."""
