@@ -55,7 +55,7 @@ def embed(
 
     check_out(out, overwrite, also=(ARRAY,))
     table = read_texts(file, text=text, format=format, data_dir=data_dir)
-    encoder = load(model, device, threads)
+    encoder = load(model, device, threads, quiet)
     with counting("embedding", len(table), quiet) as progress:
         vectors = encoder.embed(table.texts, batch_size=batch_size, progress=progress)
     if out.suffix.lower() == ARRAY:

@@ -56,7 +56,7 @@ def evaluate(
     check_run(run)
     check_out_folder(out, overwrite)
     table = read_labelled(data, text=text, label=label or (), tree=tree, split=split, data_dir=data_dir)
-    model = load(run, device, threads)
+    model = load(run, device, threads, quiet)
     codes = model.space.encode(labels_of(table), where=table.name)
     with counting("evaluating", len(table), quiet) as progress:
         found = model.predict_proba(table.texts, batch_size=batch_size, progress=progress)

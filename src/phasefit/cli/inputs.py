@@ -21,20 +21,23 @@ STDIN = "standard input"
 
 
 def check_run(run: str) -> None:
-    """A clear error, before any work, if there is no such run; unlike an encoder, a run is not looked for on the hub."""
+    """A clear error, before any work, if there is no such run: unlike encoders, runs are not asked of the hub."""
     if not Path(run).expanduser().exists():
         runs = sorted(str(path.parent) for path in Path("runs").glob("*/phasefit.json"))
         hint = did_you_mean(run, runs) if runs else "train one first with 'phasefit train', or give its folder"
         raise ModelError(f"there is no run '{run}'; {hint}")
 
 
-def load(run: str, device: str, threads: int | None) -> Model:
+def load(run: str, device: str, threads: int | None, quiet: bool = False) -> Model:
     """The model of a run or a plain encoder, on its device."""
-    from phasefit.store import load_model
-    from phasefit.training.device import set_threads
+    from phasefit.cli.progress import waiting
 
-    set_threads(threads)
-    return load_model(run, device=device)
+    with waiting("loading the model", quiet):
+        from phasefit.store import load_model
+        from phasefit.training.device import set_threads
+
+        set_threads(threads)
+        return load_model(run, device=device)
 
 
 def read_texts(source: str | None, *, text: str | None, format: Format, data_dir: Path | None) -> Table:

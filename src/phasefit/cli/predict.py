@@ -59,11 +59,11 @@ def predict(
     check_run(run)
     if say:
         texts = read_table(say, need_labels=False, what="--say").texts
-        show_said(load(run, device, threads), texts)
+        show_said(load(run, device, threads, quiet), texts)
         return
     check_out(out, overwrite)
     table = read_texts(file, text=text, format=format, data_dir=data_dir)
-    model = load(run, device, threads)
+    model = load(run, device, threads, quiet)
     frame = frame_of(table)
     refuse_clashes(frame.columns, column_names(model.space, prefix, probabilities))
     with counting("predicting", len(table.texts), quiet) as progress:

@@ -68,6 +68,17 @@ def counting(what: str, total: int, quiet: bool = False) -> Iterator[Callable[[i
         yield lambda done: progress.advance(task, done)
 
 
+@contextmanager
+def waiting(what: str, quiet: bool = False) -> Iterator[None]:
+    """A spinner for something that takes a while and cannot be counted. Shown on a terminal only."""
+    console = stderr()
+    if quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(f"{what} ..."):
+        yield
+
+
 def print_note(console: Console, note: Note) -> None:
     """A note as a line; a warning says that it is one."""
     if note.warning:
