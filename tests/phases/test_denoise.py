@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from phasefit.errors import ModelError, RecipeError
+from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run
+
+
+def test_it_reads_labelled_and_unlabelled_texts(model, data) -> None:
+    phase = make_phase("denoise", model, data, batch_size=8)
+    rows = np.concatenate([draw["rows"] for draw in phase.batches.epoch(0)])
+    assert sorted(rows.tolist()) == sorted([*data.train, *data.unlabelled])
+    assert phase.facts()["rows"] == len(rows)
+
+
+def test_it_never_looks_at_labels_while_training(model, data) -> None:
+    phase = make_phase("denoise", model, replace(data, codes=np.full_like(data.codes, -1)), batch_size=8)
+    assert torch.isfinite(phase(first_batch(phase)).loss)
+    assert phase.watch == "loss", "without labels there is nothing to probe"
+    assert phase.lower_is_better
+    assert set(phase.validate()) == {"loss"}
+
+
+def test_a_fresh_decoder_knows_nothing(model, data) -> None:
+    phase = make_phase("denoise", model, data, batch_size=8).eval()
+    assert phase(first_batch(phase)).loss.item() == pytest.approx(math.log(len(np.unique(data.tokens.ids))), rel=0.12)
+
+
+def test_noise_differs_from_step_to_step_and_not_from_look_to_look(model, data) -> None:
+    phase = make_phase("denoise", model, data, batch_size=8).eval()
+    assert phase(first_batch(phase, seed=0)).loss.item() != phase(first_batch(phase, seed=1)).loss.item()
+    assert phase.reconstruction() == phase.reconstruction()
+
+
+def test_it_learns_to_rebuild(tiny_folder) -> None:
+    model = fresh_model(tiny_folder)
+    data = make_data(model.encoder, *make_table(60))
+    phase = make_phase("denoise", model, data, epochs=6, lr=1e-2, batch_size=8, watch="loss")
+    before = phase.reconstruction()["loss"]
+    run(phase)
+    assert phase.reconstruction()["loss"] < before - 0.15, "the words are random, so most of it cannot be guessed"
+
+
+def test_the_bottleneck_stays_with_the_encoder(model, data) -> None:
+    layers = len(model.encoder.layers)
+    make_phase("denoise", model, data, dense="paper")
+    assert len(model.encoder.layers) == layers + 1
+    make_phase("denoise", model, data, dense="none")
+    assert len(model.encoder.layers) == layers + 1
+
+
+def test_masking_without_a_mask_token_is_refused(model, data) -> None:
+    with pytest.raises(RecipeError, match="mask token"):
+        make_phase("denoise", model, replace(data, tokens=replace(data.tokens, mask=None)), noise="mask")
+
+
+def test_the_tied_decoder_is_refused_for_other_families(tiny_encoder) -> None:
+    model = fresh_model(tiny_encoder("distilbert"))
+    with pytest.raises(ModelError, match="distilbert"):
+        make_phase("denoise", model, make_data(model.encoder, *make_table(30)), decoder="tied")
+
+
+def test_watch_can_be_chosen(model, data) -> None:
+    assert make_phase("denoise", model, data).watch == "probe"
+    assert make_phase("denoise", model, data, watch="loss").lower_is_better

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from phasefit.phases.contract import Batch
+from tiny import first_batch, fresh_model, make_data, make_phase, make_table
+
+
+@pytest.fixture
+def quiet(tiny_encoder):
+    """Without dropout, so that a part has the same loss alone and in the sum."""
+    model = fresh_model(tiny_encoder("bert", dropout=0.0))
+    return model, make_data(model.encoder, *make_table(60), unlabelled=make_table(40, seed=3)[0])
+
+
+def test_the_sum_is_the_sum_of_its_parts(quiet) -> None:
+    phase = make_phase("joint", *quiet, batch_size=8, denoise_weight=0.5, contrast_weight=2.0).eval()
+    batch = first_batch(phase)
+    output = phase(batch)
+    parts = {}
+    for key in ("denoise", "contrast"):
+        draw = {"rows": batch.draw[f"{key}.rows"]}
+        parts[key] = getattr(phase, key)(Batch(draw, np.random.default_rng(0), batch.device)).loss.item()
+    assert output.scalars["denoise"].item() == pytest.approx(parts["denoise"], abs=1e-6)
+    assert output.scalars["contrast"].item() == pytest.approx(parts["contrast"], abs=1e-6)
+    assert output.loss.item() == pytest.approx(0.5 * parts["denoise"] + 2 * parts["contrast"], abs=1e-5)
+
+
+def test_in_turn_each_step_has_one_loss(quiet) -> None:
+    phase = make_phase("joint", *quiet, batch_size=8, mix="alternate")
+    said = []
+    for draw in phase.batches.epoch(0):
+        batch = first_batch(phase)
+        said.append(next(iter(phase(Batch(draw, batch.generator, batch.device)).scalars)))
+    assert said == ["denoise", "contrast"] * (len(said) // 2)
+
+
+def test_denoising_sees_every_text(quiet) -> None:
+    model, data = quiet
+    phase = make_phase("joint", model, data, batch_size=8)
+    rows = {row for draw in phase.batches.epoch(0) for row in draw["denoise.rows"].tolist()}
+    assert rows == {*data.train.tolist(), *data.unlabelled.tolist()}
+
+
+def test_it_watches_the_probe_or_both_losses(quiet) -> None:
+    phase = make_phase("joint", *quiet, denoise_weight=0.5)
+    assert phase.watch == "probe"
+    scores = phase.validate()
+    assert scores["loss"] == pytest.approx(0.5 * scores["reconstruction"] + scores["pairs"])
+    phase = make_phase("joint", *quiet, watch="loss")
+    assert phase.lower_is_better
+
+
+def test_each_part_may_add_a_layer(quiet) -> None:
+    model, data = quiet
+    layers = len(model.encoder.layers)
+    make_phase("joint", model, data, denoise={"dense": "paper"}, contrast={"dense": "paper"})
+    assert len(model.encoder.layers) == layers + 2

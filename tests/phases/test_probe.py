@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from phasefit.phases.probe import Probe
+from tiny import make_data
+
+
+def test_it_tells_what_can_be_told(model) -> None:
+    texts = ["rain"] * 20 + ["pizza"] * 20
+    labels = ["weather"] * 20 + ["food"] * 20
+    order = np.random.default_rng(0).permutation(40)
+    data = make_data(model.encoder, [texts[row] for row in order], [labels[row] for row in order], validation=10)
+    assert Probe(data, 0).scores(model.encoder) == {"probe": 1.0, "probe_accuracy": 1.0}
+
+
+def test_a_class_that_only_validation_has_is_a_mistake(model, data) -> None:
+    train = data.train[data.codes[data.train] != 2]
+    scores = Probe(replace(data, train=train), 0).scores(model.encoder)
+    assert 0 <= scores["probe"] < 1
+
+
+def test_it_needs_validation_rows_and_two_classes(model, data) -> None:
+    assert Probe(data, 0)
+    assert not Probe(replace(data, validation=data.validation[:0]), 0)
+    assert not Probe(replace(data, train=data.train[data.codes[data.train] == 0]), 0)
+
+
+def test_large_tables_are_sampled(model, data, monkeypatch) -> None:
+    monkeypatch.setattr("phasefit.phases.probe.TRAIN_ROWS", 20)
+    probe = Probe(data, 0)
+    assert len(probe._train) == 20
+    assert Probe(data, 0).scores(model.encoder) == probe.scores(model.encoder)
