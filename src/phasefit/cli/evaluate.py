@@ -50,13 +50,14 @@ def evaluate(
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
-    from phasefit.runner.evaluate import score
-    from phasefit.runner.prepare import labels_of
 
     check_run(run)
     check_out_folder(out, overwrite)
     table = read_labelled(data, text=text, label=label or (), tree=tree, split=split, data_dir=data_dir)
     model = load(run, device, threads, quiet)
+    from phasefit.runner.evaluate import score  # with torch, so not before everything else is known to be in order
+    from phasefit.runner.prepare import labels_of
+
     codes = model.space.encode(labels_of(table), where=table.name)
     with counting("evaluating", len(table), quiet) as progress:
         found = model.predict_proba(table.texts, batch_size=batch_size, progress=progress)

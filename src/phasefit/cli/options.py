@@ -84,7 +84,9 @@ Unseen: TypeAlias = Annotated[
 DataDir: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        help="Where named datasets are looked for.", envvar="PHASEFIT_DATA", metavar="FOLDER", rich_help_panel=DATA
+        help="Where named datasets are looked for, before the folder in PHASEFIT_DATA.",
+        metavar="FOLDER",
+        rich_help_panel=DATA,
     ),
 ]
 StdinFormat: TypeAlias = Annotated[
