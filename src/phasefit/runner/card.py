@@ -98,10 +98,12 @@ def phase_table(phases: Sequence[Mapping[str, Any]]) -> str:
     """What each phase took and reached."""
     rows = []
     for phase in phases:
-        best = phase.get("best")
+        best, watch = phase.get("best"), phase.get("watch")
+        if isinstance(best, Mapping) and watch in best:
+            best = {watch: best[watch]}
         reached = join(best) if isinstance(best, Mapping) else number(best)
         rows.append([phase["name"], number(phase.get("steps")), f"{phase.get('seconds', 0):.1f}", reached])
-    return table(["phase", "steps", "seconds", "best validation scores"], rows)
+    return table(["phase", "steps", "seconds", "validation score kept"], rows)
 
 
 def usage(name: str) -> str:

@@ -35,7 +35,7 @@ def write_report(
     card = model_card(
         name=folder.name,
         recipe_toml=recipe.to_toml(),
-        manifest=manifest,
+        manifest={name: value for name, value in manifest.items() if name not in ("format", "status", "data")},
         metrics=metrics,
         classes=prepared.space.names,
         data=prepared.facts(),

@@ -47,7 +47,8 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
         return _fit(request, recipe, prepared, path, listen)[0]
     folder = RunFolder(path, overwrite=request.overwrite)
     try:
-        folder.begin({"command": request.command, "seed": request.seed, "recipe": recipe.name, **prepared.facts()})
+        facts = {"command": request.command, "seed": request.seed, "recipe": recipe.name, "data": prepared.facts()}
+        folder.begin(facts)
         write_text(path / "recipe.toml", recipe.to_toml())
         result, fitted = _fit(request, recipe, prepared, path, listen)
         listen(Stage("saving"))
