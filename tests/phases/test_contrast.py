@@ -139,8 +139,9 @@ def test_a_wrong_objective_is_named(model, data, objective, message) -> None:
 
 
 def test_supcon_takes_no_explicit_pairs(model, data) -> None:
-    with pytest.raises(RecipeError, match="takes no explicit pairs"):
-        make_phase("contrast", model, data, objective="supcon", pairs="explicit")
+    options = make_phase("contrast", model, data, objective="supcon").options
+    with pytest.raises(RecipeError, match="contrast: objective 'supcon' takes no explicit pairs"):
+        options.model_copy(update={"pairs": "explicit"}).check("contrast")
 
 
 def test_own_stop_words(model, uneven, tmp_path) -> None:

@@ -87,7 +87,7 @@ def check(
     wrong = 0
     for file in files:
         try:
-            read_recipe(file)
+            read_recipe(file).check()
         except PhasefitError as error:
             wrong += 1
             typer.echo(f"phasefit: {' '.join(str(error).split())}", err=True)

@@ -69,7 +69,6 @@ class Phase(nn.Module, ABC):
     """
 
     gathers: ClassVar[bool] = False  # the loss looks at the rows of all processes
-    skips_parameters: bool = False  # some steps leave some parameters without gradient
 
     def __init__(self, name: str, options: PhaseOptions, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from phasefit.errors import did_you_mean
 
 
 class Strict(BaseModel):
@@ -15,6 +17,8 @@ class Strict(BaseModel):
 
 class PhaseOptions(Strict):
     """The options of a phase, with its own added by each kind."""
+
+    parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")  # what `lrs` may name
 
     kind: str
     epochs: float = Field(1.0, gt=0, description="how often every row is seen")
@@ -36,7 +40,18 @@ class PhaseOptions(Strict):
     )
     patience: int = Field(4, ge=0, description="looks without improvement before the phase stops; 0 never stops early")
 
+    @property
+    def skips_parameters(self) -> bool:
+        """Whether some steps leave some parameters without gradient, which distributed training must be told."""
+        return False
+
+    @field_validator("lrs")
     @classmethod
-    def described(cls) -> dict[str, Any]:
-        """Option names with their field information, for help and errors."""
-        return dict(cls.model_fields)
+    def _known_parts(cls, value: dict[str, float]) -> dict[str, float]:
+        for part in value:
+            if part not in cls.parts:
+                raise ValueError(f"unknown part '{part}'; {did_you_mean(part, cls.parts)}")
+        return value
+
+    def check(self, where: str) -> None:
+        """Refuse, before anything is trained, what reading alone cannot see; may import torch and read files."""

@@ -33,11 +33,6 @@ def parse_recipe(
     return Recipe(name, tuple(options), _max_length(content.get("max_length", "model"), where))
 
 
-def check_file(path: Path) -> Recipe:
-    """Read a recipe file for its errors alone."""
-    return read_recipe(str(path))
-
-
 def _options(phase: dict[str, Any], where: str) -> PhaseOptions:
     chosen = options_of(phase["kind"])
     try:

@@ -22,6 +22,11 @@ class Recipe:
         """A phase is called by its kind, numbered where a kind is repeated."""
         return phase_names([phase.kind for phase in self.phases])
 
+    def check(self) -> None:
+        """Refuse what reading alone cannot see, such as an objective's options; may import torch."""
+        for name, options in zip(self.phase_names, self.phases, strict=True):
+            options.check(f"{self.name}, {name}")
+
     def to_toml(self) -> str:
         """The whole recipe with every option spelled out; reading it gives the same recipe."""
         import tomli_w

@@ -43,8 +43,9 @@ def fit_prepared(
     request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Listener, folder: str | None = None
 ) -> FitResult:
     """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
+    recipe.check()
     threads = set_threads(request.threads)
-    skips = any(getattr(options, "mix", "") == "alternate" for options in recipe.phases)
+    skips = any(options.skips_parameters for options in recipe.phases)
     accelerator = make_accelerator(
         request.device, request.precision, skips_parameters=skips, track=request.track, folder=folder
     )

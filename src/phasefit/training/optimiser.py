@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from phasefit.errors import RecipeError, did_you_mean
+from phasefit.errors import RecipeError
 from phasefit.phases.contract import Phase
 
 
@@ -14,9 +14,6 @@ def make_optimiser(phase: Phase) -> torch.optim.AdamW:
     """Each group keeps its own peak as `peak_lr`; the loop multiplies it with the schedule's factor."""
     options = phase.options
     parts = phase.groups()
-    for part in options.lrs:
-        if part not in parts:
-            raise RecipeError(f"{phase.name}: lrs names an unknown part '{part}'; {did_you_mean(part, parts)}")
     groups: list[dict[str, Any]] = []
     for part, parameters in parts.items():
         lr = options.lrs.get(part, options.lr)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from phasefit.errors import RecipeError
 from phasefit.phases.options import PhaseOptions, Strict
 
 
@@ -43,3 +44,19 @@ class Options(PhaseOptions, ContrastSettings):
         "auto",
         description="probe: a linear probe's macro F1; pairs: the objective on validation pairs; auto: the probe",
     )
+
+    def check(self, where: str) -> None:
+        """The objective and the stop words."""
+        check_contrast(self, where)
+
+
+def check_contrast(settings: ContrastSettings, where: str) -> None:
+    """Whether the objective exists, has these options and takes these pairs, and the stop words can be read."""
+    from phasefit.data.stop_words import stop_words
+    from phasefit.phases.objective_option import build_objective
+
+    objective = build_objective(where, settings.objective)
+    if settings.pairs == "explicit" and "pairs" not in objective.inputs:
+        raise RecipeError(f"{where}: objective {settings.objective!r} takes no explicit pairs; use pairs = 'batch'")
+    if settings.balance.mode != "none":
+        stop_words(settings.balance.stop_words)

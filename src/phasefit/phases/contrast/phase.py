@@ -37,8 +37,6 @@ class Contrast(Phase):
         self.objective: Any = build_objective(name, options.objective)
         if len(np.unique(data.codes[data.train])) < 2:
             raise RecipeError(f"{name}: contrast needs at least two classes in the training rows")
-        if options.pairs == "explicit" and "pairs" not in self.objective.inputs:
-            raise RecipeError(f"{name}: objective {options.objective!r} takes no explicit pairs; use pairs = 'batch'")
         self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
         self.grown = GrownRows(data, options.balance, derive(seed, name))
         self.probe = Probe(data, seed)

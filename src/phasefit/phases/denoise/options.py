@@ -25,6 +25,7 @@ class DenoiseSettings(Strict):
 class Options(PhaseOptions, DenoiseSettings):
     """Options of `kind = "denoise"`."""
 
+    parts = ("encoder", "dense", "decoder")
     kind: Literal["denoise"] = "denoise"
     watch: Literal["auto", "probe", "loss"] = Field(
         "auto",

@@ -13,6 +13,7 @@ from phasefit.phases.options import PhaseOptions
 class Options(PhaseOptions):
     """Options of `kind = "finetune"`."""
 
+    parts = ("encoder", "dense", "head")
     kind: Literal["finetune"] = "finetune"
     head: Literal["mlp", "linear"] = Field("mlp", description="two layers (the paper's) or one")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout inside the head")
@@ -22,6 +23,11 @@ class Options(PhaseOptions):
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     watch: str = Field("macro_f1", description="validation metric that stops the phase and picks the weights")
+
+    @property
+    def skips_parameters(self) -> bool:
+        """A frozen encoder gets no gradient."""
+        return self.freeze
 
     @field_validator("watch")
     @classmethod

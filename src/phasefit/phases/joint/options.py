@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from phasefit.phases.contrast.options import ContrastSettings
+from phasefit.phases.contrast.options import ContrastSettings, check_contrast
 from phasefit.phases.denoise.options import DenoiseSettings
 from phasefit.phases.options import PhaseOptions
 
@@ -14,6 +14,7 @@ from phasefit.phases.options import PhaseOptions
 class Options(PhaseOptions):
     """Options of `kind = "joint"`."""
 
+    parts = ("encoder", "dense", "decoder")
     kind: Literal["joint"] = "joint"
     mix: Literal["sum", "alternate"] = Field("sum", description="both losses in every step, or one after the other")
     denoise_weight: float = Field(1.0, ge=0)
@@ -21,3 +22,12 @@ class Options(PhaseOptions):
     denoise: DenoiseSettings = Field(default_factory=lambda: DenoiseSettings())
     contrast: ContrastSettings = Field(default_factory=lambda: ContrastSettings())
     watch: Literal["auto", "probe", "loss"] = Field("auto", description="probe, or the sum of both validation losses")
+
+    def check(self, where: str) -> None:
+        """The contrast part's objective and stop words."""
+        check_contrast(self.contrast, where)
+
+    @property
+    def skips_parameters(self) -> bool:
+        """A step of contrast leaves the decoder alone."""
+        return self.mix == "alternate"

@@ -22,7 +22,6 @@ class Joint(Phase):
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
-        self.skips_parameters = options.mix == "alternate"
         size = {"batch_size": options.batch_size}
         denoise = DenoiseOptions(**options.denoise.model_dump(), **size)
         contrast = ContrastOptions(**options.contrast.model_dump(), **size)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from phasefit.errors import RecipeError
+from phasefit.training.optimiser import make_optimiser
+from tiny import fresh_model, make_data, make_phase, make_table
+
+
+@pytest.fixture
+def made(tiny_folder):
+    model = fresh_model(tiny_folder)
+    data = make_data(model.encoder, *make_table(40))
+    return lambda kind, **options: make_phase(kind, model, data, **options)
+
+
+def test_every_trained_parameter_is_in_one_group(made) -> None:
+    phase = made("denoise", dense="identity")
+    optimiser = make_optimiser(phase)
+    listed = [id(p) for group in optimiser.param_groups for p in group["params"]]
+    assert sorted(listed) == sorted(id(p) for part in phase.groups().values() for p in part)
+    assert {group["part"] for group in optimiser.param_groups} == {"encoder", "dense", "decoder"}
+
+
+def test_parts_have_their_own_rates(made) -> None:
+    optimiser = make_optimiser(made("finetune", lr=1e-4, lrs={"head": 1e-2}))
+    assert {(group["part"], group["peak_lr"]) for group in optimiser.param_groups} == {
+        ("encoder", 1e-4),
+        ("head", 1e-2),
+    }
+
+
+def test_biases_and_norms_do_not_decay(made) -> None:
+    for group in make_optimiser(made("finetune", weight_decay=0.1)).param_groups:
+        assert {p.dim() > 1 for p in group["params"]} == {group["weight_decay"] == 0.1}
+
+
+def test_epsilon_is_the_recipes(made) -> None:
+    assert make_optimiser(made("finetune", eps=2e-5)).defaults["eps"] == 2e-5
+
+
+def test_an_unknown_part_is_named(made) -> None:
+    with pytest.raises(ValueError, match=r"unknown part 'heed'; did you mean 'head'\?"):
+        made("finetune", lrs={"heed": 1e-3})
+
+
+def test_nothing_to_train_is_an_error(made) -> None:
+    phase = made("contrast")
+    phase.encoder.requires_grad_(False)
+    with pytest.raises(RecipeError, match="nothing is left to train"):
+        make_optimiser(phase)
