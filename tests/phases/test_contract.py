@@ -165,11 +165,8 @@ def test_an_unknown_kind_is_refused() -> None:
 
 
 @every_phase
-def test_options_describe_themselves(kind) -> None:
-    for name, field in options_of(kind).described().items():
-        assert (
-            name == "kind" or field.description or name.endswith(("weight", "decay", "smoothing")) or field.annotation
-        )
+def test_rates_may_be_given_to_the_parts_that_there_are(model, data, kind) -> None:
+    assert set(make_phase(kind, model, data).groups()) == set(options_of(kind).parts)
 
 
 def test_labels_of_rows_are_what_the_space_says(model) -> None:

@@ -31,6 +31,9 @@ class Best:
         if self._phase.watch not in scores:
             return False
         score = scores[self._phase.watch]
+        if math.isnan(score):  # nothing could ever beat it
+            self.misses += 1
+            return False
         gain = math.inf if self._peak is None else self._better * (score - self._peak)
         if gain > 0:
             self._peak, self.misses = score, 0
