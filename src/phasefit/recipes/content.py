@@ -60,24 +60,29 @@ def _on_base(content: dict[str, Any], where: str, beside: Path | None, seen: tup
 
     if "phase" in content:
         raise RecipeError(f"{where}: a recipe has phases of its own or a base, not both")
-    name = str(content["base"])
+    name, without, changes = content["base"], content.get("without", []), content.get("set", {})
+    if not isinstance(name, str) or not isinstance(without, list) or not isinstance(changes, dict):
+        raise RecipeError(f"{where}: base is a recipe's name, without a list of phases, set a table of options")
     if beside is not None and (beside / name).is_file():
         name = str(beside / name)
     if name in seen:
         raise RecipeError(f"{where}: the recipe is its own base: {' -> '.join((*seen, name))}")
-    path = recipe_path(name)
+    try:
+        path = recipe_path(name)
+    except RecipeError as error:
+        raise RecipeError(f"{where}: base: {error}") from error
     base = parse_content(recipe_text(name), path.name, path.parent, (*seen, name))
     names = names_of(base)
-    for dropped in content.get("without", []):
+    for dropped in without:
         if dropped not in names:
             raise RecipeError(
                 f"{where}: without: the base has no phase '{dropped}'; {did_you_mean(str(dropped), names)}"
             )
-    for changed, options in dict(content.get("set", {})).items():
+    for changed, options in changes.items():
         if changed not in names or not isinstance(options, dict):
             raise RecipeError(f"{where}: set: the base has no phase '{changed}'; {did_you_mean(changed, names)}")
         _merge(base["phase"][names.index(changed)], options)
-    kept = [phase for name, phase in zip(names, base["phase"], strict=True) if name not in content.get("without", [])]
+    kept = [phase for name, phase in zip(names, base["phase"], strict=True) if name not in without]
     return {"max_length": content.get("max_length", base.get("max_length", "model")), "phase": kept}
 
 

@@ -1,0 +1,93 @@
+"""Every packaged recipe, tomorrow's included, reads, says what it is, and trains."""
+
+from __future__ import annotations
+
+import pytest
+
+from phasefit.errors import RecipeError
+from phasefit.phases import PHASES, phase_of
+from phasefit.recipes import list_recipes, parse_recipe, read_recipe, recipe_text
+from phasefit.training.events import PhaseEnded
+from tiny import fresh_model, make_data, make_table, run, tree
+
+NAMES = [info.name for info in list_recipes()]
+every_recipe = pytest.mark.parametrize("name", NAMES)
+
+
+def test_those_that_were_promised_are_there() -> None:
+    promised = "three-phase three-phase-paper joint finetune denoise-finetune contrast-finetune"
+    assert set(f"{promised} three-phase-extra three-phase-unbalanced".split()) <= set(NAMES)
+
+
+@every_recipe
+def test_it_reads_and_its_resolved_form_reads_to_the_same(name: str) -> None:
+    recipe = read_recipe(name)
+    recipe.check()
+    again = parse_recipe(recipe.to_toml(), name=name, where="resolved")
+    assert again == recipe
+    assert again.to_toml() == recipe.to_toml()
+
+
+@every_recipe
+def test_its_header_has_a_title_and_a_command(name: str) -> None:
+    header = [line for line in recipe_text(name).splitlines() if line.startswith("#")]
+    info = next(info for info in list_recipes() if info.name == name)
+    assert info.title == header[0].removeprefix("# ")
+    assert any(line.strip("# ").startswith("phasefit train ") for line in header)
+    assert name == "three-phase" or any(f"--recipe {name}" in line for line in header)
+
+
+@every_recipe
+def test_the_listing_names_its_phases(name: str) -> None:
+    info = next(info for info in list_recipes() if info.name == name)
+    assert info.phases == read_recipe(name).phase_names
+    assert all(phase.rpartition("-")[0] in PHASES or phase in PHASES for phase in info.phases)
+
+
+@every_recipe
+@pytest.mark.parametrize("kind", ["single", "tree"])
+def test_two_steps_of_every_phase(tiny_folder, name: str, kind: str) -> None:
+    recipe = read_recipe(name)
+    model = fresh_model(tiny_folder)
+    texts, labels = make_table(48, classes=4)
+    data = make_data(model.encoder, texts, labels if kind == "single" else tree(labels), validation=12)
+    for label, options in zip(recipe.phase_names, recipe.phases, strict=True):
+        short = options.model_copy(update={"max_steps": 2, "min_steps": 1})
+        ended = run(phase_of(options.kind)(label, short, model, data, 0))[-1]
+        assert isinstance(ended, PhaseEnded)
+        assert ended.steps == 2
+    assert set(model.predict(texts)) <= set(data.space.classes)
+
+
+def test_ours_is_a_tree_of_differences_from_three_phase() -> None:
+    whole = read_recipe("three-phase")
+    assert whole.phase_names == ["denoise", "contrast", "finetune"]
+    assert read_recipe("finetune").phases == whole.phases[2:]
+    assert read_recipe("contrast-finetune").phases == whole.phases[1:]
+    assert read_recipe("denoise-finetune").phases == (whole.phases[0], whole.phases[2])
+    assert read_recipe("three-phase-unbalanced").phases[1].balance.mode == "none"
+    assert read_recipe("three-phase-extra").phases[1].balance.max_ratio == 20
+
+
+def test_the_papers_settings() -> None:
+    denoise, contrast, finetune = read_recipe("three-phase-paper").phases
+    assert (denoise.decoder, denoise.dense, denoise.ratio, denoise.epochs) == ("tied", "paper", 0.6, 4)
+    assert (denoise.eps, denoise.weight_decay, denoise.clip, denoise.schedule) == (1e-6, 0, 1.0, "linear")
+    assert (contrast.objective, contrast.pairs, contrast.dense, contrast.augmentation) == (
+        "cosine",
+        "explicit",
+        "paper",
+        12,
+    )
+    assert (contrast.balance.min_ratio, contrast.balance.max_ratio) == (1.5, 4)
+    assert (finetune.head, finetune.epochs, finetune.eps, finetune.freeze) == ("mlp", 70, 2e-5, True)
+    assert {phase.lr for phase in (denoise, contrast, finetune)} == {5e-5}
+    assert {phase.batch_size for phase in (denoise, contrast, finetune)} == {32}
+    assert read_recipe("three-phase-paper").max_length == "auto"
+
+
+def test_an_unknown_recipe_is_named_with_the_nearest() -> None:
+    with pytest.raises(RecipeError, match="did you mean 'three-phase'"):
+        read_recipe("tree-phase")
+    with pytest.raises(RecipeError, match="no such file"):
+        read_recipe("missing.toml")

@@ -1,0 +1,157 @@
+"""Recipes are read strictly, and an error says where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from phasefit.errors import RecipeError
+from phasefit.recipes import parse_recipe, read_recipe
+from phasefit.recipes.recipe import phase_names
+
+GOOD = '[[phase]]\nkind = "contrast"\nepochs = 2\n\n[[phase]]\nkind = "finetune"\n'
+
+
+def parse(text: str, *settings: str):
+    return parse_recipe(text, name="mine", where="mine.toml", settings=settings)
+
+
+def test_what_is_not_said_has_its_default() -> None:
+    recipe = parse(GOOD)
+    assert recipe.phase_names == ["contrast", "finetune"]
+    assert recipe.phases[0].epochs == 2
+    assert recipe.phases[0].balance.mode == "code"
+    assert recipe.max_length == "model"
+
+
+def test_repeated_kinds_are_numbered() -> None:
+    assert phase_names(["contrast", "finetune", "contrast", "contrast"]) == [
+        "contrast",
+        "finetune",
+        "contrast-2",
+        "contrast-3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("phase = [", "mine.toml: not valid TOML"),
+        ("", r"mine.toml: a recipe needs at least one \[\[phase\]\]"),
+        ("phase = 3", r"at least one \[\[phase\]\]"),
+        ("phase = []", r"at least one \[\[phase\]\]"),
+        ("[[phase]]\nepochs = 1", "mine.toml, phase 1: 'kind' is missing"),
+        ('[[phase]]\nkind = "contrst"', "mine.toml, phase 1: unknown kind 'contrst'; did you mean 'contrast'"),
+        ("[[phase]]\nkind = 3", "unknown kind '3'"),
+        (GOOD + "epoch = 3", r"mine.toml, phase 2: unknown option 'epoch'; did you mean 'epochs'\?"),
+        (GOOD + "epochs = -1", "mine.toml, phase 2: option 'epochs': .*greater than 0.* \\(found -1\\)"),
+        (GOOD + 'epochs = "many"', "mine.toml, phase 2: option 'epochs'"),
+        (GOOD + 'watch = "macro_f"', "did you mean 'macro_f1'"),
+        (GOOD + 'head = "big"', "option 'head'"),
+        (GOOD + "lrs = { heed = 1e-3 }", "mine.toml, phase 2: .*unknown part 'heed'; did you mean 'head'"),
+        (GOOD + "lrs = { head = -1 }", "option 'lrs'"),
+        ('[[phase]]\nkind = "contrast"\nbalance = { moed = "code" }', "unknown option 'moed' in 'balance'; .*'mode'"),
+        ("max_lenght = 3\n" + GOOD, "mine.toml: unknown option 'max_lenght'; did you mean 'max_length'"),
+        ("max_length = 2\n" + GOOD, r"max_length is 'model', 'auto' or a number of tokens from 4 on \(found 2\)"),
+        ("max_length = true\n" + GOOD, "max_length is"),
+    ],
+)
+def test_an_error_says_where_and_what(text: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        parse(text)
+
+
+def test_what_reading_cannot_see_is_checked_before_training() -> None:
+    for objective in ('"supcn"', '{ name = "supcon", heat = 1 }'):
+        recipe = parse(f'[[phase]]\nkind = "contrast"\nobjective = {objective}')
+        with pytest.raises(RecipeError, match=r"contrast.*(did you mean 'supcon'|has no option 'heat')"):
+            recipe.check()
+
+
+def test_a_file_is_read_and_named(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(GOOD)
+    assert read_recipe(str(file)).name == "own"
+    file.write_text(GOOD + "epoch = 1")
+    with pytest.raises(RecipeError, match=r"own.toml, phase 2: unknown option 'epoch'"):
+        read_recipe(str(file))
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RecipeError, match="cannot be read"):
+        read_recipe(str(file))
+
+
+@pytest.mark.parametrize(
+    ("setting", "path", "value"),
+    [
+        ("contrast.epochs=4", "epochs", 4),
+        ("contrast.epochs = 0.5", "epochs", 0.5),
+        ("contrast.lr=1e-3", "lr", 1e-3),
+        ("contrast.objective=supcon", "objective", "supcon"),
+        ('contrast.objective="supcon"', "objective", "supcon"),
+        (
+            'contrast.objective={ name = "supcon", temperature = 0.3 }',
+            "objective",
+            {"name": "supcon", "temperature": 0.3},
+        ),
+        ("contrast.lrs.encoder=1e-3", "lrs", {"encoder": 1e-3}),
+        ("contrast.lrs={encoder = 1e-3}", "lrs", {"encoder": 1e-3}),
+        ("contrast.evaluate_every=auto", "evaluate_every", "auto"),
+        ("contrast.max_steps=7", "max_steps", 7),
+    ],
+)
+def test_settings(setting: str, path: str, value: object) -> None:
+    assert getattr(parse(GOOD, setting).phases[0], path) == value
+
+
+def test_settings_reach_into_tables_and_the_whole_run() -> None:
+    recipe = parse(
+        GOOD, "contrast.balance.mode=none", "max_length=auto", "finetune.freeze=true", "finetune.freeze=false"
+    )
+    assert recipe.phases[0].balance.mode == "none"
+    assert recipe.max_length == "auto"
+    assert recipe.phases[1].freeze is False, "the last word counts"
+    assert parse(GOOD, "max_length=32").max_length == 32
+
+
+def test_a_repeated_phase_is_set_by_its_number() -> None:
+    recipe = parse(GOOD + GOOD, "contrast-2.epochs=9")
+    assert [phase.epochs for phase in recipe.phases if phase.kind == "contrast"] == [2, 9]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("contrast.epochs", "--set contrast.epochs: write it as phase.option=value"),
+        ("=4", "write it as"),
+        ("contrast..epochs=4", "write it as"),
+        ("contrst.epochs=4", "this recipe has no 'contrst'; did you mean 'contrast'"),
+        ("denoise.epochs=4", "this recipe has no 'denoise'"),
+        ("contrast=4", "name an option of 'contrast'"),
+        ("contrast.kind=finetune", "name an option of 'contrast'"),
+        ("contrast.epoch=4", r"phase 1: unknown option 'epoch'; did you mean 'epochs'\?"),
+        ("contrast.epochs.more=4", "'epochs' has no options of its own"),
+        ("contrast.epochs=many", "option 'epochs'"),
+        ("finetune.head=big", "option 'head'"),
+    ],
+)
+def test_a_wrong_setting_is_named(setting: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        parse(GOOD, setting)
+
+
+def test_settings_are_part_of_the_resolved_recipe() -> None:
+    recipe = parse(GOOD, "contrast.epochs=4", "finetune.lrs.head=1e-3")
+    assert parse(recipe.to_toml()) == recipe
+    assert "epochs = 4" in recipe.to_toml()
+
+
+def test_reading_imports_no_torch() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys; from phasefit.recipes import *; [read_recipe(i.name) for i in list_recipes()]; "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], capture_output=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
