@@ -23,7 +23,19 @@ from typing import Any
 
 from summary import Cell, summary
 
-FIELDS = [*["data", "rows", "recipe", "settings", "seed", "accuracy", "macro_f1", "val_accuracy", "val_macro_f1", "seconds", "steps"]]
+FIELDS = [
+    "data",
+    "rows",
+    "recipe",
+    "settings",
+    "seed",
+    "accuracy",
+    "macro_f1",
+    "val_accuracy",
+    "val_macro_f1",
+    "seconds",
+    "steps",
+]
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from accelerate import Accelerator
 
 from phasefit.data.seeds import generator
+from phasefit.errors import RecipeError
 from phasefit.models.encoder import Encoder
 from phasefit.models.model import TASK, Model
 from phasefit.phases import phase_of
@@ -43,6 +44,7 @@ def fit(
     fixed_steps: dict[str, int] | None = None,
 ) -> Fitted:
     """Train the model in place. `fixed_steps` per phase name refits: so many steps, no validation."""
+    _refuse_classes_that_nothing_learns(model, prepared, recipe)
     data = gather_rows(model, prepared, recipe, seed, listen)
     fitted = Fitted()
     for index, phase in enumerate(build_phases(model, data, recipe, seed), start=1):
@@ -99,6 +101,14 @@ def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], se
         limit = encoder.position_limit
         longest = int(encoder.tokenise([texts[row] for row in some], max_length=limit).lengths.max())
         encoder.max_length = max(min(ceil(1.2 * longest), limit), 8)
+
+
+def _refuse_classes_that_nothing_learns(model: Model, prepared: Prepared, recipe: Recipe) -> None:
+    """Going on from a run with new classes needs a phase that grows its head."""
+    if TASK in model.heads and not any(options.kind == "finetune" for options in recipe.phases):
+        new = prepared.space.names[model.head().classes :]
+        if new:
+            raise RecipeError(f"{recipe.name}: the model does not know the class '{new[0]}'; add a finetune phase")
 
 
 def _record(event: PhaseEnded) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phasefit.data.labels import LabelSpace
-from phasefit.errors import ModelError
+from phasefit.errors import DataError, ModelError
 from phasefit.runner.request import TrainRequest
-from phasefit.store.manifest import MANIFEST, read_json
+from phasefit.store.manifest import MANIFEST, read_json, read_manifest
 
 if TYPE_CHECKING:
     from phasefit.models.model import Model
@@ -18,10 +18,12 @@ def base_space(model: str | None) -> LabelSpace | None:
     """The label space of a run to go on from; None for anything else."""
     if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
         return None
+    read_manifest(Path(model).expanduser())
     saved = read_json(Path(model).expanduser() / "labels.json")
-    if not isinstance(saved, dict):
-        raise ModelError(f"'{model}': labels.json is damaged; train or save the model again")
-    return LabelSpace.from_json(next(iter(saved.values()))) if saved else None
+    try:
+        return LabelSpace.from_json(next(iter(saved.values()))) if saved else None
+    except (AttributeError, TypeError, DataError) as error:
+        raise ModelError(f"'{model}': labels.json is damaged; train or save the model again") from error
 
 
 def starting_model(request: TrainRequest, space: LabelSpace) -> Model:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.errors import PhasefitError
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
@@ -53,7 +52,7 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
         result, fitted = _fit(request, recipe, prepared, path, listen)
         listen(Stage("saving"))
         _save(folder, recipe, prepared, fitted)
-    except PhasefitError:
+    except BaseException:  # Control-C too: an unfinished folder is of no use, and a replaced run comes back
         folder.abandon()
         raise
     return result
@@ -64,7 +63,7 @@ def _fit(
 ) -> tuple[TrainResult, FitResult]:
     from phasefit.runner.fit_request import fit_prepared
 
-    fitted = fit_prepared(request, recipe, prepared, listen, folder=str(path))
+    fitted = fit_prepared(request, recipe, prepared, listen, folder=str(path / "track"))
     return TrainResult(path, fitted.metrics, fitted.model), fitted
 
 

@@ -40,6 +40,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise ModelError(
             f"'{folder}' is in format {content['format']}, this phasefit reads up to {FORMAT}; upgrade phasefit"
         )
+    if content.get("status") != "finished":
+        raise ModelError(f"the run in '{folder}' is not finished; train it again with --overwrite")
     return content
 
 

@@ -57,8 +57,6 @@ def load_model(source: str | Path, device: str = "auto") -> Model:
     if not (folder / MANIFEST).is_file():
         return Model(load_encoder(str(source))).to(where).eval()
     manifest = read_manifest(folder)
-    if manifest.get("status") != "finished":
-        raise ModelError(f"the run in '{folder}' is not finished; train it again with --overwrite")
     if not (folder / ENCODER).is_dir():
         raise ModelError(f"the model in '{folder}' is damaged: its folder {ENCODER} is missing; train or save it again")
     encoder = load_encoder(str(folder / ENCODER))
