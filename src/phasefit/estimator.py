@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from phasefit.errors import DataError
+from phasefit.errors import DataError, RecipeError
 from phasefit.runner.request import TrainRequest
 
 if TYPE_CHECKING:
@@ -164,17 +164,19 @@ def _labels(labels: Any) -> list[Any]:
 
 
 def _settings(settings: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={_toml(value)}" for name, value in settings.items()]
+    return [f"{name}={_toml(name, value)}" for name, value in settings.items()]
 
 
-def _toml(value: Any) -> str:
+def _toml(name: str, value: Any) -> str:
     import tomli_w
 
-    return tomli_w.dumps({"v": value}).partition("=")[2].strip() if not isinstance(value, dict) else _inline(value)
-
-
-def _inline(table: Mapping[str, Any]) -> str:
-    return "{ " + ", ".join(f"{name} = {_toml(value)}" for name, value in table.items()) + " }"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(name, inner)}" for key, inner in value.items()) + " }"
+    plain = value.item() if isinstance(value, np.generic) else value
+    try:
+        return tomli_w.dumps({"v": plain}).partition("=")[2].strip()
+    except TypeError as error:
+        raise RecipeError(f"settings: {name} cannot be {value!r}; leave it out or give a value") from error
 
 
 def _silent(_: Event) -> None:
