@@ -50,8 +50,8 @@ def test_plain_lines():
         "10 classes [bold]",
         "warning: 2 texts are cut",
         "phase 1/2 contrast: up to 100 steps, watching macro_f1, 230 rows, 26,335 pairs",
-        "  step 50/100  loss 1.5000  macro_f1 0.8125  (best so far)",
-        "phase 1/2 contrast: 60 steps in 30 s, stopped early; best macro_f1 0.8125 at step 50",
+        "  step 50/100  loss 1.5000  macro_f1 0.8125  (kept)",
+        "phase 1/2 contrast: 60 steps in 30 s, stopped early; kept macro_f1 0.8125 at step 50",
         "evaluating ...",
     ]
 
@@ -79,7 +79,7 @@ def test_numbers_of_a_running_phase():
         listen(Scored("contrast", 2, 0, {"macro_f1": 0.4}, "macro_f1", improved=False))
         listen(StepDone("contrast", 2, 100, 0, 2.0, 1e-4, 0.5))
         [task] = listen.progress.tasks
-        assert task.fields["numbers"] == "2.0/s  loss 2.0000  macro_f1 0.4000 (best 0.5000)  49 s left"
+        assert task.fields["numbers"] == "2.0/s  loss 2.0000  macro_f1 0.4000 (kept 0.5000)  49 s left"
         assert (task.completed, task.total) == (2, 100)
 
 

@@ -12,6 +12,8 @@ from phasefit.training.events import Event, Note
 if TYPE_CHECKING:
     from rich.console import Console
 
+MEMORY = 0.95  # how much of the running mean of step times and losses a step leaves in place
+
 
 class Listener(Protocol):
     """Takes the events of a job, in order, between entering and leaving."""
@@ -107,3 +109,17 @@ def score(value: float | None) -> str:
 def count(value: float) -> str:
     """A number of things: whole, with thousands apart."""
     return f"{value:,.0f}" if float(value).is_integer() else score(value)
+
+
+class Running:
+    """A mean that forgets: it starts as the plain mean and then follows the latest values."""
+
+    def __init__(self) -> None:
+        self.mean = 0.0
+        self.seen = 0
+
+    def add(self, value: float) -> float:
+        """Take in one value and give the mean."""
+        self.seen += 1
+        self.mean += (value - self.mean) * max(1 / self.seen, 1 - MEMORY)
+        return self.mean

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from phasefit.cli.progress import duration, print_note, score
+from phasefit.cli.progress import Running, duration, print_note, score
 from phasefit.cli.progress_plain import ended
 from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-MEMORY = 0.95  # how much of the running mean of step times and losses a step leaves in place
 
 
 class LiveProgress:
@@ -43,7 +41,7 @@ class LiveProgress:
         self.loss = Running()
         self.watch = ""
         self.now: float | None = None
-        self.best: float | None = None
+        self.kept: float | None = None  # the score of the weights that the phase would end with now
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +64,7 @@ class LiveProgress:
                 self._step(event)
             case Scored():
                 self.now = event.scores.get(event.watch)
-                self.best = self.now if event.improved else self.best
+                self.kept = self.now if event.improved else self.kept
             case PhaseEnded():
                 self._stop()
                 self.console.print(f"{self.phase}: {ended(event, self.watch)}", soft_wrap=True)
@@ -75,7 +73,7 @@ class LiveProgress:
         self._stop()
         self.phase = f"{event.index}/{event.phases} {event.phase}"
         self.rate, self.loss, self.watch = Running(), Running(), event.watch
-        self.now = self.best = None
+        self.now = self.kept = None
         self.task = self.progress.add_task(self.phase, total=event.steps, numbers="")
         self.progress.start()
 
@@ -85,7 +83,7 @@ class LiveProgress:
         seconds, loss = self.rate.add(event.seconds), self.loss.add(event.loss)
         numbers = f"{1 / max(seconds, 1e-9):.1f}/s  loss {score(loss)}"
         if self.now is not None:
-            numbers += f"  {self.watch} {score(self.now)} (best {score(self.best)})"
+            numbers += f"  {self.watch} {score(self.now)} (kept {score(self.kept)})"
         numbers += f"  {duration(seconds * (event.steps - event.step))} left"
         self.progress.update(self.task, completed=event.step, total=event.steps, numbers=numbers)
 
@@ -96,17 +94,3 @@ class LiveProgress:
             for task in display.task_ids:
                 display.remove_task(task)
         self.task = None
-
-
-class Running:
-    """A mean that forgets: it starts as the plain mean and then follows the latest values."""
-
-    def __init__(self) -> None:
-        self.mean = 0.0
-        self.seen = 0
-
-    def add(self, value: float) -> float:
-        """Take in one value and give the mean."""
-        self.seen += 1
-        self.mean += (value - self.mean) * max(1 / self.seen, 1 - MEMORY)
-        return self.mean

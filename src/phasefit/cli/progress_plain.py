@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
-from phasefit.cli.progress import count, duration, print_note, score
+from phasefit.cli.progress import Running, count, duration, print_note, score
 from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-SCORES_APART = 1.0  # seconds between two lines of scores that are no new best
+SCORES_APART = 1.0  # seconds between two lines of scores that are not kept
 STEPS_APART = 30.0  # seconds after which a long stretch without any line gets one
 
 
@@ -26,6 +26,7 @@ class PlainProgress:
         self.steps = 0
         self.loss: float | None = None
         self.watch = ""
+        self.seconds = Running()
         self.last_line = clock()
 
     def __enter__(self) -> Self:
@@ -53,21 +54,22 @@ class PlainProgress:
     def _start(self, event: PhaseStarted) -> None:
         self.place = f"phase {event.index}/{event.phases} {event.phase}"
         self.steps, self.watch, self.loss = event.steps, event.watch, None
+        self.seconds = Running()
         self._line(f"{self.place}: {started(event)}")
 
     def _step(self, event: StepDone) -> None:
-        self.loss = event.loss
+        self.loss, seconds = event.loss, self.seconds.add(event.seconds)
         if self.clock() - self.last_line >= STEPS_APART:
-            left = duration((event.steps - event.step) * event.seconds)
+            left = duration((event.steps - event.step) * seconds)
             self._line(f"  step {event.step}/{event.steps}  loss {score(event.loss)}  at most {left} left")
 
     def _scored(self, event: Scored) -> None:
         if event.improved or self.clock() - self.last_line >= SCORES_APART:
             value = score(event.scores.get(event.watch))
-            best = "  (best so far)" if event.improved else ""
+            kept = "  (kept)" if event.improved else ""
             step = f"  step {event.step}/{self.steps}" if self.steps else f"  step {event.step}"
             loss = "" if self.loss is None else f"  loss {score(self.loss)}"
-            self._line(f"{step}{loss}  {event.watch} {value}{best}")
+            self._line(f"{step}{loss}  {event.watch} {value}{kept}")
 
     def _line(self, text: str) -> None:
         self.last_line = self.clock()
@@ -82,6 +84,6 @@ def started(event: PhaseStarted) -> str:
 
 def ended(event: PhaseEnded, watch: str) -> str:
     """What a phase came to, in words."""
-    best = f"; best {watch} {score(event.best[watch])} at step {event.best_step}" if watch in event.best else ""
+    best = f"; kept {watch} {score(event.best[watch])} at step {event.best_step}" if watch in event.best else ""
     early = ", stopped early" if event.stopped_early else ""
     return f"{count(event.steps)} steps in {duration(event.seconds)}{early}{best}"

@@ -51,7 +51,7 @@ def metrics_table(parts: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def phases_table(phases: Sequence[Mapping[str, Any]]) -> Table:
     """What each phase did."""
-    table = new_table("phase", "steps", "time", "best score", right=(1, 2))
+    table = new_table("phase", "steps", "time", "score kept", right=(1, 2))
     for phase in phases:
         table.add_row(phase["name"], count(phase["steps"]), duration(phase["seconds"]), _best(phase))
     return table
