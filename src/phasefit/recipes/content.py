@@ -81,7 +81,10 @@ def _on_base(content: dict[str, Any], where: str, beside: Path | None, seen: tup
     for changed, options in changes.items():
         if changed not in names or not isinstance(options, dict):
             raise RecipeError(f"{where}: set: the base has no phase '{changed}'; {did_you_mean(changed, names)}")
-        _merge(base["phase"][names.index(changed)], options)
+        phase = base["phase"][names.index(changed)]
+        if "epochs" in options and "min_steps" not in options:
+            phase.pop("min_steps", None)  # as for --set: the epochs are meant
+        _merge(phase, options)
     kept = [phase for name, phase in zip(names, base["phase"], strict=True) if name not in without]
     return {"max_length": content.get("max_length", base.get("max_length", "model")), "phase": kept}
 

@@ -11,6 +11,7 @@ from phasefit.errors import RecipeError, did_you_mean
 
 def apply_settings(content: dict[str, Any], names: Sequence[str], settings: Sequence[str]) -> None:
     """Change the parsed recipe in place; phases go by name, what holds for the whole run by its own name."""
+    given = {setting.partition("=")[0].strip() for setting in settings}
     for setting in settings:
         key, equals, value = setting.partition("=")
         path = [part.strip() for part in key.split(".")]
@@ -30,6 +31,8 @@ def apply_settings(content: dict[str, Any], names: Sequence[str], settings: Sequ
             if not isinstance(table, dict):
                 raise RecipeError(f"--set {setting}: '{part}' has no options of its own")
         table[path[-1]] = _value(value)
+        if path[1:] == ["epochs"] and f"{path[0]}.min_steps" not in given:
+            table.pop("min_steps", None)  # who says how many epochs means it, however few steps they are
 
 
 def _value(text: str) -> Any:

@@ -61,6 +61,7 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
 def _fit(
     request: TrainRequest, recipe: Recipe, prepared: Prepared, path: Path, listen: Listener
 ) -> tuple[TrainResult, FitResult]:
+    listen(Stage("starting torch"))
     from phasefit.runner.fit_request import fit_prepared
 
     fitted = fit_prepared(request, recipe, prepared, listen, folder=str(path / "track"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.errors import RunError
-from phasefit.store.manifest import FORMAT, MANIFEST, versions, write_json
+from phasefit.store.manifest import FORMAT, MANIFEST, read_json, versions, write_json
 
 RUNS = Path("runs")
 
@@ -23,8 +23,7 @@ class RunFolder:
         check_free(path, overwrite=overwrite)
         try:
             if path.exists() and any(path.iterdir()):
-                self._aside = path.with_name(path.name + ".old")
-                path.rename(_unused(self._aside))
+                self._aside = _set_aside(path)
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"the run folder {path} cannot be made: {error.strerror or error}") from error
@@ -55,6 +54,18 @@ class RunFolder:
             self._aside.rename(self.path)
 
 
+def _set_aside(path: Path) -> Path:
+    """Move what is there to NAME.old; a killed run that was itself replacing NAME.old just goes."""
+    aside = path.with_name(path.name + ".old")
+    if aside.exists():
+        if read_json(path / MANIFEST).get("status") == "finished":
+            raise RunError(f"{aside} is in the way (an earlier run that was being replaced); move or delete it")
+        shutil.rmtree(path)
+    else:
+        path.rename(aside)
+    return aside
+
+
 def check_free(path: Path, *, overwrite: bool) -> None:
     """Refuse a folder that holds something, unless it is a run and may be replaced."""
     if path.exists() and not path.is_dir():
@@ -75,9 +86,3 @@ def next_folder(name: str, root: Path = RUNS) -> Path:
         number += 1
         candidate = root / f"{base}-{number}"
     return candidate
-
-
-def _unused(path: Path) -> Path:
-    if path.exists():
-        raise RunError(f"{path} is in the way (an earlier run that was being replaced); move or delete it")
-    return path
