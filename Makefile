@@ -14,7 +14,7 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format clean
+.PHONY: help setup demo test test-fast check pictures format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ check: setup  ## lint, formatting and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+pictures: setup  ## run the demo and redraw the README's pictures from it
+	$(BIN)/python docs/make_images.py
 
 format: setup  ## mend what ruff can mend
 	$(BIN)/ruff check --fix
