@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import AutoModel, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -69,33 +69,38 @@ def tree(labels: Sequence[str]) -> list[tuple[str, str]]:
 # --- encoders ---------------------------------------------------------------------------------------------------------
 
 
-def _corpus() -> list[str]:
-    texts, _ = make_table(80, classes=4, seed=99)
-    return [*texts, *ODD, *(word for words in KEYWORDS.values() for word in words), " ".join(FILLERS)]
+# Vocabularies are spelled out, not trained: the trainers of `tokenizers` break ties by chance.
+
+
+def _known_words() -> list[str]:
+    return sorted({*FILLERS, *(word for words in KEYWORDS.values() for word in words)})
 
 
 def _wordpiece() -> tuple[Tokenizer, dict[str, str]]:
     names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    letters = sorted({letter for word in [*_known_words(), *ODD] for letter in word.lower()} | set("!.,:()x"))
+    pieces = [*names.values(), *letters, *(f"##{letter}" for letter in letters), *_known_words()]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=220, special_tokens=list(names.values()), show_progress=False)
-    tokenizer.train_from_iterator(_corpus(), trainer)
     tokenizer.decoder = decoders.WordPiece()
-    ends = [(names[key], tokenizer.token_to_id(names[key])) for key in ("cls", "sep")]
+    ends = [(names[key], vocabulary[names[key]]) for key in ("cls", "sep")]
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
     return tokenizer, names
 
 
 def _byte_level() -> tuple[Tokenizer, dict[str, str]]:
     names = {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"}
-    tokenizer = Tokenizer(models.BPE())
+    merges: list[tuple[str, str]] = []
+    for word in _known_words():  # each word grows from its front, with and without the space before it
+        for spelled in (word, f"Ġ{word}"):
+            merges += [(spelled[:end], spelled[end]) for end in range(1, len(spelled))]
+    merges = list(dict.fromkeys(merges))
+    pieces = [*names.values(), *sorted(pre_tokenizers.ByteLevel.alphabet()), *(left + right for left, right in merges)]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=420, special_tokens=list(names.values()), initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(_corpus(), trainer)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     return tokenizer, names
