@@ -62,11 +62,16 @@ def train(
 
     [bold]phasefit train snips --recipe finetune --set finetune.epochs=4 --plan[/]
     """
+    from phasefit.runner.processes import is_main_process
+
     request = request_from(ctx.params)
     if plan:
         show_plan(request, json=json, quiet=quiet)
     else:
-        show_result(run(request, quiet=quiet), json=json)
+        main = is_main_process()  # under `accelerate launch` one process speaks for all
+        result = run(request, quiet=quiet or not main)
+        if main:
+            show_result(result, json=json)
 
 
 def request_from(params: Mapping[str, Any]) -> TrainRequest:

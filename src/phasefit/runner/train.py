@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.prepare import Prepared, prepare
+from phasefit.runner.processes import is_main_process
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_space
 from phasefit.runner.trackers import check_tracker
@@ -77,8 +77,3 @@ def _save(folder: RunFolder, recipe: Recipe, prepared: Prepared, fitted: FitResu
     saved = write_model(model, folder.path)
     write_report(folder.path, recipe, prepared, fitted.metrics, fitted.fitted.history, {**folder.facts, **facts})
     folder.finish({**facts, **saved})
-
-
-def is_main_process() -> bool:
-    """Whether this process writes files; known before torch is imported."""
-    return os.environ.get("RANK", "0") == "0"

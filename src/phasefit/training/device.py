@@ -56,8 +56,9 @@ def pick_precision(name: str, device: torch.device) -> str:
     """`auto` is bfloat16 on a GPU that has it, full precision elsewhere."""
     if name not in ("auto", "no", "bf16", "fp16"):
         raise PhasefitError(f"--precision {name}: use auto, no, bf16 or fp16")
-    if name == "fp16" and device.type == "cpu":
-        raise PhasefitError("--precision fp16 needs a GPU; use bf16 or no on the CPU")
+    if name in ("bf16", "fp16") and device.type == "cpu":
+        # Slower than float32 on most CPUs, and on some that only claim to have it the process dies.
+        raise PhasefitError(f"--precision {name} needs a GPU; a CPU trains in full precision: use auto or no")
     if name != "auto":
         return name
     return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "no"
