@@ -77,3 +77,16 @@ def test_a_file_of_yours(phasefit, tmp_path, sentence):
 
 def test_an_unknown_dataset(phasefit, sentence):
     assert "'snips'" in sentence(phasefit("datasets", "snps"))
+
+
+def test_the_options_of_a_phase_are_listed(phasefit, sentence):
+    result = phasefit("recipes", "options", "contrast")
+    assert result.exit_code == 0
+    assert "balance.max_ratio" in result.stdout
+    assert "did you mean 'contrast'" in sentence(phasefit("recipes", "options", "contrst"))
+
+
+def test_a_recipe_is_shown_with_every_option(phasefit):
+    result = phasefit("recipes", "show", "finetune", "--resolved")
+    assert 'kind = "finetune"' in result.stdout
+    assert "weight_decay" in result.stdout

@@ -10,7 +10,7 @@ import typer
 from phasefit.errors import PhasefitError, RecipeError
 
 recipes = typer.Typer(
-    help="List the recipes; show, copy or check one.\n\n"
+    help="List the recipes; show, copy or check one; list the options of a phase.\n\n"
     "[bold]phasefit recipes show three-phase[/]\n\n"
     "[bold]phasefit recipes copy three-phase mine.toml[/], then change it, then [bold]recipes check mine.toml[/]",
     invoke_without_command=True,
@@ -38,14 +38,41 @@ def list_all(ctx: typer.Context) -> None:
 
 
 @recipes.command()
-def show(name: Name) -> None:
+def show(
+    name: Name,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Every option with its value, also those that the recipe leaves out.")
+    ] = False,
+) -> None:
     """Print a recipe with its comments.
 
     [bold]phasefit recipes show three-phase[/]
-    """
-    from phasefit.recipes import recipe_text
 
-    typer.echo(recipe_text(name).rstrip("\n"))
+    [bold]phasefit recipes show finetune --resolved[/]
+    """
+    from phasefit.recipes import read_recipe, recipe_text
+
+    typer.echo((read_recipe(name).to_toml() if resolved else recipe_text(name)).rstrip("\n"))
+
+
+@recipes.command()
+def options(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="denoise, contrast, joint or finetune.")],
+) -> None:
+    """List what can be said about a phase, in a recipe or with --set.
+
+    [bold]phasefit recipes options contrast[/]
+    """
+    from phasefit.cli.console import stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.recipes.option_list import list_options
+
+    table = new_table("option", "default", "what it does")
+    for option in list_options(kind):
+        choices = f" ({option.choices})" if option.choices else ""
+        table.add_row(option.name, option.default, option.description + choices)
+    stdout().print(table)
+    stdout().print(f'In a recipe: [[phase]] with kind = "{kind}"; on the command line: --set {kind}.epochs=4')
 
 
 @recipes.command()

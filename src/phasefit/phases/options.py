@@ -32,7 +32,7 @@ class PhaseOptions(Strict):
     )
     schedule: Literal["linear", "cosine", "constant"] = Field("linear", description="how the learning rate falls")
     warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps in which the learning rate rises")
-    weight_decay: float = Field(0.01, ge=0)
+    weight_decay: float = Field(0.01, ge=0, description="of weight matrices, not of biases and norms")
     eps: float = Field(1e-8, gt=0, description="AdamW's epsilon")
     clip: float = Field(1.0, ge=0, description="largest gradient norm; 0 switches clipping off")
     evaluate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(

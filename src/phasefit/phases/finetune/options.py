@@ -21,7 +21,7 @@ class Options(PhaseOptions):
     class_weights: Literal["none", "balanced"] = Field(
         "none", description="balanced: mistakes on rare classes cost more"
     )
-    label_smoothing: float = Field(0.0, ge=0, lt=1)
+    label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target spread over all classes")
     watch: str = Field("macro_f1", description="validation metric that stops the phase and picks the weights")
 
     @property

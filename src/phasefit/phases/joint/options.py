@@ -17,8 +17,8 @@ class Options(PhaseOptions):
     parts = ("encoder", "dense", "decoder")
     kind: Literal["joint"] = "joint"
     mix: Literal["sum", "alternate"] = Field("sum", description="both losses in every step, or one after the other")
-    denoise_weight: float = Field(1.0, ge=0)
-    contrast_weight: float = Field(1.0, ge=0)
+    denoise_weight: float = Field(1.0, ge=0, description="what the reconstruction loss counts for")
+    contrast_weight: float = Field(1.0, ge=0, description="what the contrastive loss counts for")
     denoise: DenoiseSettings = Field(default_factory=lambda: DenoiseSettings())
     contrast: ContrastSettings = Field(default_factory=lambda: ContrastSettings())
     watch: Literal["auto", "probe", "loss"] = Field("auto", description="probe, or the sum of both validation losses")

@@ -1,0 +1,46 @@
+"""Every option of a kind of phase, with its default and what it does, for people who write recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from phasefit.phases import options_of
+
+
+@dataclass(frozen=True)
+class OptionInfo:
+    """One option as `--set` and a recipe name it."""
+
+    name: str
+    default: str
+    choices: str
+    description: str
+
+
+def list_options(kind: str) -> list[OptionInfo]:
+    """The options of a kind of phase; those of inner tables with a dot."""
+    return list(_options(options_of(kind), ""))
+
+
+def _options(model: type[BaseModel], prefix: str) -> Iterator[OptionInfo]:
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _options(inner, f"{prefix}{name}.")
+        elif name != "kind":
+            default = field.get_default(call_default_factory=True)
+            shown = "" if default is None or default is PydanticUndefined else str(default)
+            yield OptionInfo(f"{prefix}{name}", shown, _choices(inner), field.description or "")
+
+
+def _choices(annotation: object) -> str:
+    if get_origin(annotation) is Literal:
+        return ", ".join(map(str, get_args(annotation)))
+    if annotation is bool:
+        return "true, false"
+    return ""

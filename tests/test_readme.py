@@ -1,0 +1,70 @@
+"""What the README shows runs: its Python and its commands, on a tiny encoder in place of the default weights."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from phasefit.cli.app import app
+from phasefit.recipes import parse_recipe
+from tiny import make_table, write_csv
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.S)
+
+
+@pytest.fixture
+def beginner(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the README speaks of, and small default weights."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("phasefit.models.locate.packaged_default", lambda: tiny_folder)
+    texts, labels = make_table()
+    write_csv(tmp_path / "reviews.csv", texts, labels)
+    write_csv(tmp_path / "other.csv", texts[:12], labels[:12])
+    (tmp_path / "new.csv").write_text("id,text\n1,a fine thing\n2,another\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_the_two_commands_come_first() -> None:
+    first = blocks("console")[0]
+    assert [line.split("#")[0].strip() for line in first.splitlines()] == ["$ make demo", "$ make test"]
+    assert README.index(first) < 100
+
+
+def test_the_python_runs(beginner: Path) -> None:
+    (code,) = blocks("python")
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert (beginner / "model" / "phasefit.json").is_file()
+    assert set(names["clf"].classes_) == set(names["snips"].labels)
+
+
+def test_the_commands_run_in_their_order(beginner: Path) -> None:
+    ran = 0
+    for line in "".join(blocks("console")).splitlines():
+        command = shlex.split(line.removeprefix("$ "), comments=True)
+        if command[0] != "phasefit":
+            continue
+        result = CliRunner().invoke(app, command[1:])
+        assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
+        ran += 1
+    assert ran >= 8
+    assert (beginner / "out.csv").read_text().startswith("id,text,prediction,probability,probability_")
+    assert (beginner / "vectors.npy").is_file()
+
+
+def test_the_recipe_is_one() -> None:
+    (text,) = blocks("toml")
+    assert parse_recipe(text, name="my-recipe", where="README.md").phase_names == ["contrast", "finetune"]
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))
+def test_links_lead_somewhere(link: str) -> None:
+    assert link.startswith("http") or (Path(__file__).parent.parent / link).is_file()
