@@ -91,12 +91,19 @@ class Contrast(Phase):
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """The objective over the batch, across processes when pairs are in-batch."""
-        vectors = encoded["vectors"]
+        vectors = encoded["vectors"].float()
+        with torch.autocast(vectors.device.type, enabled=False):  # similarities over a temperature need full precision
+            return StepOutput(self._objective_of(vectors, batch), {})
+
+    def _objective_of(self, vectors: Tensor, batch: Batch) -> Tensor:
+        value: Tensor
         if "pairs" in batch.draw:
             left, right = (batch.tensor(self._targets(batch.draw["pairs"][:, side])) for side in (0, 1))
-            return StepOutput(self.objective.pairs(vectors[:, 0], vectors[:, 1], _agree(left, right)), {})
-        targets = batch.tensor(self._targets(batch.draw["rows"]))
-        return StepOutput(self.objective(gather(vectors), gather(targets)), {})
+            value = self.objective.pairs(vectors[:, 0], vectors[:, 1], _agree(left, right))
+        else:
+            targets = batch.tensor(self._targets(batch.draw["rows"]))
+            value = self.objective(gather(vectors), gather(targets))
+        return value
 
     def validate(self) -> dict[str, float]:
         """The probe, and the objective over pairs of validation rows."""
