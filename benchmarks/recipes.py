@@ -26,6 +26,8 @@ from summary import Cell, summary
 FIELDS = [
     "data",
     "rows",
+    "split_seed",
+    "unseen",
     "recipe",
     "settings",
     "seed",
@@ -56,7 +58,7 @@ def main() -> None:
             write(out, done)
             print({name: row[name] for name in FIELDS}, flush=True)
     rows = [row for row in done if any(is_cell(row, args, *cell) for cell in cells)]
-    command = f"python benchmarks/recipes.py {' '.join(sys.argv[1:])}"
+    command = f"python benchmarks/recipes.py {' '.join(sys.argv[1:])}"  # --data-dir is better left to PHASEFIT_DATA
     table = summary(rows, variants, title=f"Recipes on {args.name or args.data}", command=command)
     out.with_suffix(".md").write_text(table, encoding="utf-8")
     print(table)
@@ -125,7 +127,9 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
     }
     return {
         "data": args.data,
-        "rows": args.rows or len(prepared.train) + len(prepared.validation or ()),
+        "rows": args.rows or "all",
+        "split_seed": args.split_seed,
+        "unseen": args.unseen,
         "recipe": recipe,
         "settings": settings,
         "seed": args.seed,
@@ -138,8 +142,9 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
 def is_cell(row: Cell, args: argparse.Namespace, variant: str, seed: int) -> bool:
     """Whether a line of the file is this cell."""
     recipe, _, settings = variant.partition(":")
-    same_rows = args.rows is None or int(row["rows"]) == args.rows
-    return same_rows and (row["recipe"], row["settings"], int(row["seed"])) == (recipe, settings, seed)
+    wanted = (args.data, args.rows or "all", args.split_seed, args.unseen, recipe, settings, seed)
+    found = tuple(row[name] for name in ("data", "rows", "split_seed", "unseen", "recipe", "settings", "seed"))
+    return tuple(map(str, found)) == tuple(map(str, wanted))
 
 
 def read(path: Path) -> list[Cell]:

@@ -23,6 +23,7 @@ __all__ = [
     "PhasefitError",
     "RecipeError",
     "RunError",
+    "TextsCut",
     "TrainingError",
     "did_you_mean",
 ]
@@ -58,6 +59,10 @@ class TrainingError(PhasefitError, RuntimeError):
 
 class MissingExtra(PhasefitError, ImportError):  # noqa: N818 - what is missing, not what went wrong
     """An optional library is missing."""
+
+
+class TextsCut(UserWarning):
+    """Some texts are longer than the model takes; the rest of them was not read."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -64,7 +64,7 @@ class TextClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         request = TrainRequest(
             data=(_texts(X), _labels(y)),
             validation=None if validation is None else (_texts(validation[0]), _labels(validation[1])),
-            unlabelled=None if unlabelled is None else _texts(unlabelled),
+            unlabelled=None if unlabelled is None else _texts(unlabelled) or None,
             validation_size=self.validation_fraction,
             test_size=0.0,
             recipe=self.recipe,
@@ -104,8 +104,10 @@ class TextClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
 
     def score(self, X: Sequence[str], y: Sequence[Label], sample_weight: Any = None) -> float:
         """Accuracy."""
-        truth = self._fitted().space.encode(_labels(y), where="y")
-        right = self.predict_proba(X).argmax(axis=1) == truth
+        space = self._fitted().space
+        # A label that was never seen in fit is one the classifier cannot get right.
+        truth = [int(space.encode([label])[0]) if space.knows(label) else -1 for label in _labels(y)]
+        right = self.predict_proba(X).argmax(axis=1) == np.array(truth)
         return float(np.average(right, weights=sample_weight))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:

@@ -26,3 +26,9 @@ def test_errors(write) -> None:
         stop_words(write("empty.txt", "# nothing\n"))
     with pytest.raises(DataError, match="not UTF-8"):
         stop_words(write("latin.txt", b"f\xfcr\n"))
+
+
+def test_words_are_folded_as_texts_are(tmp_path) -> None:
+    file = tmp_path / "german.txt"
+    file.write_text("daß\nMUSS\n", encoding="utf-8")
+    assert stop_words(file) == {"daß".casefold(), "muss"}

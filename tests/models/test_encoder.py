@@ -15,6 +15,8 @@ from phasefit.models.inference import encode_rows
 from phasefit.models.model import Model
 from tiny import FAMILIES, HIDDEN, make_table
 
+pytestmark = pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # one of the texts is long on purpose
+
 TEXTS = [*make_table(20)[0], "🙂 naïve\ttext", "x" * 300, "the " * 100, "one"]
 
 

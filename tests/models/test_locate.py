@@ -119,5 +119,48 @@ def test_other_weights_in_the_package_are_refused(monkeypatch: pytest.MonkeyPatc
 
 def test_without_the_package_the_hub_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DEFAULT_PACKAGE", "no_such_package_here")
-    assert locate(DEFAULT_MODEL) == DEFAULT_MODEL
+    with pytest.raises(ModelError, match=r"all-MiniLM-L6-v2' is not on this machine.*phasefit\[offline\]"):
+        locate(DEFAULT_MODEL)
     assert len(DEFAULT_SHA256) == 64
+
+
+def test_a_hub_model_is_fetched_as_a_folder_and_checked_like_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import huggingface_hub
+
+    asked = {}
+
+    def snapshot(name: str, **options: object) -> str:
+        asked.update(options, name=name)
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda name, file: str(folder / file))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    encoder = load_encoder("some/encoder")
+    assert encoder.name == asked["name"] == "some/encoder"
+    assert asked["local_files_only"] is True, "what is in the cache is not asked for again"
+    assert not any("bin" in pattern or "py" in pattern for pattern in asked["allow_patterns"])
+    modules = folder / "modules.json"
+    modules.write_text(modules.read_text().replace("sentence_transformers.", "evil."))
+    with pytest.raises(ModelError, match="runs no code"):
+        load_encoder("some/encoder")
+
+
+def test_a_pickled_layer_beside_a_decoy_is_refused(folder: Path) -> None:
+    layer = folder / "1_Pooling"
+    (layer / "pytorch_model.bin").write_bytes(b"pickle")
+    (layer / "x.safetensors").write_bytes(b"decoy")
+    with pytest.raises(ModelError, match="no pickled weights"):
+        load_encoder(str(folder))
+
+
+@pytest.mark.parametrize("name", ["no such model", "a/b c"])
+def test_a_name_that_is_no_hub_id(name: str) -> None:
+    with pytest.raises(ModelError, match="neither a folder here nor a valid hub id"):
+        load_encoder(name)
+
+
+def test_offline_is_a_sentence() -> None:
+    with pytest.raises(ModelError, match="not on this machine and HF_HUB_OFFLINE is set; give a local folder"):
+        load_encoder("some/unknown-encoder")

@@ -11,10 +11,11 @@ from sentence_transformers import SentenceTransformer
 
 from phasefit.errors import DataError, LabelError, ModelError, PhasefitError, RecipeError, RunError, TrainingError
 from phasefit.recipes import parse_recipe
+from phasefit.runner.prepare import prepare
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.train import TrainResult, train
 from phasefit.store import load_model
-from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Stage
+from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Stage, StepDone
 from tiny import make_table, read_json, tree, write_csv
 
 SHORT = ("denoise.max_steps=2", "contrast.max_steps=2", "finetune.max_steps=4", "finetune.lr=1e-3")
@@ -228,7 +229,8 @@ def test_long_texts_are_cut_with_a_warning(tiny_folder: Path, tmp_path: Path) ->
     table = write_csv(tmp_path / "long.csv", [text + " rain" * 80 for text in texts], labels)
     listener = Listener()
     train(quick(table, tiny_folder, tmp_path / "run"), listener)
-    (warning,) = [note for note in listener.of(Note) if note.warning]
+    warning, of_test = [note for note in listener.of(Note) if note.warning]
+    assert of_test.text.startswith("test: ")
     assert "longer than 64 tokens" in warning.text
 
 
@@ -424,3 +426,54 @@ def test_a_tracker_is_told(table: Path, tiny_folder: Path, tmp_path: Path) -> No
     pytest.importorskip("tensorboard")
     result = train(quick(table, tiny_folder, tmp_path / "run", track="tensorboard"), silent)
     assert any("tfevents" in path.name for path in result.folder.rglob("*"))
+
+
+def test_unlabelled_texts_that_will_be_scored_are_left_out(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+    prepared = prepare(quick(table, tiny_folder, tmp_path / "run", unlabelled=str(table)))
+    scored = {*prepared.validation.texts, *prepared.test.texts}
+    assert not scored & set(prepared.unlabelled.texts)
+    assert "unlabelled texts are also validation or test texts" in " ".join(prepared.notes)
+
+
+def test_going_on_with_one_new_class_alone(whole, tmp_path: Path) -> None:
+    more = write_csv(tmp_path / "more.csv", [f"a journey number {row}" for row in range(20)], ["travel"] * 20)
+    result = train(quick(more, whole[0].folder, tmp_path / "run", recipe="finetune"), silent)
+    assert set(result.model.space.classes) == {*whole[0].model.space.classes, "travel"}
+
+
+def test_a_run_cannot_go_on_in_its_own_place(whole, table: Path) -> None:
+    folder = whole[0].folder
+    with pytest.raises(RunError, match="is the run to go on from"):
+        train(quick(table, folder, folder, overwrite=True), silent)
+    assert load_model(folder).spaces
+
+
+def test_a_picture_that_cannot_be_drawn_does_not_cost_the_model(
+    table: Path, tiny_folder: Path, tmp_path: Path, monkeypatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("phasefit.runner.report.confusion_figure", broken)
+    with pytest.raises(OSError, match="No space left"):
+        train(quick(table, tiny_folder, tmp_path / "run"), silent)
+    assert load_model(tmp_path / "run").spaces
+    assert (tmp_path / "run" / "metrics.json").is_file()
+
+
+def test_refit_repeats_the_learning_rates(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+    told = Listener()
+    settings = ("finetune.epochs=2", "finetune.slack=100")
+    request = quick(table, tiny_folder, tmp_path / "run", recipe="finetune", settings=settings, refit=True)
+    train(request, told)
+    rates = [event.lr for event in told.of(StepDone)]
+    half = len(rates) // 2
+    assert rates[:half] == rates[half:], "with much slack the last step is the one to keep"
+
+
+def test_long_test_texts_are_counted(tiny_folder: Path, tmp_path: Path) -> None:
+    texts, labels = make_table()
+    told = Listener()
+    test = ([*texts[:5], "word " * 500], [*labels[:5], labels[0]])
+    train(quick((texts, labels), tiny_folder, tmp_path / "run", test=test, recipe="finetune"), told)
+    assert "test: 1 of 6 texts are longer than" in told.notes

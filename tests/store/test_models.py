@@ -15,6 +15,8 @@ from phasefit.store import load_model, save_model
 from phasefit.store.manifest import FORMAT
 from tiny import fresh_model, make_data, make_phase, make_table, read_json, run, tree
 
+pytestmark = pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # one of the texts is long on purpose
+
 TEXTS = [*make_table(12, seed=8)[0], "🙂", "x " * 200]
 
 
@@ -185,3 +187,11 @@ def test_a_disk_that_cannot_be_written(model: Model, tmp_path: Path, monkeypatch
     with pytest.raises(PhasefitError, match="No space left"):
         save_model(model, tmp_path / "model")
     assert not (tmp_path / "model" / "phasefit.json").exists(), "without a manifest it is no model"
+
+
+def test_saving_over_a_run_leaves_nothing_of_it(model: Model, tmp_path: Path) -> None:
+    save_model(model, tmp_path / "model")
+    (tmp_path / "model" / "metrics.json").write_text("{}")
+    save_model(model, tmp_path / "model", overwrite=True)
+    assert not (tmp_path / "model" / "metrics.json").exists(), "it was about another model"
+    assert not (tmp_path / "model.old").exists()

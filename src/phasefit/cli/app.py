@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from phasefit.cli.datasets import datasets
 from phasefit.cli.demo import demo
 from phasefit.cli.embed import embed
-from phasefit.cli.errors import one_line_errors
+from phasefit.cli.errors import one_line_errors, one_line_warnings
 from phasefit.cli.evaluate import evaluate
 from phasefit.cli.predict import predict
 from phasefit.cli.recipes import recipes
@@ -28,7 +28,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        with one_line_errors():
+        with one_line_errors(), one_line_warnings():
             return super().invoke(ctx)
 
 

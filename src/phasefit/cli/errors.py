@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import typer
 
-from phasefit.errors import PhasefitError
+from phasefit.errors import PhasefitError, TextsCut
 
 BUG, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -46,6 +48,24 @@ def one_line_errors() -> Iterator[None]:
         raise typer.Exit(_say(f"{error.strerror or error}{where}", BAD_INPUT)) from None
     except Exception as error:  # noqa: BLE001 - the last stop before the user
         raise typer.Exit(_say(_bug(error), BUG)) from None
+
+
+@contextmanager
+def one_line_warnings() -> Iterator[None]:
+    """What phasefit itself warns of is a sentence, without the place in the code that Python adds."""
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, TextsCut):
+            sys.stderr.write(f"phasefit: warning: {message}\n")
+        else:
+            before(message, category, *where, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
 
 
 def debugging() -> bool:

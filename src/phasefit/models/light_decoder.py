@@ -22,7 +22,9 @@ class LightDecoder(nn.Module):
 
     lookup: Tensor
 
-    def __init__(self, encoder: Encoder, used: np.ndarray, *, dropout: float = 0.1, seed: int = 0) -> None:
+    def __init__(
+        self, encoder: Encoder, used: np.ndarray, longest: int = 512, *, dropout: float = 0.1, seed: int = 0
+    ) -> None:
         super().__init__()
         width = encoder.dimension
         words = encoder.transformer.get_input_embeddings().weight.detach()
@@ -32,7 +34,7 @@ class LightDecoder(nn.Module):
         heads = next(count for count in (12, 8, 6, 4, 2, 1) if width % count == 0)
         with seeded(seed):
             self.embedding = nn.Embedding(len(used), width)
-            self.position = nn.Embedding(encoder.max_length, width)
+            self.position = nn.Embedding(min(encoder.max_length, max(longest, 512)), width)
             self.condition = nn.Linear(width, width)
             self.layer = nn.TransformerEncoderLayer(
                 width, heads, 2 * width, dropout, activation="gelu", batch_first=True, norm_first=True

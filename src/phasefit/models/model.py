@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch.nn.functional import normalize
 
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label
-from phasefit.errors import ModelError
+from phasefit.errors import ModelError, TextsCut
 from phasefit.models.encoder import Encoder
 from phasefit.models.heads import Head
 from phasefit.models.inference import Progress, encode_rows, evaluating
@@ -71,9 +72,18 @@ class Model(nn.Module):
         """What a head makes of sentence vectors."""
         head = self.head(task)
         with evaluating(head), torch.inference_mode():
-            return np.asarray(head(vectors).double().softmax(dim=1).cpu().numpy())
+            return np.asarray(head(vectors).cpu().double().softmax(dim=1).numpy())
 
     def _vectors(self, texts: Sequence[str], batch_size: int, progress: Progress | None) -> torch.Tensor:
         if isinstance(texts, str):
             raise TypeError("give a list of texts, not one string")
-        return encode_rows(self.encoder, self.encoder.tokenise(texts), batch_size=batch_size, progress=progress)
+        tokens = self.encoder.tokenise(texts)
+        if tokens.cut:
+            longest = self.encoder.max_length
+            warnings.warn(cut_sentence(tokens.cut, len(texts), longest), TextsCut, stacklevel=3)
+        return encode_rows(self.encoder, tokens, batch_size=batch_size, progress=progress)
+
+
+def cut_sentence(cut: int, texts: int, longest: int) -> str:
+    """What a user is told about texts that do not fit."""
+    return f"{cut:,} of {texts:,} texts are longer than {longest} tokens and are cut"

@@ -36,7 +36,8 @@ class PhaseOptions(Strict):
     eps: float = Field(1e-8, gt=0, description="AdamW's epsilon")
     clip: float = Field(1.0, ge=0, description="largest gradient norm; 0 switches clipping off")
     evaluate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
-        "auto", description="steps between two looks at the validation score; auto: an epoch, 500 steps at most"
+        "auto",
+        description="steps between two looks at the score; auto: an epoch or 500 steps, but at most 40 looks in all",
     )
     patience: int = Field(4, ge=0, description="looks without improvement before the phase stops; 0 never stops early")
 

@@ -33,7 +33,7 @@ class Probe:
         from sklearn.linear_model import LogisticRegression
 
         rows = np.concatenate([self._train, self._validation])
-        vectors = encode_rows(encoder, self._data.tokens, rows).double().cpu().numpy()
+        vectors = encode_rows(encoder, self._data.tokens, rows).cpu().double().numpy()
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
         train, validation = vectors[: len(self._train)], vectors[len(self._train) :]
         with warnings.catch_warnings():

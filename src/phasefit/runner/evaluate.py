@@ -10,7 +10,7 @@ from phasefit.data.table import Table
 from phasefit.metrics.classification import classification_metrics
 from phasefit.models.inference import Progress
 from phasefit.models.model import Model
-from phasefit.runner.prepare import labels_of
+from phasefit.runner.splitting import labels_of
 
 
 def evaluate(model: Model, table: Table, progress: Progress | None = None) -> dict[str, Any]:

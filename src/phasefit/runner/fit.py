@@ -13,7 +13,7 @@ from accelerate import Accelerator
 from phasefit.data.seeds import generator
 from phasefit.errors import RecipeError
 from phasefit.models.encoder import Encoder
-from phasefit.models.model import TASK, Model
+from phasefit.models.model import TASK, Model, cut_sentence
 from phasefit.phases import phase_of
 from phasefit.phases.contract import Phase, PhaseData
 from phasefit.recipes.recipe import Recipe
@@ -32,6 +32,11 @@ class Fitted:
     phases: list[dict[str, Any]] = field(default_factory=list)  # name, steps, seconds, best_step, best
     history: History = field(default_factory=History)
 
+    def steps_of(self, phase: str) -> dict[str, int]:
+        """What `train_phase` needs to repeat a phase: the steps that validation chose, and the schedule's length."""
+        chosen = next(record for record in self.phases if record["name"] == phase)
+        return {"fixed_steps": chosen["best_step"], "planned_steps": chosen["planned_steps"]}
+
 
 def fit(
     model: Model,
@@ -41,23 +46,19 @@ def fit(
     *,
     seed: int,
     listen: Listener,
-    fixed_steps: dict[str, int] | None = None,
+    repeat: Fitted | None = None,
 ) -> Fitted:
-    """Train the model in place. `fixed_steps` per phase name refits: so many steps, no validation."""
+    """Train the model in place. `repeat` refits: as many steps per phase as that fit chose, no validation."""
     _refuse_classes_that_nothing_learns(model, prepared, recipe)
     data = gather_rows(model, prepared, recipe, seed, listen)
     fitted = Fitted()
     for index, phase in enumerate(build_phases(model, data, recipe, seed), start=1):
-        steps = None if fixed_steps is None else fixed_steps[phase.name]
-        for event in train_phase(
-            phase, accelerator, seed=seed, index=index, phases=len(recipe.phases), fixed_steps=steps
-        ):
+        steps = {} if repeat is None else repeat.steps_of(phase.name)
+        for event in train_phase(phase, accelerator, seed=seed, index=index, phases=len(recipe.phases), **steps):
             fitted.history.add(event)
             listen(event)
             if isinstance(event, PhaseEnded):
                 fitted.phases.append(_record(event))
-    if TASK not in model.spaces and TASK in model.heads:
-        model.spaces[TASK] = prepared.space
     model.eval()
     return fitted
 
@@ -76,13 +77,8 @@ def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, lis
     listen(Stage("tokenising"))
     tokens = model.encoder.tokenise(texts)
     if tokens.cut:
-        listen(
-            Note(
-                f"{tokens.cut:,} of {len(texts):,} texts are longer than {model.encoder.max_length} tokens and are "
-                "cut; --set max_length=N takes more, where the model can",
-                warning=True,
-            )
-        )
+        said = cut_sentence(tokens.cut, len(texts), model.encoder.max_length)
+        listen(Note(f"{said}; --set max_length=N takes more, where the model can", warning=True))
     ends = np.cumsum([len(prepared.train), len(prepared.validation or ()), len(prepared.unlabelled or ())])
     codes = np.full(len(texts), -1, dtype=np.int64)
     codes[: ends[0]] = prepared.codes(prepared.train)
@@ -115,6 +111,7 @@ def _record(event: PhaseEnded) -> dict[str, Any]:
     return {
         "name": event.phase,
         "steps": event.steps,
+        "planned_steps": event.planned_steps,
         "seconds": round(event.seconds, 3),
         "best_step": event.best_step,
         "watch": event.watch,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from accelerate import Accelerator
 
+from phasefit.errors import TextsCut
 from phasefit.models.model import Model
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.evaluate import evaluate
@@ -66,7 +68,12 @@ def _evaluate(model: Model, prepared: Prepared, listen: Listener) -> dict[str, A
         table = getattr(prepared, split)
         if table is not None and model.heads:
             listen(Stage(f"evaluating on {split}"))
-            metrics[split] = evaluate(model, table)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", TextsCut)
+                metrics[split] = evaluate(model, table)
+            for warning in caught:
+                if split == "test":  # the validation texts were counted when they were tokenised
+                    listen(Note(f"{split}: {warning.message}", warning=True))
     return metrics
 
 
@@ -82,6 +89,5 @@ def _refit(
     listen(Stage("refitting on all rows"))
     model = starting_model(request, prepared.space).to(accelerator.device)
     everything = merged(prepared)
-    steps = {phase["name"]: phase["best_step"] for phase in fitted.phases}
-    again = fit(model, everything, recipe, accelerator, seed=request.seed, listen=listen, fixed_steps=steps)
+    again = fit(model, everything, recipe, accelerator, seed=request.seed, listen=listen, repeat=fitted)
     return model, {"rows": len(everything.train), "phases": again.phases}

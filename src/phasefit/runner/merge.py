@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phasefit.data.table import Table
-from phasefit.runner.prepare import Prepared, labels_of
+from phasefit.runner.prepare import Prepared
+from phasefit.runner.splitting import labels_of
 
 
 def merged(prepared: Prepared) -> Prepared:

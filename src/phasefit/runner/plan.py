@@ -58,6 +58,7 @@ def plan(request: TrainRequest, listen: Listener) -> Plan:
     from phasefit.runner.fit import build_phases, gather_rows
     from phasefit.training.device import make_accelerator, set_threads
 
+    recipe.check()
     threads = set_threads(request.threads)
     accelerator = make_accelerator(request.device, request.precision)
     model = starting_model(request, prepared.space).to(accelerator.device)

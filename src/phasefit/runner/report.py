@@ -1,4 +1,4 @@
-"""What a finished run shows: metrics.json, history.json, pictures, the model card."""
+"""What a finished run shows: pictures and the model card."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from phasefit.runner.card import model_card
 from phasefit.runner.figures import class_bars_figure, confusion_figure, history_figure
 from phasefit.runner.history import History
 from phasefit.runner.prepare import Prepared
-from phasefit.store.manifest import write_json, write_text
+from phasefit.store.manifest import write_text
 
 
 def write_report(
@@ -23,8 +23,6 @@ def write_report(
     manifest: Mapping[str, Any],
 ) -> None:
     """Write all of it into the run folder."""
-    write_json(folder / "metrics.json", metrics)
-    write_json(folder / "history.json", history.rows)
     pictures = ["history.png"]
     history_figure(history.rows, folder / "history.png")
     scored = metrics.get("test") or metrics.get("validation")
@@ -35,7 +33,7 @@ def write_report(
     card = model_card(
         name=folder.name,
         recipe_toml=recipe.to_toml(),
-        manifest={name: value for name, value in manifest.items() if name not in ("format", "status", "data")},
+        manifest={name: value for name, value in manifest.items() if name not in ("format", "status", "data", "heads")},
         metrics=metrics,
         classes=prepared.space.names,
         data=prepared.facts(),

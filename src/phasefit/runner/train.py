@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phasefit.errors import RunError
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.processes import is_main_process
@@ -13,7 +14,7 @@ from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_space
 from phasefit.runner.trackers import check_tracker
 from phasefit.store.folder import RunFolder, check_free, next_folder
-from phasefit.store.manifest import write_text
+from phasefit.store.manifest import write_json, write_text
 from phasefit.training.events import Note, Stage
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
     """Read, split, train phase by phase, evaluate once on test, save, report."""
     recipe = read_recipe(request.recipe, request.settings)
     check_tracker(request.track)
-    if request.out is not None:
+    if request.out is not None and is_main_process():
         check_free(Path(request.out), overwrite=request.overwrite)
+        _refuse_in_place(request)
     listen(Stage("reading"))
     prepared = prepare(request, base_space(request.model))
     for note in prepared.notes:
@@ -51,10 +53,11 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
         write_text(path / "recipe.toml", recipe.to_toml())
         result, fitted = _fit(request, recipe, prepared, path, listen)
         listen(Stage("saving"))
-        _save(folder, recipe, prepared, fitted)
+        facts = _save(folder, fitted)
     except BaseException:  # Control-C too: an unfinished folder is of no use, and a replaced run comes back
         folder.abandon()
         raise
+    _report(path, recipe, prepared, fitted, facts)  # the model is safe: what fails from here on takes nothing back
     return result
 
 
@@ -68,12 +71,26 @@ def _fit(
     return TrainResult(path, fitted.metrics, fitted.model), fitted
 
 
-def _save(folder: RunFolder, recipe: Recipe, prepared: Prepared, fitted: FitResult) -> None:
-    from phasefit.runner.report import write_report
+def _save(folder: RunFolder, fitted: FitResult) -> dict[str, Any]:
+    """The model, its metrics and history, and last the manifest, which makes them valid."""
     from phasefit.store.models import write_model
 
     model = fitted.model
     facts = {"model": model.encoder.name, "threads": fitted.threads, "max_length": model.encoder.max_length}
     saved = write_model(model, folder.path)
-    write_report(folder.path, recipe, prepared, fitted.metrics, fitted.fitted.history, {**folder.facts, **facts})
-    folder.finish({**facts, **saved})
+    write_json(folder.path / "metrics.json", fitted.metrics)
+    write_json(folder.path / "history.json", fitted.fitted.history.rows)
+    return folder.finish({**facts, **saved})
+
+
+def _report(path: Path, recipe: Recipe, prepared: Prepared, fitted: FitResult, facts: dict[str, Any]) -> None:
+    from phasefit.runner.report import write_report
+
+    write_report(path, recipe, prepared, fitted.metrics, fitted.fitted.history, facts)
+
+
+def _refuse_in_place(request: TrainRequest) -> None:
+    if request.model is not None and Path(request.model).expanduser().resolve() == Path(str(request.out)).resolve():
+        raise RunError(
+            f"{request.out} is the run to go on from and cannot be replaced by it; give another folder with -o"
+        )

@@ -48,7 +48,7 @@ class RunFolder:
         return self._manifest
 
     def abandon(self) -> None:
-        """Take back a run that failed before it trained anything: no half results, and the old run is back."""
+        """Take back a run that failed: no half results, and the old run is back."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._aside is not None:
             self._aside.rename(self.path)

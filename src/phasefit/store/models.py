@@ -16,19 +16,21 @@ from phasefit.errors import DataError, ModelError, RunError
 from phasefit.models.encoder import load_encoder
 from phasefit.models.heads import Head
 from phasefit.models.model import Model
-from phasefit.store.folder import check_free
-from phasefit.store.manifest import FORMAT, MANIFEST, read_json, read_manifest, versions, write_json
+from phasefit.store.folder import RunFolder
+from phasefit.store.manifest import MANIFEST, read_json, read_manifest, write_json
 
 ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
 
 
 def save_model(model: Model, folder: Path, *, overwrite: bool = False) -> None:
     """Save a model into a folder of its own, complete with its manifest."""
-    check_free(folder, overwrite=overwrite)
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = write_model(model, folder)
-    manifest = {"format": FORMAT, "status": "finished", "model": model.encoder.name, **facts, "versions": versions()}
-    write_json(folder / MANIFEST, manifest)
+    target = RunFolder(folder, overwrite=overwrite)
+    try:
+        target.begin({"model": model.encoder.name})
+        target.finish(write_model(model, folder))
+    except BaseException:
+        target.abandon()
+        raise
 
 
 def write_model(model: Model, folder: Path) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class StepDone:
 
 @dataclass(frozen=True)
 class Scored:
-    """The phase looked at its validation score; `improved` means these weights are now the best."""
+    """The phase looked at its validation score; `improved` means that its weights are now the ones to keep."""
 
     phase: str
     step: int
@@ -63,6 +63,7 @@ class PhaseEnded:
     best: dict[str, float]  # scores at the best step
     stopped_early: bool
     watch: str = ""  # which of them was watched
+    planned_steps: int = 0  # what the learning rate's schedule was made for
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
 from torch import nn
 
 from phasefit.data.batches import Batches, Draw
@@ -30,9 +31,14 @@ def train_phase(
     index: int = 1,
     phases: int = 1,
     fixed_steps: int | None = None,
+    planned_steps: int | None = None,
 ) -> Iterator[Event]:
-    """Train one phase to its best weights. `fixed_steps` takes so many steps and looks at no score (refitting)."""
-    schedule = Schedule.of(phase.options, len(phase.batches))
+    """Train one phase to its best weights.
+
+    Refitting takes `fixed_steps` steps of a schedule made for `planned_steps`, as the first fit did, and looks at no
+    score.
+    """
+    schedule = Schedule.of(phase.options, len(phase.batches), planned_steps)
     last = schedule.total if fixed_steps is None else min(fixed_steps, schedule.total)
     started = time.perf_counter()
     phase.to(accelerator.device)
@@ -42,7 +48,7 @@ def train_phase(
 
     best, step = Best(phase), 0
     if fixed_steps is None and not phase.starts_untrained:
-        yield from _look(phase, best, 0, 0.0)
+        yield from _look(phase, accelerator, best, 0, 0.0)
     module, stepper = accelerator.prepare(phase, optimiser)
     phase.train()
     for step, draws in enumerate(_steps(phase.batches, phase.options.accumulate, last), start=1):
@@ -58,13 +64,14 @@ def train_phase(
         epoch, took = step / schedule.per_epoch, time.perf_counter() - begun
         yield StepDone(phase.name, step, last, epoch, loss, phase.options.lr * factor, took, scalars)
         if fixed_steps is None and schedule.looks(step):
-            yield from _look(phase, best, step, epoch)
+            yield from _look(phase, accelerator, best, step, epoch)
             if phase.options.patience and best.misses >= phase.options.patience:
                 break
     if not best.restore():
         best.step = step
     accelerator.free_memory()
-    yield PhaseEnded(phase.name, step, time.perf_counter() - started, best.step, best.scores, step < last, phase.watch)
+    took = time.perf_counter() - started
+    yield PhaseEnded(phase.name, step, took, best.step, best.scores, step < last, phase.watch, schedule.total)
 
 
 def _steps(batches: Batches, accumulate: int, most: int) -> Iterator[list[Draw]]:
@@ -120,8 +127,12 @@ def _own_part(draw: Draw, rank: int, processes: int, *, whole: bool) -> tuple[Dr
     return own, 1.0 if whole else len(own[first]) * processes / max(len(draw[first]), processes)
 
 
-def _look(phase: Phase, best: Best, step: int, epoch: float) -> Iterator[Event]:
-    scores = phase.validate()
+def _look(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> Iterator[Event]:
+    """One process scores for all: were they to differ in the last bit, one would stop and the others wait for it."""
+    told = [phase.validate() if accelerator.is_main_process else {}]
+    if accelerator.num_processes > 1:
+        broadcast_object_list(told)
+    scores = told[0]
     if scores:
         improved = best.see(step, scores)
         yield Scored(phase.name, step, epoch, scores, phase.watch, improved)

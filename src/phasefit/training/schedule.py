@@ -22,12 +22,12 @@ class Schedule:
     warmup: int
 
     @classmethod
-    def of(cls, options: PhaseOptions, batches: int) -> Schedule:
-        """The schedule of a phase whose epoch has this many batches."""
+    def of(cls, options: PhaseOptions, batches: int, total: int | None = None) -> Schedule:
+        """The schedule of a phase whose epoch has this many batches; `total` repeats that of another run."""
         per_epoch = max(ceil(batches / options.accumulate), 1)
-        total = max(ceil(options.epochs * per_epoch), options.min_steps)
-        if options.max_steps is not None:
-            total = min(total, options.max_steps)
+        if total is None:
+            total = max(ceil(options.epochs * per_epoch), options.min_steps)
+            total = min(total, options.max_steps or total)
         said = options.evaluate_every
         every = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_LOOKS)) if said == "auto" else said
         return cls(total, per_epoch, every, options.schedule, round(options.warmup * total))

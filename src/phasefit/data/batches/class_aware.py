@@ -27,6 +27,11 @@ class ClassBatches:
         self._seed = seed
         self._total = sum(-(-len(rows) // self._each) for rows in self._classes)
 
+    @property
+    def size(self) -> int:
+        """Texts in a batch."""
+        return self._groups * self._each
+
     def __len__(self) -> int:
         return -(-self._total // self._groups)
 

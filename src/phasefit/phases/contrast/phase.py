@@ -51,7 +51,7 @@ class Contrast(Phase):
             per_class=self.options.per_class,
             seed=derive(self.seed, self.name),
         )
-        self.pairs = len(batches) * self.options.batch_size * (self.options.batch_size - 1) // 2
+        self.pairs = len(batches) * batches.size * (batches.size - 1) // 2
         return batches
 
     def _explicit(self) -> Batches:

@@ -39,7 +39,7 @@ class Denoise(Phase):
         if options.decoder == "tied":
             self.decoder = TiedDecoder(self.encoder, seed=decoder_seed)
         else:
-            self.decoder = LightDecoder(self.encoder, np.unique(data.tokens.ids), seed=decoder_seed)
+            self.decoder = LightDecoder(self.encoder, *_in_use(data), seed=decoder_seed)
         self.probe = Probe(data, seed)
         lengths = data.tokens.lengths[self.rows]
         self._batches = ShuffledBatches(self.rows, lengths, batch_size=options.batch_size, seed=derive(seed, name))
@@ -106,6 +106,11 @@ class Denoise(Phase):
     def _noised(self, rows: np.ndarray, random: np.random.Generator) -> Features:
         damage = delete_words if self.options.noise == "delete" else mask_words
         return damage(self.data.tokens, rows, self.options.ratio, random)
+
+
+def _in_use(data: PhaseData) -> tuple[np.ndarray, int]:
+    """The tokens that occur, and the length of the longest text."""
+    return np.unique(data.tokens.ids), int(data.tokens.lengths.max(initial=1))
 
 
 PHASE = Denoise

@@ -22,6 +22,11 @@ class Options(PhaseOptions):
         "none", description="balanced: mistakes on rare classes cost more"
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target spread over all classes")
+    slack: float = Field(
+        0.0,
+        ge=0,
+        description="later weights are kept that score lower by less than so many standard errors of the accuracy",
+    )
     watch: str = Field("macro_f1", description="validation metric that stops the phase and picks the weights")
 
     @property

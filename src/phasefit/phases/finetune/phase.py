@@ -35,7 +35,7 @@ class Finetune(Phase):
         self.objective = CrossEntropy(options.label_smoothing)
         weights = _class_weights(data) if options.class_weights == "balanced" else None
         self.register_buffer("class_weights", weights, persistent=False)
-        self._cached: Tensor | None = None  # vectors of all rows when the encoder is frozen
+        self._cached: Tensor | None = None  # vectors of the labelled rows when the encoder is frozen
         lengths = data.tokens.lengths[data.train]
         seed_of_batches = derive(seed, name)
         self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=seed_of_batches)
@@ -61,11 +61,11 @@ class Finetune(Phase):
         return not self._went_on
 
     def slack(self, scores: dict[str, float]) -> float:
-        """One standard error of the accuracy on as many rows as were scored; losses have none."""
+        """In standard errors of the accuracy on as many rows as were scored; losses have none."""
         if self.lower_is_better:
             return 0.0
         accuracy = min(max(scores["accuracy"], 0.0), 1.0)
-        return math.sqrt(accuracy * (1 - accuracy) / len(self.data.validation))
+        return self.options.slack * math.sqrt(accuracy * (1 - accuracy) / len(self.data.validation))
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder (unless frozen), added layers, head."""
@@ -76,7 +76,7 @@ class Finetune(Phase):
         """Rows -> vectors, from the cache when the encoder is frozen."""
         rows = batch.draw["rows"]
         if self.options.freeze:
-            return {"vectors": self._frozen_vectors()[batch.tensor(rows)]}
+            return {"vectors": self._frozen_vectors(rows)}
         return {"vectors": sentence_vectors(self.encoder(batch.put(self.data.tokens.batch(rows))))}
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
@@ -90,15 +90,19 @@ class Finetune(Phase):
         if not len(rows):
             return {}
         if self.options.freeze:
-            vectors = self._frozen_vectors()[torch.from_numpy(rows)]
+            vectors = self._frozen_vectors(rows)
         else:
             vectors = encode_rows(self.encoder, self.data.tokens, rows)
         return quick_scores(self.data.codes[rows], self._model[0].probabilities(vectors))
 
-    def _frozen_vectors(self) -> Tensor:
+    def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
+        """Vectors of labelled rows, encoded the first time they are asked for."""
         if self._cached is None:
-            self._cached = encode_rows(self.encoder, self.data.tokens)
-        return self._cached
+            labelled = np.concatenate([self.data.train, self.data.validation])
+            self._place = np.zeros(len(self.data.tokens), dtype=np.int64)
+            self._place[labelled] = np.arange(len(labelled))
+            self._cached = encode_rows(self.encoder, self.data.tokens, labelled)
+        return self._cached[torch.from_numpy(self._place[rows]).to(self._cached.device)]
 
 
 def _head(model: Model, data: PhaseData, options: Options, seed: int) -> tuple[bool, Head]:
@@ -107,7 +111,9 @@ def _head(model: Model, data: PhaseData, options: Options, seed: int) -> tuple[b
     if TASK in model.heads:
         old = model.head()
         if old.kind == options.head and old.dimension == dimension:
-            return True, old if old.classes == classes else old.grown(classes, seed)
+            head = old if old.classes == classes else old.grown(classes, seed)
+            head.set_dropout(options.dropout)
+            return True, head
     return False, Head(options.head, dimension, classes, dropout=options.dropout, seed=seed)
 
 
