@@ -295,3 +295,12 @@ def test_weights_of_samples(make) -> None:
     classifier = make().fit(TEXTS, LABELS)
     right = classifier.predict(TEXTS) == np.array(LABELS)
     assert classifier.score(TEXTS, LABELS, sample_weight=right + 1e-9) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_one_column_of_a_frame_is_a_column_of_texts(make) -> None:
+    frame = pd.DataFrame({"text": TEXTS, "other": range(len(TEXTS))})
+    classifier = make().fit(frame[["text"]], LABELS)
+    assert classifier.predict(frame[["text"]]).tolist() == classifier.predict(TEXTS).tolist()
+    for wrong in (frame, {"text": TEXTS}, np.array([[text, text] for text in TEXTS])):
+        with pytest.raises(DataError, match="one column"):
+            classifier.predict(wrong)

@@ -151,6 +151,10 @@ class TextClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
 def _texts(texts: Any) -> list[str]:
     if isinstance(texts, str):
         raise DataError("give a list of texts, not one string")
+    if getattr(texts, "ndim", 1) == 2 and texts.shape[1] == 1:  # one column of a frame or an array
+        texts = texts.iloc[:, 0] if hasattr(texts, "iloc") else texts[:, 0]
+    if isinstance(texts, Mapping) or getattr(texts, "ndim", 1) > 1:
+        raise DataError("give the texts as one column, e.g. frame['text'], or as a list")
     listed = list(texts)
     for row, text in enumerate(listed, start=1):
         if not isinstance(text, str):

@@ -18,10 +18,8 @@ METRICS = {
 def scored(model, install):
     """What the fake evaluation was given."""
     given = []
-    install("phasefit.runner.evaluate", score=lambda model, codes, probabilities: given.append(codes) or METRICS)
-    install(
-        "phasefit.runner.prepare", labels_of=lambda table: [model.space.names[len(text) % 3] for text in table.texts]
-    )
+    install("phasefit.runner.evaluate", score=lambda model, table, probabilities: given.append(table) or METRICS)
+    install("phasefit.runner.splitting", known_only=lambda table, space, unseen, notes: notes.append(unseen) or table)
     install("phasefit.runner.figures", confusion_figure=lambda confusion, path: path.write_bytes(b"png"))
     return given
 
@@ -38,7 +36,9 @@ def test_tables(phasefit, scored, table):
     assert result.exit_code == 0, result.output
     assert "0.5000 (0.1000 to 0.9000)" in result.stdout
     assert "[bold]" in result.stdout
-    assert scored[0].tolist() == [2, 0]
+    assert scored[0].labels == ["good", "[bold]"]
+    assert "error" in result.stderr, "what was decided about unknown labels is said"
+    assert "drop" in phasefit("evaluate", "run", table, "--unseen", "drop").stderr
 
 
 def test_json(phasefit, scored, table):

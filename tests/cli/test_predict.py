@@ -168,3 +168,9 @@ def test_numbers_stay_numbers(phasefit, model, tmp_path):
     (tmp_path / "in.csv").write_text("text\nab\n")
     phasefit("predict", "run", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.jsonl"))
     assert json.loads((tmp_path / "out.jsonl").read_text())["prediction"] == 30
+
+
+def test_say_and_a_file_exclude_each_other(phasefit, model, tmp_path, sentence):
+    (tmp_path / "new.csv").write_text("text\na\n")
+    assert "leave out --say" in sentence(phasefit("predict", "run", str(tmp_path / "new.csv"), "--say", "hi"))
+    assert "leave out --say" in sentence(phasefit("predict", "run", "--say", "hi", "-o", str(tmp_path / "out.csv")))

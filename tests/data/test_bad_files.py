@@ -61,3 +61,11 @@ def test_damaged_gzip(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match="is not a whole gzip file"):
         read_frame(tmp_path / name)
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_another_separator_is_named(tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "semi.csv"
+    path.write_text(f"text{mark}label\ngood{mark}yes\n")
+    with pytest.raises(DataError, match="seems to be separated by"):
+        read_frame(path)

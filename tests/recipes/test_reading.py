@@ -129,7 +129,7 @@ def test_a_repeated_phase_is_set_by_its_number() -> None:
         ("denoise.epochs=4", "this recipe has no 'denoise'"),
         ("contrast=4", "name an option of 'contrast'"),
         ("contrast.kind=finetune", "name an option of 'contrast'"),
-        ("contrast.epoch=4", r"phase 1: unknown option 'epoch'; did you mean 'epochs'\?"),
+        ("contrast.epoch=4", r"--set contrast.epoch=4: unknown option 'epoch'; did you mean 'epochs'\?"),
         ("contrast.epochs.more=4", "'epochs' has no options of its own"),
         ("contrast.epochs=many", "option 'epochs'"),
         ("finetune.head=big", "option 'head'"),
@@ -155,3 +155,9 @@ def test_reading_imports_no_torch() -> None:
         [sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], capture_output=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_head_must_not_be_left_behind() -> None:
+    text = '[[phase]]\nkind = "finetune"\n[[phase]]\nkind = "contrast"\n'
+    with pytest.raises(RecipeError, match=r"own\.toml, phase 2: 'contrast' would change the encoder under a head"):
+        parse_recipe(text, name="own", where="own.toml")

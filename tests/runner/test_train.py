@@ -13,6 +13,7 @@ from phasefit.errors import DataError, LabelError, ModelError, PhasefitError, Re
 from phasefit.recipes import parse_recipe
 from phasefit.runner.prepare import prepare
 from phasefit.runner.request import TrainRequest
+from phasefit.runner.starting import base_run
 from phasefit.runner.train import TrainResult, train
 from phasefit.store import load_model
 from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Stage, StepDone
@@ -318,7 +319,7 @@ def test_unseen_labels(tiny_folder: Path, tmp_path: Path) -> None:
     texts, labels = make_table(20, classes=4, seed=2)
     test = write_csv(tmp_path / "test.csv", texts, labels)
     with pytest.raises(
-        LabelError, match=r"test.*: 5 rows have a label that no training row has, e.g. 'travel'.*--unseen"
+        LabelError, match=r"test.*: 5 rows with a label that no training row has, e.g. 'travel'.*--unseen"
     ):
         train(quick(table, tiny_folder, tmp_path / "error", test=test), silent)
     assert not (tmp_path / "error").exists()
@@ -327,7 +328,7 @@ def test_unseen_labels(tiny_folder: Path, tmp_path: Path) -> None:
     assert len(dropped.model.space) == 3
     kept = train(quick(table, tiny_folder, tmp_path / "keep", test=test, unseen="keep"), silent)
     assert kept.metrics["test"]["rows"] == 20
-    assert load_model(kept.folder).predict_proba(texts).shape == (20, 4)
+    assert load_model(kept.folder).predict_proba(texts).shape == (20, 3), "nobody was taught the fourth"
 
 
 # --- failing ----------------------------------------------------------------------------------------------------------
@@ -477,3 +478,32 @@ def test_long_test_texts_are_counted(tiny_folder: Path, tmp_path: Path) -> None:
     test = ([*texts[:5], "word " * 500], [*labels[:5], labels[0]])
     train(quick((texts, labels), tiny_folder, tmp_path / "run", test=test, recipe="finetune"), told)
     assert "test: 1 of 6 texts are longer than" in told.notes
+
+
+def test_going_on_never_scores_what_the_run_was_trained_on(whole, table: Path, tmp_path: Path) -> None:
+    texts, labels = make_table(80)
+    new = [f"a journey number {row} by train" for row in range(30)]
+    grown = write_csv(tmp_path / "grown.csv", [*texts, *new], [*labels, *["travel"] * 30])
+    folder = whole[0].folder
+    prepared = prepare(quick(grown, folder, tmp_path / "run"), base_run(str(folder)))
+    trained = prepare(TrainRequest(table, settings=SHORT)).train
+    assert not set(trained.texts) & {*prepared.validation.texts, *prepared.test.texts}
+    assert len(prepared.train) + len(prepared.validation) + len(prepared.test) == 110
+    assert "classes and 1 new ones: travel" in " ".join(prepared.notes)
+    again = prepare(quick(table, folder, tmp_path / "run", test=str(table)), base_run(str(folder)))
+    assert "test texts were trained on by" in " ".join(again.notes)
+
+
+def test_texts_on_both_sides_are_counted(tiny_folder: Path, tmp_path: Path) -> None:
+    texts, labels = make_table(80)
+    prepared = prepare(quick((texts, labels), tiny_folder, tmp_path / "run", test=(texts[:7], labels[:7])))
+    assert "of the 7 test texts are also training texts" in " ".join(prepared.notes)
+
+
+def test_labels_kept_as_mistakes_are_no_classes_of_the_model(tiny_folder: Path, tmp_path: Path) -> None:
+    texts, labels = make_table(80)
+    request = quick((texts, labels), tiny_folder, tmp_path / "run", test=(texts[:4], ["unheard"] * 4), unseen="keep")
+    result = train(request, silent)
+    assert "unheard" not in result.model.space.names
+    assert result.metrics["test"]["accuracy"] == 0
+    assert result.metrics["test"]["per_class"]["unheard"]["support"] == 4

@@ -76,7 +76,7 @@ def debugging() -> bool:
 def _say(message: str, code: int) -> int:
     if debugging():
         traceback.print_exc()
-    sys.stderr.write(f"phasefit: {' '.join(message.split())}\n")
+    sys.stderr.write(f"phasefit: {' '.join(message.splitlines())}\n")
     return code
 
 

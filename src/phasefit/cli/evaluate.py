@@ -22,6 +22,7 @@ def evaluate(
     split: Annotated[
         str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
     ] = "test",
+    unseen: opt.Unseen = "error",
     data_dir: opt.DataDir = None,
     out: Annotated[
         Path | None,
@@ -56,16 +57,26 @@ def evaluate(
     table = read_labelled(data, text=text, label=label or (), tree=tree, split=split, data_dir=data_dir)
     model = load(run, device, threads, quiet)
     from phasefit.runner.evaluate import score  # with torch, so not before everything else is known to be in order
-    from phasefit.runner.splitting import labels_of
+    from phasefit.runner.splitting import known_only
 
-    codes = model.space.encode(labels_of(table), where=table.name)
+    notes: list[str] = []
+    table = known_only(table, model.space, unseen, notes) or table
+    say_notes(notes, quiet)
     with counting("evaluating", len(table), quiet) as progress:
         found = model.predict_proba(table.texts, batch_size=batch_size, progress=progress)
-    metrics = score(model, codes, found)
+    metrics = score(model, table, found)
     if out is not None:
         predicted = add_predictions(frame_of(table), found, model.space, free_prefix(frame_of(table), model.space))
         write_evaluation(out, predicted, metrics, quiet)
     show_metrics(metrics, table.name, json)
+
+
+def say_notes(notes: list[str], quiet: bool) -> None:
+    """What was decided about some of the rows."""
+    from phasefit.cli.console import stderr
+
+    for note in [] if quiet else notes:
+        stderr().print(note, soft_wrap=True)
 
 
 def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None:

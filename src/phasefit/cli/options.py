@@ -70,7 +70,10 @@ TestSize: TypeAlias = Annotated[
 Rows: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Use only this many training rows, each class in proportion.", min=1, metavar="N", rich_help_panel=DATA
+        help="Use only so many rows of DATA, each class in proportion; what is split off comes out of them.",
+        min=1,
+        metavar="N",
+        rich_help_panel=DATA,
     ),
 ]
 Unseen: TypeAlias = Annotated[

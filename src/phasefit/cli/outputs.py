@@ -20,7 +20,7 @@ def check_out(path: Path | None, overwrite: bool, also: Collection[str] = ()) ->
     if path is None:
         return
     if path.suffix.lower() not in also:
-        file_format(path)
+        file_format(path, also)
     if path.is_dir():
         raise RunError(f"{path} is a folder; give the name of a file")
     if path.exists() and not overwrite:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.errors import DataError
 
 if TYPE_CHECKING:
     from phasefit.models.model import Model
@@ -57,6 +58,8 @@ def predict(
     from phasefit.data.sources import read_table
 
     check_run(run)
+    if say and (file is not None or out is not None):
+        raise DataError("--say shows a table of its texts; leave out FILE and -o, or leave out --say")
     if say:
         texts = read_table(say, need_labels=False, what="--say").texts
         show_said(load(run, device, threads, quiet), texts)

@@ -105,7 +105,7 @@ def copy(
 def check(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Recipe files, or names.")],
 ) -> None:
-    """Check recipes without training: each problem is one line, and the exit code is 2 if there is any.
+    """Check recipes without training: one line a file, its first problem if it has any; the exit code is then 2.
 
     [bold]phasefit recipes check mine.toml other.toml[/]
     """

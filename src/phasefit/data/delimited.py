@@ -51,6 +51,10 @@ def _header(path: Path, separator: str) -> list[str]:
     if not record:
         raise DataError(f"{path.name} is empty")
     names = [_checked(name, path, 0, 1) for name in record]
+    other = next((mark for mark in (";", "\t", "|") if mark != separator and mark in names[0]), None)
+    if len(names) == 1 and other is not None:
+        shown = "a tab" if other == "\t" else f"'{other}'"
+        raise DataError(f"{path.name} seems to be separated by {shown}; save it with commas, or as .tsv with tabs")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(f"{path.name}: two columns are named '{twice[0]}'; rename one")

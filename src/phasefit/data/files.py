@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -22,13 +22,16 @@ ENDINGS = {
 }
 
 
-def file_format(path: Path) -> tuple[str, bool]:
-    """The format (csv, tsv, jsonl, parquet) and whether it is gzipped, both by the file's ending."""
+def file_format(path: Path, also: Iterable[str] = ()) -> tuple[str, bool]:
+    """The format (csv, tsv, jsonl, parquet) and whether it is gzipped, both by the file's ending.
+
+    `also` are endings that the caller knows besides; they are named when the ending is unknown.
+    """
     name = path.name.lower()
     gzipped = name.endswith(".gz")
     ending = Path(name.removesuffix(".gz")).suffix
     if ending not in ENDINGS:
-        known = ", ".join(ENDINGS)
+        known = ", ".join((*also, *ENDINGS))
         raise DataError(f"{path.name}: unknown file ending '{ending}'; known: {known}, each also with .gz")
     return ENDINGS[ending], gzipped
 

@@ -39,6 +39,8 @@ def hub_card(hub: str) -> Card | None:
 
 def data_folders(data_dir: Path | None = None) -> list[Path]:
     """Where named datasets are looked for, in order: packaged, the folder given, the folder of PHASEFIT_DATA."""
+    if data_dir and not Path(data_dir).is_dir():
+        raise DataError(f"--data-dir {data_dir}: there is no such folder")
     variable = os.environ.get(VARIABLE)
     return [PACKAGED, *([Path(data_dir)] if data_dir else []), *([Path(variable)] if variable else [])]
 

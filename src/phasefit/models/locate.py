@@ -38,7 +38,9 @@ def locate(name: str) -> str:
 
 def looks_like_a_path(name: str) -> bool:
     """True for what can only be a path: a hub id is `name` or `owner/name`."""
-    return name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name
+    first, slash, _ = name.partition("/")
+    in_a_folder_here = bool(slash) and Path(first).is_dir()  # runs/reviws: a slip, not somebody's model
+    return name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name or in_a_folder_here
 
 
 def packaged_default() -> Path | None:

@@ -19,6 +19,7 @@ class PhaseOptions(Strict):
     """The options of a phase, with its own added by each kind."""
 
     parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")  # what `lrs` may name
+    trains_head: ClassVar[bool] = False  # whether a classifier comes out of it
 
     kind: str
     epochs: float = Field(1.0, gt=0, description="how often every row is seen")

@@ -14,7 +14,7 @@ from phasefit.phases.options import PhaseOptions
 from phasefit.recipes.content import names_of, parse_content
 from phasefit.recipes.library_index import recipe_path, recipe_text
 from phasefit.recipes.recipe import Recipe
-from phasefit.recipes.settings import apply_settings
+from phasefit.recipes.settings import apply_setting
 
 
 def read_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
@@ -28,9 +28,26 @@ def parse_recipe(
 ) -> Recipe:
     """A recipe out of TOML text; `where` begins every error, `beside` is where a base may lie."""
     content = parse_content(text, where, beside)
-    apply_settings(content, names_of(content), settings)
-    options = [_options(phase, f"{where}, phase {index}") for index, phase in enumerate(content["phase"], start=1)]
+    names = names_of(content)
+    options = _all_options(content, [f"{where}, phase {index}" for index in range(1, len(names) + 1)])
+    for setting in settings:  # one by one, so that an error blames the right one
+        apply_setting(content, names, setting, settings)
+        options = _all_options(content, [f"--set {setting}"] * len(names))
+    _refuse_a_head_left_behind(options, where)
     return Recipe(name, tuple(options), _max_length(content.get("max_length", "model"), where))
+
+
+def _all_options(content: dict[str, Any], places: Sequence[str]) -> list[PhaseOptions]:
+    return [_options(phase, place) for phase, place in zip(content["phase"], places, strict=True)]
+
+
+def _refuse_a_head_left_behind(options: Sequence[PhaseOptions], where: str) -> None:
+    heads = [phase.trains_head for phase in options]
+    if any(heads) and not heads[-1]:
+        raise RecipeError(
+            f"{where}, phase {len(heads)}: '{options[-1].kind}' would change the encoder under a head that is already "
+            "trained; end the recipe with a finetune phase"
+        )
 
 
 def _options(phase: dict[str, Any], where: str) -> PhaseOptions:

@@ -9,30 +9,31 @@ from typing import Any
 from phasefit.errors import RecipeError, did_you_mean
 
 
-def apply_settings(content: dict[str, Any], names: Sequence[str], settings: Sequence[str]) -> None:
-    """Change the parsed recipe in place; phases go by name, what holds for the whole run by its own name."""
-    given = {setting.partition("=")[0].strip() for setting in settings}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        path = [part.strip() for part in key.split(".")]
-        if not equals or not all(path):
-            raise RecipeError(f"--set {setting}: write it as phase.option=value, e.g. contrast.epochs=4")
-        if path == ["max_length"]:
-            content["max_length"] = _value(value)
-            continue
-        if path[0] not in names:
-            known = [*names, "max_length"]
-            raise RecipeError(f"--set {setting}: this recipe has no '{path[0]}'; {did_you_mean(path[0], known)}")
-        if len(path) == 1 or path[1] == "kind":
-            raise RecipeError(f"--set {setting}: name an option of '{path[0]}', e.g. {path[0]}.epochs=4")
-        table = content["phase"][names.index(path[0])]
-        for part in path[1:-1]:
-            table = table.setdefault(part, {})
-            if not isinstance(table, dict):
-                raise RecipeError(f"--set {setting}: '{part}' has no options of its own")
-        table[path[-1]] = _value(value)
-        if path[1:] == ["epochs"] and f"{path[0]}.min_steps" not in given:
-            table.pop("min_steps", None)  # who says how many epochs means it, however few steps they are
+def apply_setting(content: dict[str, Any], names: Sequence[str], setting: str, settings: Sequence[str]) -> None:
+    """Change the parsed recipe in place; phases go by name, what holds for the whole run by its own name.
+
+    `settings` are all that were given: who says how many epochs means it, unless min_steps is said too.
+    """
+    key, equals, value = setting.partition("=")
+    path = [part.strip() for part in key.split(".")]
+    if not equals or not all(path):
+        raise RecipeError(f"--set {setting}: write it as phase.option=value, e.g. contrast.epochs=4")
+    if path == ["max_length"]:
+        content["max_length"] = _value(value)
+        return
+    if path[0] not in names:
+        known = [*names, "max_length"]
+        raise RecipeError(f"--set {setting}: this recipe has no '{path[0]}'; {did_you_mean(path[0], known)}")
+    if len(path) == 1 or path[1] == "kind":
+        raise RecipeError(f"--set {setting}: name an option of '{path[0]}', e.g. {path[0]}.epochs=4")
+    table = content["phase"][names.index(path[0])]
+    for part in path[1:-1]:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise RecipeError(f"--set {setting}: '{part}' has no options of its own")
+    table[path[-1]] = _value(value)
+    if path[1:] == ["epochs"] and not any(other.startswith(f"{path[0]}.min_steps=") for other in settings):
+        table.pop("min_steps", None)
 
 
 def _value(text: str) -> Any:

@@ -14,14 +14,18 @@ from phasefit.runner.splitting import labels_of
 
 
 def evaluate(model: Model, table: Table, progress: Progress | None = None) -> dict[str, Any]:
-    """All metrics of a table; a label the model does not know is an error that names its row."""
-    codes = model.space.encode(labels_of(table), where=table.name)
-    probabilities = model.predict_proba(table.texts, progress=progress)
-    return score(model, codes, probabilities)
+    """All metrics of a table; a row whose label the model does not know counts as a mistake.
+
+    Callers that would rather refuse or drop such rows say so to `splitting.known_only` first.
+    """
+    return score(model, table, model.predict_proba(table.texts, progress=progress))
 
 
-def score(model: Model, codes: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
-    """All metrics of probabilities that are already there."""
-    space = model.space
+def score(model: Model, table: Table, probabilities: np.ndarray) -> dict[str, Any]:
+    """All metrics of probabilities that are already there; classes the model does not know have none."""
+    space = model.space.extend(labels_of(table))
+    codes = space.encode(labels_of(table), where=table.name)
+    missing = np.zeros((len(probabilities), len(space) - probabilities.shape[1]))
     paths = [label if isinstance(label, tuple) else (label,) for label in space.classes]
-    return classification_metrics(codes, probabilities, space.names, paths if space.kind == "tree" else None)
+    levels = paths if space.kind == "tree" else None
+    return classification_metrics(codes, np.hstack([probabilities, missing]), space.names, levels)

@@ -16,7 +16,7 @@ from phasefit.runner.fit import Fitted, Listener, fit
 from phasefit.runner.merge import merged
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
-from phasefit.runner.starting import base_space, starting_model
+from phasefit.runner.starting import base_run, starting_model
 from phasefit.runner.tracking import tracked
 from phasefit.training.device import make_accelerator, set_threads
 from phasefit.training.events import Note, Stage
@@ -35,7 +35,7 @@ class FitResult:
 def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
     """Read, split, train and evaluate; nothing is written."""
     recipe = read_recipe(request.recipe, request.settings)
-    prepared = prepare(request, base_space(request.model))
+    prepared = prepare(request, base_run(request.model))
     for note in prepared.notes:
         listen(Note(note))
     return fit_prepared(request, recipe, prepared, listen)

@@ -12,6 +12,7 @@ from phasefit.runner.splitting import labels_of
 def merged(prepared: Prepared) -> Prepared:
     """Train, validation and test rows together; nothing is left to score."""
     tables = [table for table in (prepared.train, prepared.validation, prepared.test) if table is not None]
-    texts = [text for table in tables for text in table.texts]
-    labels = [label for table in tables for label in labels_of(table)]
+    pairs = [pair for table in tables for pair in zip(table.texts, labels_of(table), strict=True)]
+    known = [(text, label) for text, label in pairs if prepared.space.knows(label)]  # --unseen keep has others
+    texts, labels = [text for text, _ in known], [label for _, label in known]
     return replace(prepared, train=Table(prepared.train.name, texts, labels), validation=None, test=None)

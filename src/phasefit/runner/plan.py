@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from phasefit.recipes import read_recipe
 from phasefit.runner.prepare import prepare
 from phasefit.runner.request import TrainRequest
-from phasefit.runner.starting import base_space, starting_model
+from phasefit.runner.starting import base_run, starting_model
 from phasefit.training.events import Note, PhaseStarted, Stage, StepDone
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def plan(request: TrainRequest, listen: Listener) -> Plan:
     """Prepare everything as `train` would, take a few steps of each phase on a throw-away model, and stop."""
     recipe = read_recipe(request.recipe, request.settings)
     listen(Stage("reading"))
-    prepared = prepare(request, base_space(request.model))
+    prepared = prepare(request, base_run(request.model))
 
     from phasefit.runner.fit import build_phases, gather_rows
     from phasefit.training.device import make_accelerator, set_threads

@@ -12,7 +12,16 @@ from phasefit.data.labels import LabelSpace
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
 from phasefit.runner.request import TrainRequest
-from phasefit.runner.splitting import known_only, labels_of, sampled, space_of, split_off, without_scored
+from phasefit.runner.splitting import (
+    Base,
+    known_only,
+    labels_of,
+    note_repeats,
+    sampled,
+    space_of,
+    split_off,
+    without_scored,
+)
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,8 @@ class Prepared:
         }
 
 
-def prepare(request: TrainRequest, base: LabelSpace | None = None) -> Prepared:
-    """Read and split; `base` is the label space of a run to go on from, whose classes stay."""
+def prepare(request: TrainRequest, base: Base | None = None) -> Prepared:
+    """Read and split; `base` is a run to go on from: its classes stay, its training texts are not scored."""
     options: dict[str, Any] = {
         "text": request.text,
         "label": request.label,
@@ -76,12 +85,18 @@ def prepare(request: TrainRequest, base: LabelSpace | None = None) -> Prepared:
     if validation is not None and validation.labels is None:
         notes.append(f"{validation.name} has no labels and is left alone; validation rows are split off instead")
         validation = None
-    train = sampled(dataset.train, request, base, notes)
+    old = None if base is None else base.space
+    train = sampled(dataset.train, request, old, notes)
     train, validation, test = split_off(train, validation, test, request, base, notes)
-    space = space_of(labels_of(train), base)
-    validation, space = known_only(validation, space, request.unseen, notes)
-    test, space = known_only(test, space, request.unseen, notes)
+    space = space_of(labels_of(train), old)
+    if base is not None:
+        fresh = [name for name in space.names if name not in base.space.names]
+        added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
+        notes.append(f"going on from {base.name}: its {len(base.space)} classes and {added}")
+    validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
+    test = known_only(test, space, request.unseen, notes)
     unlabelled = without_scored(unlabelled, [validation, test], notes)
+    note_repeats(train, {"validation": validation, "test": test}, base, notes)
     return Prepared(
         dataset.name,
         space,

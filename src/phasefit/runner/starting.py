@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING
 from phasefit.data.labels import LabelSpace
 from phasefit.errors import DataError, ModelError
 from phasefit.runner.request import TrainRequest
+from phasefit.runner.splitting import Base
 from phasefit.store.manifest import MANIFEST, read_json, read_manifest
+from phasefit.store.seen import read_seen
 
 if TYPE_CHECKING:
     from phasefit.models.model import Model
 
 
-def base_space(model: str | None) -> LabelSpace | None:
-    """The label space of a run to go on from; None for anything else."""
+def base_run(model: str | None) -> Base | None:
+    """A run to go on from; None for anything else, or for a run without a classifier."""
     if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
         return None
-    read_manifest(Path(model).expanduser())
-    saved = read_json(Path(model).expanduser() / "labels.json")
+    folder = Path(model).expanduser()
+    read_manifest(folder)
+    saved = read_json(folder / "labels.json")
     try:
-        return LabelSpace.from_json(next(iter(saved.values()))) if saved else None
+        space = LabelSpace.from_json(next(iter(saved.values()))) if saved else None
     except (AttributeError, TypeError, DataError) as error:
         raise ModelError(f"'{model}': labels.json is damaged; train or save the model again") from error
+    return None if space is None else Base(str(model), space, read_seen(folder))
 
 
 def starting_model(request: TrainRequest, space: LabelSpace) -> Model:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from phasefit.errors import RunError
 from phasefit.recipes import Recipe, read_recipe
+from phasefit.runner.merge import merged
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.processes import is_main_process
 from phasefit.runner.request import TrainRequest
-from phasefit.runner.starting import base_space
+from phasefit.runner.splitting import Base
+from phasefit.runner.starting import base_run
 from phasefit.runner.trackers import check_tracker
 from phasefit.store.folder import RunFolder, check_free, next_folder
 from phasefit.store.manifest import write_json, write_text
+from phasefit.store.seen import write_seen
 from phasefit.training.events import Note, Stage
 
 if TYPE_CHECKING:
@@ -40,7 +43,8 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
         check_free(Path(request.out), overwrite=request.overwrite)
         _refuse_in_place(request)
     listen(Stage("reading"))
-    prepared = prepare(request, base_space(request.model))
+    base = base_run(request.model)
+    prepared = prepare(request, base)
     for note in prepared.notes:
         listen(Note(note))
     path = Path(request.out) if request.out is not None else next_folder(prepared.name)
@@ -53,7 +57,7 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
         write_text(path / "recipe.toml", recipe.to_toml())
         result, fitted = _fit(request, recipe, prepared, path, listen)
         listen(Stage("saving"))
-        facts = _save(folder, fitted)
+        facts = _save(folder, prepared, base, fitted, refit=request.refit)
     except BaseException:  # Control-C too: an unfinished folder is of no use, and a replaced run comes back
         folder.abandon()
         raise
@@ -71,13 +75,19 @@ def _fit(
     return TrainResult(path, fitted.metrics, fitted.model), fitted
 
 
-def _save(folder: RunFolder, fitted: FitResult) -> dict[str, Any]:
+def _save(
+    folder: RunFolder, prepared: Prepared, base: Base | None, fitted: FitResult, *, refit: bool
+) -> dict[str, Any]:
     """The model, its metrics and history, and last the manifest, which makes them valid."""
     from phasefit.store.models import write_model
 
     model = fitted.model
     facts = {"model": model.encoder.name, "threads": fitted.threads, "max_length": model.encoder.max_length}
+    if base is not None:
+        facts["went_on_from"] = base.name
     saved = write_model(model, folder.path)
+    trained = merged(prepared).train if refit else prepared.train
+    write_seen(folder.path, trained.texts, None if base is None else base.seen)
     write_json(folder.path / "metrics.json", fitted.metrics)
     write_json(folder.path / "history.json", fitted.fitted.history.rows)
     return folder.finish({**facts, **saved})

@@ -41,7 +41,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"'{folder}' is in format {content['format']}, this phasefit reads up to {FORMAT}; upgrade phasefit"
         )
     if content.get("status") != "finished":
-        raise ModelError(f"the run in '{folder}' is not finished; train it again with --overwrite")
+        old = folder.with_name(folder.name + ".old")
+        kept = f"; the run that it was replacing is in '{old}'" if old.exists() else ""
+        raise ModelError(f"the run in '{folder}' is not finished; train it again with --overwrite{kept}")
     return content
 
 

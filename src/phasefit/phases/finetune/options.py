@@ -14,6 +14,7 @@ class Options(PhaseOptions):
     """Options of `kind = "finetune"`."""
 
     parts = ("encoder", "dense", "head")
+    trains_head = True
     kind: Literal["finetune"] = "finetune"
     head: Literal["mlp", "linear"] = Field("mlp", description="two layers (the paper's) or one")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout inside the head")

@@ -65,7 +65,7 @@ def draw_score(axes: Axes, validations: Entries) -> None:
     right.plot(at[best], score[best], color=ORANGE, marker="o", markersize=8, markerfacecolor="white", zorder=4)
     early = at[best] <= (at[0] + at[-1]) / 2
     right.annotate(
-        f"best {score[best]:.3f}",
+        f"kept {score[best]:.3f}",
         (at[best], score[best]),
         xytext=(7 if early else -7, 7),
         textcoords="offset points",
