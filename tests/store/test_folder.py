@@ -78,6 +78,7 @@ def test_what_is_there_is_never_lost_by_accident(tmp_path: Path) -> None:
 def test_an_empty_folder_is_free(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     begun(tmp_path / "run").finish({})
+    assert (tmp_path / "run" / "phasefit.json").is_file()
 
 
 def test_a_place_that_cannot_be_made(tmp_path: Path) -> None:
