@@ -1,6 +1,7 @@
 """The pictures of the README, made by running the demo: `make pictures`.
 
-The terminal's output becomes docs/images/demo.svg; the confusion matrix and the history are copied from the run.
+The terminal's output becomes docs/images/demo.svg; the confusion matrix, the history and the
+embedding space are copied from the run.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def main() -> None:
         environment = {**os.environ, "COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color"}
         command = [str(Path(sys.executable).with_name("phasefit")), "demo"]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-        for name in ("confusion.png", "history.png"):
+        for name in ("confusion.png", "history.png", "embeddings.png"):
             shutil.copy(Path(folder) / "runs" / "snips" / name, IMAGES / name)
     console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True)
     console.print(Text.from_ansi("$ make demo\n" + done.stdout.rstrip()))

@@ -106,12 +106,45 @@ def _byte_level() -> tuple[Tokenizer, dict[str, str]]:
     return tokenizer, names
 
 
+def _sentence_piece(names: dict[str, str]) -> tuple[Tokenizer, dict[str, str]]:
+    """A space belongs to the token behind it, as ▁; what is not in the vocabulary is unknown, letter by letter."""
+    letters = sorted({letter for word in [*_known_words(), *ODD] for letter in word} | set("!.,:()x▁"))
+    pieces = [(name, 0.0) for name in names.values()]
+    pieces += [(letter, -6.0) for letter in letters] + [(f"▁{word}", -2.0) for word in _known_words()]
+    place = [name for name, _ in pieces].index
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=place(names["unk"])))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace("\n", " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    ends = [(names[key], place(names[key])) for key in ("cls", "sep")]
+    around = f"{names['cls']} $A {names['sep']}"
+    tokenizer.post_processor = processors.TemplateProcessing(single=around, special_tokens=ends)
+    return tokenizer, names
+
+
+def _sentence_piece_roberta() -> tuple[Tokenizer, dict[str, str]]:
+    return _sentence_piece({"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"})
+
+
+def _sentence_piece_bert() -> tuple[Tokenizer, dict[str, str]]:
+    return _sentence_piece({"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"})
+
+
 _BERT_LIKE = {
     "hidden_size": HIDDEN,
     "num_hidden_layers": LAYERS,
     "num_attention_heads": HEADS,
     "intermediate_size": 2 * HIDDEN,
     "max_position_embeddings": POSITIONS,
+}
+_DEBERTA = {  # as the published ones are: positions only relative to each other
+    **_BERT_LIKE,
+    "relative_attention": True,
+    "position_biased_input": False,
+    "position_buckets": 16,
+    "pos_att_type": "p2c|c2p",
+    "share_att_key": True,
+    "norm_rel_ebd": "layer_norm",
 }
 FAMILIES: dict[str, tuple[Callable[[], tuple[Tokenizer, dict[str, str]]], Settings]] = {
     "bert": (_wordpiece, _BERT_LIKE),
@@ -126,13 +159,19 @@ FAMILIES: dict[str, tuple[Callable[[], tuple[Tokenizer, dict[str, str]]], Settin
             "max_position_embeddings": POSITIONS,
         },
     ),
-    "albert": (_wordpiece, {**_BERT_LIKE, "embedding_size": HIDDEN // 2}),
+    "albert": (_sentence_piece_bert, {**_BERT_LIKE, "embedding_size": HIDDEN // 2}),
     "roberta": (_byte_level, {**_BERT_LIKE, "max_position_embeddings": POSITIONS + 2}),
-    "xlm-roberta": (_byte_level, {**_BERT_LIKE, "max_position_embeddings": POSITIONS + 2}),
+    "xlm-roberta": (_sentence_piece_roberta, {**_BERT_LIKE, "max_position_embeddings": POSITIONS + 2}),
     "mpnet": (_byte_level, {**_BERT_LIKE, "max_position_embeddings": POSITIONS + 2}),
-    "deberta-v2": (_wordpiece, _BERT_LIKE),
+    "deberta-v2": (_sentence_piece_bert, {**_DEBERTA, "conv_kernel_size": 3, "conv_act": "gelu"}),
+    "deberta-v3": (_sentence_piece_bert, _DEBERTA),
     "modernbert": (_wordpiece, {**_BERT_LIKE, "global_attn_every_n_layers": 1, "reference_compile": False}),
 }
+
+
+def type_of(family: str) -> str:
+    """The family's name in transformers: DeBERTa's third version runs on the code of the second."""
+    return {"deberta-v3": "deberta-v2"}.get(family, family)
 
 
 def save_tiny(
@@ -151,7 +190,7 @@ def save_tiny(
         "cls_token_id": tokenizer.cls_token_id,
         "sep_token_id": tokenizer.sep_token_id,
     }
-    config = CONFIG_MAPPING[family](**numbers, **settings)
+    config = CONFIG_MAPPING[type_of(family)](**numbers, **settings)
     for name in vars(config).copy():
         if "dropout" in name and isinstance(getattr(config, name), float):
             setattr(config, name, dropout)

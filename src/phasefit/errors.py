@@ -17,6 +17,7 @@ from difflib import get_close_matches
 
 __all__ = [
     "DataError",
+    "Interrupted",
     "LabelError",
     "MissingExtra",
     "ModelError",
@@ -59,6 +60,14 @@ class TrainingError(PhasefitError, RuntimeError):
 
 class MissingExtra(PhasefitError, ImportError):  # noqa: N818 - what is missing, not what went wrong
     """An optional library is missing."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Control-C, or the system's wish that the process ends; says what is left behind."""
+
+    def __init__(self, left: str = "", signal: int = 2) -> None:
+        super().__init__(left)
+        self.signal = signal
 
 
 class TextsCut(UserWarning):

@@ -170,6 +170,8 @@ def _labels(labels: Any) -> list[Any]:
 
 
 def _settings(settings: Mapping[str, Any]) -> list[str]:
+    if not isinstance(settings, Mapping):
+        raise RecipeError(f"settings is a dict such as {{'finetune.epochs': 4}}, not {settings!r}")
     return [f"{name}={_toml(name, value)}" for name, value in settings.items()]
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -56,9 +58,16 @@ def test_tree_targets_are_evened_out_over_all_their_values() -> None:
     assert len(set(counts.tolist())) == 1
 
 
-def test_memory_is_that_of_the_pairs_kept() -> None:
-    pairs, _ = draw_pairs(np.arange(20_000) % 7, np.arange(20_000), times=2, seed=0)
-    assert len(pairs) < 40_000
+def test_memory_is_that_of_the_pairs_drawn() -> None:
+    rows, times = 20_000, 12
+    tracemalloc.start()
+    try:
+        pairs, _ = draw_pairs(np.arange(rows) % 2, np.arange(rows), times=times, seed=0)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert rows * times // 2 < len(pairs) <= rows * times
+    assert peak < 5 * 8 * rows * times
 
 
 @given(many=st.integers(0, 90), size=st.integers(1, 30))

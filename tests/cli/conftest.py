@@ -49,6 +49,11 @@ class FakeTraining:
     error: BaseException | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
     request: TrainRequest | None = None
+    resumed: tuple[Path, str | None] | None = None
+
+    def resume(self, path: Path, listen: Callable[[Any], None], *, device: str | None = None) -> Any:
+        self.resumed = (path, device)
+        return self(TrainRequest(None), listen)
 
     def __call__(self, request: TrainRequest, listen: Callable[[Any], None]) -> Any:
         self.request = request
@@ -104,7 +109,7 @@ def training(install: Callable[..., None]) -> FakeTraining:
     part = {"rows": 66, "accuracy": 0.9, "accuracy_ci95": [0.8, 0.95], "macro_f1": 0.85, "roc_auc": None}
     phase = {"name": "finetune", "steps": 40, "seconds": 12.5, "best": {"macro_f1": 0.85}}
     fake = FakeTraining(metrics={"validation": part, "test": {**part, "accuracy": 0.7}, "phases": [phase]})
-    install("phasefit.runner.train", train=fake)
+    install("phasefit.runner.train", train=fake, resume=fake.resume)
     return fake
 
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
 import pytest
 
-from phasefit.errors import DataError, RunError
+from phasefit.errors import DataError, Interrupted, RunError
 
 
 def test_our_own_errors_are_one_sentence(phasefit, training, sentence):
@@ -52,9 +53,12 @@ def test_the_variable_does_the_same(phasefit, training, monkeypatch):
 
 def test_ctrl_c_says_what_is_left(phasefit, training, sentence):
     training.error = KeyboardInterrupt()
-    found = sentence(phasefit("train", "snips", "-o", "mine"), code=130)
-    assert found.startswith("interrupted; ")
-    assert "nothing was written" in found
+    assert sentence(phasefit("train", "snips"), code=130) == "interrupted; nothing was written"
+    training.error = Interrupted("go on with: phasefit train --resume runs/snips")
+    expected = "interrupted; go on with: phasefit train --resume runs/snips"
+    assert sentence(phasefit("train", "snips"), code=130) == expected
+    training.error = Interrupted("go on with: phasefit train --resume runs/snips", signal.SIGTERM)
+    assert sentence(phasefit("train", "snips"), code=143) == expected
 
 
 def test_a_reader_that_leaves_is_no_error():

@@ -23,15 +23,15 @@ def test_defaults_are_those_of_the_request(phasefit, training, monkeypatch):
 def test_every_option_arrives(phasefit, training, monkeypatch):
     line = (
         "train d.csv --text t --label a --label b --tree / --validation v.csv --test e.csv --unlabelled u.csv "
-        "--validation-size 0.3 --test-size 0 --rows 9 --unseen drop -r finetune -s finetune.epochs=1 "
-        "--set a.b=c -m enc --seed 7 -o out --overwrite --refit --device cpu "
+        "--validation-size 0.3 --test-size 0 --rows 9 --unseen drop --leaked drop-train -r finetune "
+        "-s finetune.epochs=1 --set a.b=c -m enc --seed 7 -o out --overwrite --refit --device cpu "
         "--threads 2 --precision bf16 --track tensorboard --data-dir dd"
     )
     monkeypatch.setattr(sys, "argv", ["phasefit", *line.split()])
     assert phasefit(*line.split()).exit_code == 0
     assert training.request == TrainRequest(
         data="d.csv", text="t", label=("a", "b"), tree="/", validation="v.csv", test="e.csv", unlabelled="u.csv",
-        validation_size=0.3, test_size=0.0, rows=9, unseen="drop", recipe="finetune",
+        validation_size=0.3, test_size=0.0, rows=9, unseen="drop", leaked="drop-train", recipe="finetune",
         settings=("finetune.epochs=1", "a.b=c"), model="enc", seed=7, out=Path("out"), overwrite=True,
         refit=True, device="cpu", threads=2, precision="bf16",
         track="tensorboard", data_dir=Path("dd"), command="phasefit " + line,
@@ -41,7 +41,9 @@ def test_every_option_arrives(phasefit, training, monkeypatch):
 def test_no_field_of_a_request_lacks_its_option():
     from phasefit.cli.train import train
 
-    assert {field.name for field in fields(TrainRequest)} - {"command"} <= set(signature(train).parameters)
+    assert {field.name for field in fields(TrainRequest)} - {"command", "model_name"} <= set(
+        signature(train).parameters
+    )
 
 
 def test_the_result_is_on_stdout_and_the_progress_on_stderr(phasefit, training):

@@ -11,6 +11,7 @@ from phasefit.data.readers import read_frame
 from phasefit.errors import DataError
 
 HEAD = "text,label\nfine,a\n"
+OBJECT = 'a JSON object such as {"text": ..., "label": ...}'
 BAD = {
     "empty": ("t.csv", "", "t.csv is empty"),
     "empty inside gzip": ("t.csv.gz", "", "t.csv.gz is empty"),
@@ -27,12 +28,37 @@ BAD = {
     "broken utf-8 in the header": ("t.csv", b"t\xe9xt,label\na,b\n", "t.csv, the header: broken UTF-8"),
     "broken utf-8, gzipped": ("t.csv.gz", HEAD.encode() + b"caf\xe9,b\n", "t.csv.gz, row 2 (line 3): broken UTF-8"),
     "utf-16": ("t.csv", HEAD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),
+    "utf-16 without a mark": ("t.csv", HEAD.encode("utf-16-le"), "t.csv seems to be UTF-16; save it as UTF-8"),
+    "utf-16, big end first": ("t.tsv", "a\tb\nc\td\n".encode("utf-16-be"), "t.tsv seems to be UTF-16"),
+    "utf-32": ("t.csv", HEAD.encode("utf-32"), "t.csv is UTF-32; save it as UTF-8"),
+    "utf-16 jsonl": ("t.jsonl", '{"a": 1}\n'.encode("utf-16"), "t.jsonl is UTF-16; save it as UTF-8"),
+    "gzip by another name": ("t.csv", gzip.compress(HEAD.encode()), "t.csv is a gzip file; rename it to t.csv.gz"),
+    "zip by another name": (
+        "t.jsonl",
+        b"PK\x03\x04\0\0",
+        "t.jsonl is a zip archive or a spreadsheet; unpack it, or save",
+    ),
+    "parquet by another name": ("t.csv", b"PAR1\x15\x04\x15", "t.csv is a Parquet file; rename it to t.parquet"),
+    "jsonl by another name": (
+        "t.csv",
+        '{"text": "a", "label": 1}\n',
+        "t.csv seems to hold JSON; write one object per line",
+    ),
+    "white space only": ("t.csv", " \n\t \n", "t.csv is empty: there is nothing but white space in it"),
+    "no names": ("t.csv", " \nhello\n", "t.csv: the first line names no columns; give it a header"),
+    "open quote in the header": ("t.csv", '"text,label\na,b\n', "t.csv, the header (line 1): a quote is not closed"),
     "nul": ("t.csv", HEAD + "b\0,c\n", "t.csv, row 2 (line 3): a NUL character"),
     "same column twice": ("t.csv", "text,text\na,b\n", "t.csv: two columns are named 'text'"),
     "unknown ending": ("t.xlsx", "x", "t.xlsx: unknown file ending '.xlsx'; known: .csv"),
+    "no ending": ("t", "x", "t: unknown file ending ''; known: .csv"),
     "jsonl empty": ("t.jsonl", "\n \n", "t.jsonl is empty"),
     "jsonl broken": ("t.jsonl", '{"a": 1}\n{"a": \n', "t.jsonl, line 2: not valid JSON"),
-    "jsonl not an object": ("t.jsonl", '{"a": 1}\n\n[1]\n', "t.jsonl, line 3: a JSON object is needed, found list"),
+    "jsonl not an object": ("t.jsonl", '{"a": 1}\n\n[1]\n', f"t.jsonl, line 3: {OBJECT} is needed, found a list"),
+    "jsonl a number": ("t.jsonl", '{"a": 1}\n1.5\n', f"t.jsonl, line 2: {OBJECT} is needed, found a number"),
+    "jsonl null": ("t.jsonl", "null\n", f"t.jsonl, line 1: {OBJECT} is needed, found null"),
+    "jsonl without keys": ("t.jsonl", "{}\n{}\n", "t.jsonl: its objects are all empty"),
+    "jsonl half a key": ("t.jsonl", '{"a": 1}\n{"\\ud800": 1}\n', "t.jsonl, line 2: '?' holds half a surrogate pair"),
+    "jsonl half inside": ("t.jsonl", '{"a": [["\\uDFFF"]]}\n', "t.jsonl, line 1: 'a' holds half a surrogate pair"),
     "jsonl broken utf-8": ("t.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "t.jsonl, line 2: broken UTF-8"),
     "jsonl endless number": ("t.jsonl", '{"a": ' + "1" * 5000 + "}\n", "t.jsonl, line 1: not valid JSON"),
     "parquet": ("t.parquet", "PAR1 not", "t.parquet is not a Parquet file, or a damaged one"),
@@ -48,15 +74,34 @@ def test_one_sentence(write, name: str, content: str | bytes, message: str) -> N
     assert "\n" not in str(caught.value)
 
 
+def test_what_to_do_with_other_endings(write) -> None:
+    for name, hint in {"t.json": "name it .jsonl", "t.xlsx": "save a spreadsheet as CSV"}.items():
+        with pytest.raises(DataError, match=hint):
+            read_frame(write(name, "x"))
+
+
+def test_a_parquet_file_with_texts_that_are_no_utf8(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    raw = pa.array([b"fine", b"\xff\xfe"], pa.binary()).view(pa.string())
+    parquet.write_table(pa.table({"text": raw}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="or a damaged one; write or download it again"):
+        read_frame(tmp_path / "t.parquet")
+
+
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no such file: .*gone\.csv"):
         read_frame(tmp_path / "gone.csv")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DataError, match="no such file"):
+        read_frame(tmp_path / "file" / "t.csv")
     with pytest.raises(DataError, match="is a folder, not a file"):
         read_frame(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.jsonl.gz", "t.parquet.gz"])
-@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b'{"text": 1}\n' * 99)[:-12]], ids=["foreign", "cut"])
+@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b" \n" * 999)[:-12]], ids=["foreign", "cut"])
 def test_damaged_gzip(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match="is not a whole gzip file"):

@@ -23,6 +23,16 @@ MEMORY: dict[str, tuple[Any, type[DataError], str]] = {
     ),
     "number as text": ((["one", 2], TWO), DataError, "table, row 2: a text is needed, found int 2; is it the right"),
     "half a surrogate": ((["one", "\ud800"], TWO), DataError, "table, row 2: the text holds half a surrogate pair"),
+    "half a surrogate in a label": (
+        (TWO, ["a", "\udc80"]),
+        LabelError,
+        "table, row 2: the label holds half a surrogate",
+    ),
+    "half a surrogate in a path": (
+        (TWO, [("a", "b"), ("a", "\udc80")]),
+        LabelError,
+        "table, row 2: the label holds half",
+    ),
     "lengths": ((TWO, ["a"]), DataError, "table: 2 texts but 1 labels"),
     "missing label": ((TWO, ["a", None]), LabelError, "table, row 2: 1 label is missing; fill in or remove"),
     "nan": ((TWO, [1.0, np.nan]), LabelError, "table, row 2: 1 label is missing"),
@@ -58,7 +68,7 @@ FILES = {
         "t.jsonl, row 2 (line 3): 1 label is missing",
     ),
     "unquoted tsv": ("t.tsv", 'text\tlabel\n"a\tx\nb\t \n', "t.tsv, row 2: 1 label is missing"),
-    "surrogate": ("t.jsonl", '{"text":"\\ud800","label":1}\n', "t.jsonl, row 1 (line 1): the text holds half"),
+    "surrogate": ("t.jsonl", '{"text":"\\ud800","label":1}\n', "t.jsonl, line 1: 'text' holds half a surrogate pair"),
     "number text": ("t.jsonl", '{"text":1,"label":1}\n', "t.jsonl, row 1 (line 1): a text is needed, found int 1"),
     "scores in csv": (
         "t.csv",
@@ -74,6 +84,18 @@ def test_files(write, name: str, content: str, message: str) -> None:
     with pytest.raises(DataError) as caught:
         read_dataset(write(name, content))
     assert str(caught.value).startswith(message)
+
+
+def test_columns_that_cannot_be_meant(write) -> None:
+    path = write("t.csv", "text,label\na,x\nb,y\n")
+    with pytest.raises(DataError, match=r"t\.csv: column 'text' is given as --text and as --label"):
+        read_table(path, text="text", label=("text",))
+    with pytest.raises(DataError, match=r"t\.csv: --label names the column 'label' twice"):
+        read_table(path, label=("label", "label"))
+    with pytest.raises(DataError, match=r"for a label \(columns: 'text'\)"):
+        read_table(path, text="label")
+    with pytest.raises(LabelError, match="--tree is empty"):
+        read_table(path, tree="")
 
 
 def test_trees(write) -> None:

@@ -121,3 +121,20 @@ def test_any_labels_survive(labels: list[str | int]) -> None:
     assert isinstance(space, SingleLabels)
     again = LabelSpace.from_json(json.loads(json.dumps(space.to_json())))
     assert again.decode(space.encode(labels)) == labels
+
+
+def test_the_table_is_named_where_its_labels_do_not_do() -> None:
+    for labels, reason in {
+        ("a", "a"): "there is only one class, 'a'",
+        (True, 2): "labels mix true/false with numbers",
+        ((True, "a"), (1, "a")): "labels mix true/false with numbers",
+        ("1", 1): "two different labels are both written '1'",
+    }.items():
+        with pytest.raises(LabelError, match=f"^reviews.csv: {reason}"):
+            label_space(labels, where="reviews.csv")
+
+
+@pytest.mark.parametrize("classes", [[None, "a"], [{"a": 1}], [["a", None]], [[]], [1.5, "a"], "abc", []])
+def test_damaged_classes_are_not_taken(classes: object) -> None:
+    with pytest.raises(LabelError, match="the file is damaged"):
+        LabelSpace.from_json({"kind": "single", "classes": classes})

@@ -98,3 +98,63 @@ def test_few_shot() -> None:
     assert np.array_equal(few_shot(codes, 3, 7), few_shot(codes, 3, 7))
     with pytest.raises(DataError, match="at least one row"):
         few_shot(codes, 0, 0)
+
+
+# --- copies of a text -------------------------------------------------------------------------------------------------
+
+COPIED = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20)), min_size=1, max_size=80)
+
+
+@given(COPIED, SHARES, SEEDS)
+def test_copies_never_cross_a_split(rows: list[tuple[int, int]], shares: tuple[float, float], seed: int) -> None:
+    codes, same = (np.array(column) for column in zip(*rows, strict=True))
+    parts = split(codes, validation=shares[0], test=shares[1], seed=seed, same=same)
+    sides = [set(same[part].tolist()) for part in (parts.train, parts.validation, parts.test)]
+    assert sum(map(len, sides)) == len(set(same.tolist()))
+    together = np.concatenate([parts.train, parts.validation, parts.test])
+    assert sorted(together.tolist()) == list(range(len(rows)))
+    assert set(codes[parts.train]) == set(codes)
+    assert parts.lone == sum(len(set(same[codes == code].tolist())) == 1 for code in set(codes.tolist()))
+    again = split(codes, validation=shares[0], test=shares[1], seed=seed, same=same)
+    assert np.array_equal(parts.validation, again.validation)
+
+
+@given(CODES, SHARES, SEEDS)
+def test_without_copies_nothing_changes(codes: list[int], shares: tuple[float, float], seed: int) -> None:
+    rows = np.array(codes)
+    plain = split(rows, validation=shares[0], test=shares[1], seed=seed)
+    apart = split(rows, validation=shares[0], test=shares[1], seed=seed, same=np.arange(len(rows))[::-1] * 7)
+    for name in ("train", "validation", "test", "lone"):
+        assert np.array_equal(getattr(plain, name), getattr(apart, name))
+
+
+def test_splits_stay_what_they_were() -> None:
+    """Rows drawn by the first version that was used for benchmarks."""
+    parts = split(np.arange(30) % 3, validation=0.2, test=0.1, seed=5, same=np.arange(30))
+    assert parts.validation.tolist() == [2, 6, 7, 11, 24, 28]
+    assert parts.test.tolist() == [3, 4, 20]
+
+
+def test_each_text_twice_is_stratified_by_texts() -> None:
+    codes, same = np.tile(np.repeat(np.arange(10), 33), 2), np.tile(np.arange(330), 2)
+    parts = split(codes, validation=0.2, test=0.1, seed=0, same=same)
+    assert (len(parts.train), len(parts.validation), len(parts.test)) == (462, 132, 66)
+    small = split(np.repeat(np.arange(100), 6), validation=0.2, test=0.1, seed=0, same=np.arange(600) // 2)
+    assert (len(small.validation), len(small.test)) == (120, 60)
+
+
+def test_a_text_that_would_fill_a_part_is_trained_on() -> None:
+    same = np.concatenate([np.zeros(500, dtype=np.int64), np.arange(1, 501)])
+    for seed in range(20):
+        parts = split(np.zeros(1000, dtype=np.int64), validation=0.2, test=0.1, seed=seed, same=same)
+        assert 0 in same[parts.train]
+        assert (len(parts.validation), len(parts.test)) == (100, 50)
+
+
+def test_a_class_that_shares_its_only_text_stays_in_train() -> None:
+    for seed in range(30):
+        codes = np.array([*[0] * 20, *[1] * 20, 2])
+        same = np.array([*range(20), *range(20, 40), 3])  # the one row of class 2 is a copy of a row of class 0
+        parts = split(codes, validation=0.4, test=0.4, seed=seed, same=same)
+        assert 2 in codes[parts.train]
+        assert parts.lone == 1

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from phasefit.models.encoder import Encoder, load_encoder
-from phasefit.models.noise import delete_stop_words, delete_words, mask_words
+from phasefit.models.noise import delete_stop_words, delete_words, hit_words, mask_words
 from phasefit.models.tokens import SPECIAL, Features, Tokens
 from tiny import make_table
+from wild import TEXTS
 
 
 @pytest.fixture(scope="module")
@@ -137,3 +140,82 @@ def test_a_text_of_stop_words_only_stays(encoder: Encoder) -> None:
     stop = tokens.words != SPECIAL
     noised = rows_of(delete_stop_words(tokens, np.arange(2), stop, 1.0, np.random.default_rng(0), np.ones(2, bool)))
     assert all(len(left) > 2 for left in noised)
+
+
+# --- wild texts -------------------------------------------------------------------------------------------------------
+
+RATIO = st.one_of(st.floats(0, 0.999), st.sampled_from([0.0, 0.6, 0.999]))
+WILD = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40, deadline=None
+)
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta", "xlm-roberta"])
+def family(request, tiny_encoder) -> Encoder:
+    """One encoder of each kind of tokenizer: WordPiece, byte-level, SentencePiece."""
+    return load_encoder(str(tiny_encoder(request.param)))
+
+
+def row_of(tokens: Tokens, row: int) -> list[tuple[int, int]]:
+    """Token and word number of each token of a row."""
+    span = slice(tokens.starts[row], tokens.starts[row + 1])
+    return list(zip(tokens.ids[span].tolist(), tokens.words[span].tolist(), strict=True))
+
+
+@WILD
+@given(texts=TEXTS, ratio=RATIO, seed=st.integers(0, 9))
+@example(texts=["", "\u200b", "\0"], ratio=0.999, seed=0)
+def test_whole_words_are_deleted_or_masked_and_nothing_else(
+    family: Encoder, texts: list[str], ratio: float, seed: int
+) -> None:
+    tokens = family.tokenise(texts)
+    rows = everything(tokens)
+    hit = hit_words(tokens.padded(rows)[1], ratio, np.random.default_rng(seed))
+    deleted = rows_of(delete_words(tokens, rows, ratio, np.random.default_rng(seed)))
+    masked = rows_of(mask_words(tokens, rows, ratio, np.random.default_rng(seed)))
+    for row in rows.tolist():
+        clean = row_of(tokens, row)
+        words = {word for _, word in clean if word != SPECIAL}
+        kept = {word for word in words if not hit[row, word]}
+        assert kept or not words, "never all words, unless there were none"
+        assert deleted[row] == [token for token, word in clean if word == SPECIAL or word in kept]
+        shown: list[int] = []
+        before = None
+        for token, word in clean:
+            if word == SPECIAL or word in kept:
+                shown.append(token)
+            elif word != before:  # one mask for a whole word, whatever its length
+                shown.append(tokens.mask)
+            before = word
+        assert masked[row] == shown
+
+
+@WILD
+@given(texts=TEXTS, ratio=RATIO, seed=st.integers(0, 9))
+def test_stop_words_go_as_a_whole_and_only_where_asked(
+    family: Encoder, texts: list[str], ratio: float, seed: int
+) -> None:
+    tokens = family.tokenise(texts)
+    rows = everything(tokens)
+    random = np.random.default_rng(seed)
+    stop_word = random.random(max(int(tokens.words.max(initial=0)) + 1, 1)) < 0.5
+    stop = (tokens.words != SPECIAL) & stop_word[np.maximum(tokens.words, 0)]
+    only = random.random(len(rows)) < 0.5
+    noised = rows_of(delete_stop_words(tokens, rows, stop, ratio, random, only))
+    for row in rows.tolist():
+        clean = row_of(tokens, row)
+        if not only[row]:
+            assert noised[row] == [token for token, _ in clean]
+            continue
+        assert len(noised[row]) <= len(clean)
+        staying = [token for token, word in clean if word == SPECIAL or not stop_word[word]]
+        assert is_inside(staying, noised[row]), "only stop words may go"
+        assert is_inside(noised[row], [token for token, _ in clean]), "in their order"
+        if any(word != SPECIAL for _, word in clean):
+            assert len(noised[row]) > sum(word == SPECIAL for _, word in clean), "one word stays"
+
+
+def is_inside(few: list[int], many: list[int]) -> bool:
+    """Whether the few are among the many, in order."""
+    left = iter(many)
+    return all(token in left for token in few)

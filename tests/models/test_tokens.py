@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,20 @@ def test_long_texts_are_cut_and_counted(encoder: Encoder) -> None:
     assert tokens.lengths.max() == POSITIONS
     assert tokens.cut == 2
     assert tokens.ids[tokens.starts[1] - 1] == encoder.tokenizer.sep_token_id, "the end token stays"
+
+
+def test_tokens_are_held_once(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phasefit.models.tokens.CHUNK", 256)
+    texts = ["the song of rain and storm today please"] * 10_000
+    encoder.tokenise(texts[:256])
+    tracemalloc.start()
+    try:
+        tokens = encoder.tokenise(texts)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    whole = sum(part.nbytes for part in (tokens.ids, tokens.words, tokens.starts, tokens.lost))
+    assert peak < 1.5 * whole
 
 
 def test_more_texts_than_a_chunk(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from phasefit.metrics import classification_metrics
-from phasefit.runner.card import escape, fence, model_card
+from phasefit.runner.card import PICTURES, escape, fence, model_card
 
 NAMES = ["Book|Restaurant", "*weather*", "<b>ride</b>", "line\nbreak"]
 
@@ -60,7 +61,7 @@ def tables(text: str) -> list[list[list[str]]]:
 def test_front_matter_is_what_the_hub_reads() -> None:
     _, front, _ = card().split("---\n", 2)
     meta = yaml.safe_load(front)
-    assert meta["library_name"] == "sentence-transformers"
+    assert meta["library_name"] == "phasefit"
     assert meta["pipeline_tag"] == "text-classification"
     assert meta["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
     assert "phasefit" in meta["tags"]
@@ -73,6 +74,7 @@ def test_headline_has_both_splits_and_the_interval() -> None:
     assert results[""] == ["validation", "test"]
     assert results["accuracy"] == [f"{test['accuracy']:.4f} ({low:.4f} to {high:.4f})"] * 2
     assert results["macro F1"] == [f"{test['macro_f1']:.4f}"] * 2
+    assert results["calibration error"] == [f"{test['ece']:.4f}"] * 2
     assert results["rows"] == ["40", "40"]
 
 
@@ -100,6 +102,15 @@ def test_usage_shows_every_way_in() -> None:
 def test_pictures_are_those_that_exist() -> None:
     assert "![confusion matrix](confusion.png)" in card()
     assert "](history.png)" not in card(pictures=["confusion.png"])
+
+
+@pytest.mark.parametrize("file", PICTURES)
+def test_each_picture_is_shown_told_and_linked_as_svg(file: str) -> None:
+    tokens = MarkdownIt("commonmark").parse(card(pictures=[file]))
+    children = [child for token in tokens for child in token.children or ()]
+    assert [child.attrGet("src") for child in children if child.type == "image"] == [file]
+    assert Path(file).with_suffix(".svg").name in [child.attrGet("href") for child in children]
+    assert PICTURES[file][1] in card(pictures=[file])
 
 
 def test_tree_levels_are_in_the_headline() -> None:

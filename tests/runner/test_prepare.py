@@ -42,7 +42,7 @@ def test_the_hash_is_of_the_content() -> None:
 
 
 def test_too_few_rows_to_split() -> None:
-    with pytest.raises(DataError, match="too small to split off"):
+    with pytest.raises(DataError, match="no validation rows can be split off"):
         prepare(TrainRequest((["a b", "c d"], ["x", "y"])))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,11 +12,9 @@ from phasefit.cli import options as opt
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from phasefit.data.describe import Description
+    from phasefit.data.describe import Description, Look
 
 EXAMPLES = 4
-BAR = 30  # characters of the longest bar
-MOST_CLASSES = 60
 
 
 def datasets(
@@ -26,26 +23,64 @@ def datasets(
     ] = None,
     text: opt.Text = None,
     label: opt.Label = None,
+    tree: opt.Tree = None,
+    validation: opt.Validation = None,
+    test: opt.Test = None,
     data_dir: opt.DataDir = None,
+    json: opt.Json = False,
 ) -> None:
-    """List the datasets that go by a name, or look at one: sizes, classes, lengths, examples.
+    """List the datasets that go by a name, or look at one before you train on it.
+
+    One is shown with its sizes, classes, lengths and examples, repeated texts, texts that are in train and in test,
+    conflicting labels and near-empty texts.
 
     [bold]phasefit datasets[/]
 
     [bold]phasefit datasets snips[/]
 
-    [bold]phasefit datasets reviews.csv --label stars[/]
+    [bold]phasefit datasets reviews.csv --label stars --test held-out.csv[/]
     """
-    from phasefit.cli.console import stdout
-    from phasefit.data.describe import describe, describe_card
+    from phasefit.cli.console import print_json, stdout
+    from phasefit.data.describe import describe_card
     from phasefit.data.named import named_datasets
 
-    if name is None:
-        stdout().print(overview([describe_card(card, data_dir) for card in named_datasets()]))
-        stdout().print("Next: phasefit datasets NAME, phasefit train NAME")
+    if name is not None:
+        given = {"text": text, "label": label, "tree": tree, "validation": validation, "test": test}
+        seen = look_at(name, data_dir, {key: value for key, value in given.items() if value})
+        if json:
+            print_json(as_json(seen))
+        else:
+            show_one(seen, name)
         return
-    options: dict[str, Any] = {key: value for key, value in (("text", text), ("label", label)) if value}
-    show_one(describe(name, data_dir=data_dir, **options), name, options, data_dir)
+    found = [describe_card(card, data_dir) for card in named_datasets()]
+    if json:
+        print_json([_plain(one) for one in found])
+        return
+    stdout().print(overview(found))
+    stdout().print("Next: phasefit datasets NAME, phasefit train NAME")
+
+
+def look_at(name: str, data_dir: Path | None, given: dict[str, Any]) -> Look:
+    """The dataset with what else was given to score on."""
+    from dataclasses import replace
+
+    from phasefit.data.describe import look
+    from phasefit.data.sources import read_dataset, read_table
+
+    scored = {part: given.pop(part) for part in ("validation", "test") if part in given}
+    if not scored:
+        return look(name, data_dir=data_dir, **given)
+    tables: dict[str, Any] = {
+        part: read_table(file, split=part, what=part, data_dir=data_dir, **given) for part, file in scored.items()
+    }
+    return look(replace(read_dataset(name, data_dir=data_dir, **given), **tables))
+
+
+def as_json(seen: Look) -> dict[str, Any]:
+    """The description and the whole of the hygiene."""
+    from phasefit.data.hygiene import hygiene
+
+    return _plain(seen.description) | ({"hygiene": hygiene(seen.tables).to_json()} if seen.tables else {})
 
 
 def overview(found: list[Description]) -> Table:
@@ -68,21 +103,26 @@ def overview(found: list[Description]) -> Table:
     return table
 
 
-def show_one(one: Description, source: str, options: Mapping[str, Any], data_dir: Path | None) -> None:
+def show_one(seen: Look, source: str) -> None:
     """Everything about one dataset."""
     from phasefit.cli.console import printable, stdout
+    from phasefit.cli.hygiene_tables import class_bars, hygiene_tables
     from phasefit.cli.tables import facts_table
+    from phasefit.data.hygiene import hygiene
 
-    console = stdout()
+    console, one = stdout(), seen.description
     console.print(printable(one.title), style="bold")
     if one.card is not None:
         console.print(" ".join(part for part in (one.card.description, one.card.notes) if part))
     given = Path(source).expanduser().exists()
     console.print(facts_table(facts(one) | ({"where": source} if given else {})))
+    found = hygiene(seen.tables) if seen.tables else None
     if one.counts:
-        console.print(class_bars(one.counts))
-    if one.where is not None or given or one.card is None:
-        console.print(examples(one, source, options, data_dir))
+        console.print(class_bars(one.counts, found))
+    if found is not None:
+        for table in hygiene_tables(found):
+            console.print(table)
+        console.print(examples(seen))
 
 
 def facts(one: Description) -> dict[str, str]:
@@ -110,43 +150,26 @@ def where(one: Description, brief: bool = False) -> str:
     return "here" if brief else str(one.where)
 
 
-def class_bars(counts: Mapping[str, int]) -> Table:
-    """Rows per class as bars, the largest first."""
-    from phasefit.cli.console import printable
-    from phasefit.cli.tables import new_table
-
-    table = new_table("class", "rows", "", right=(1,))
-    largest = max(counts.values())
-    for name, rows in list(counts.items())[:MOST_CLASSES]:
-        table.add_row(printable(name, 40), f"{rows:,}", "█" * max(1, round(BAR * rows / largest)))
-    if len(counts) > MOST_CLASSES:
-        table.add_row(f"and {len(counts) - MOST_CLASSES:,} smaller ones", "", "")
-    return table
-
-
-def examples(one: Description, source: str, options: Mapping[str, Any], data_dir: Path | None) -> Table:
+def examples(seen: Look) -> Table:
     """A few rows from all over the train part."""
     from phasefit.cli.console import printable
     from phasefit.cli.tables import new_table
-    from phasefit.data.named import split_file
-    from phasefit.data.readers import read_frame
-    from phasefit.data.sources import read_table
 
-    columns: dict[str, Sequence[object]]
-    if one.card is not None and one.where is not None:
-        file = split_file(one.where, one.card.splits["train"])
-        frame = read_frame(file) if file is not None else None
-        columns = (
-            {name: frame[name].tolist() for name in (*one.card.text, *one.card.label)} if frame is not None else {}
-        )
-    else:
-        read = read_table(source, data_dir=data_dir, **options)
-        columns = {"text": read.texts, "label": read.labels or []}
-    table = new_table(*columns, title="Examples")
-    rows = min(map(len, columns.values()), default=0)
+    table = new_table(*seen.columns, title="Examples")
+    rows = min(map(len, seen.columns.values()), default=0)
     for row in range(0, rows, max(1, rows // EXAMPLES))[:EXAMPLES]:
-        table.add_row(*(printable(values[row], 70) for values in columns.values()))
+        table.add_row(*(printable(values[row], 70) for values in seen.columns.values()))
     return table
+
+
+def _plain(one: Description) -> dict[str, Any]:
+    """A description as JSON has it; of its card the parts that are worth repeating."""
+    from dataclasses import asdict
+
+    card = (
+        {} if one.card is None else {key: getattr(one.card, key) for key in ("description", "licence", "notes", "hub")}
+    )
+    return {key: value for key, value in asdict(one).items() if key != "card"} | card
 
 
 def _or_dash(value: float | None, form: str) -> str:

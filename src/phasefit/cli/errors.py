@@ -1,4 +1,4 @@
-"""From exception to exit code: 0 done, 1 a bug, 2 something to put right, 130 interrupted.
+"""From exception to exit code: 0 done, 1 a bug, 2 something to put right, 130 interrupted (143 by SIGTERM).
 
 Every failure is one line on standard error that starts with `phasefit:`; tracebacks are for `--debug`.
 """
@@ -17,11 +17,7 @@ import typer
 
 from phasefit.errors import PhasefitError, TextsCut
 
-BUG, BAD_INPUT, INTERRUPTED = 1, 2, 130
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with a sentence on what is left behind."""
+BUG, BAD_INPUT, SIGNALLED = 1, 2, 128
 
 
 @contextmanager
@@ -33,7 +29,8 @@ def one_line_errors() -> Iterator[None]:
         raise
     except KeyboardInterrupt as error:
         left = str(error) or "nothing was written"
-        raise typer.Exit(_say(f"interrupted; {left}", INTERRUPTED)) from None
+        code = SIGNALLED + getattr(error, "signal", 2)
+        raise typer.Exit(_say(f"interrupted; {left}", code)) from None
     except typer.TyperException as error:
         _usage(error)
     except PhasefitError as error:
@@ -91,7 +88,7 @@ def _usage(error: typer.TyperException) -> None:
         raise error
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "phasefit"
-    message = error.format_message().strip().rstrip(".")
+    message = error.format_message().replace("Value error, ", "").strip().rstrip(".")
     raise typer.Exit(_say(f"{message[:1].lower()}{message[1:]}; see '{command} --help'", BAD_INPUT)) from None
 
 

@@ -12,6 +12,8 @@ from phasefit.cli import options as opt
 if TYPE_CHECKING:
     import pandas as pd
 
+    from phasefit.data.table import Table
+
 
 def evaluate(
     run: opt.Run,
@@ -29,7 +31,7 @@ def evaluate(
         typer.Option(
             "--out",
             "-o",
-            help="A folder for metrics.json, predictions.csv and confusion.png.",
+            help="A folder for metrics.json, predictions.csv and the confusion matrix as a picture.",
             metavar="FOLDER",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -47,19 +49,22 @@ def evaluate(
 
     [bold]phasefit evaluate runs/trec trec -o scores --json[/]
     """
-    from phasefit.cli.inputs import check_run, frame_of, load, read_labelled
+    from phasefit.cli.inputs import check_run, columns_of, frame_of, is_run, load, read_labelled, tree_of
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
 
     check_run(run)
     check_out_folder(out, overwrite)
-    table = read_labelled(data, text=text, label=label or (), tree=tree, split=split, data_dir=data_dir)
+    usual, tree = columns_of(run), tree if label else tree or tree_of(run)
+    table = read_labelled(data, split=split, usual=usual, text=text, label=label or (), tree=tree, data_dir=data_dir)
     model = load(run, device, threads, quiet)
     from phasefit.runner.evaluate import score  # with torch, so not before everything else is known to be in order
     from phasefit.runner.splitting import known_only
 
     notes: list[str] = []
+    if is_run(run):
+        say_trained_on(table, run)
     table = known_only(table, model.space, unseen, notes) or table
     say_notes(notes, quiet)
     with counting("evaluating", len(table), quiet) as progress:
@@ -69,6 +74,20 @@ def evaluate(
         predicted = add_predictions(frame_of(table), found, model.space, free_prefix(frame_of(table), model.space))
         write_evaluation(out, predicted, metrics, quiet)
     show_metrics(metrics, table.name, json)
+
+
+def say_trained_on(table: Table, run: str) -> None:
+    """Scores on what a run was trained on say nothing about new texts; it is told even to who wants quiet."""
+    from phasefit.cli.console import stderr
+    from phasefit.cli.progress import print_note
+    from phasefit.runner.splitting import note_known
+    from phasefit.runner.starting import base_run
+    from phasefit.training.events import Note
+
+    notes: list[str] = []
+    note_known({table.name: table}, base_run(run), notes)
+    for note in notes:
+        print_note(stderr(), Note(f"{note}: its scores on them say nothing about new texts", warning=True))
 
 
 def say_notes(notes: list[str], quiet: bool) -> None:
@@ -102,4 +121,4 @@ def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, A
     confusion_figure(metrics["confusion"], folder / "confusion.png")
     (folder / "metrics.json").write_text(as_json(metrics) + "\n", encoding="utf-8")
     if not quiet:
-        stderr().print(f"metrics.json, predictions.csv and confusion.png are in {folder}", soft_wrap=True)
+        stderr().print(f"metrics.json, predictions.csv and confusion.png (and .svg) are in {folder}", soft_wrap=True)

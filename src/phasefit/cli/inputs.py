@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from phasefit.errors import DataError, ModelError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from phasefit.data.columns import Columns
     from phasefit.data.table import Table
     from phasefit.models.model import Model
 
@@ -28,6 +28,34 @@ def check_run(run: str) -> None:
         raise ModelError(f"there is no run '{run}'; {hint}")
 
 
+def is_run(folder: str) -> bool:
+    """Whether a folder is a run or a saved model, and no plain encoder."""
+    from phasefit.store.manifest import MANIFEST
+
+    return (Path(folder).expanduser() / MANIFEST).is_file()
+
+
+def columns_of(run: str) -> Columns | None:
+    """The columns that a run was trained on, to be taken where a table has them and no others are named."""
+    from phasefit.data.columns import Columns
+
+    known = _about_data(run).get("columns")
+    return Columns(str(known["text"]), tuple(known["labels"])) if isinstance(known, dict) else None
+
+
+def tree_of(run: str) -> str | None:
+    """What separated the levels of its labels."""
+    known = _about_data(run).get("columns")
+    return known.get("tree") if isinstance(known, dict) else None
+
+
+def _about_data(run: str) -> dict[str, Any]:
+    from phasefit.store.manifest import read_manifest
+
+    found = read_manifest(Path(run).expanduser()).get("data") if is_run(run) else None
+    return found if isinstance(found, dict) else {}
+
+
 def load(run: str, device: str, threads: int | None, quiet: bool = False) -> Model:
     """The model of a run or a plain encoder, on its device."""
     from phasefit.cli.progress import waiting
@@ -40,26 +68,26 @@ def load(run: str, device: str, threads: int | None, quiet: bool = False) -> Mod
         return load_model(run, device=device)
 
 
-def read_texts(source: str | None, *, text: str | None, format: Format, data_dir: Path | None) -> Table:
+def read_texts(
+    source: str | None, *, text: str | None, format: Format, data_dir: Path | None, usual: Columns | None = None
+) -> Table:
     """Texts to work on, labels not needed, with all the columns they came with; of a dataset, its test split."""
     from phasefit.data.sources import read_dataset, read_table
 
     if source is None or source == "-":
-        return _standard_input(source, text, format)
+        return _standard_input(source, text, format, usual)
     if Path(source).expanduser().is_file():
-        return read_table(source, text=text, need_labels=False)
-    dataset = read_dataset(source, text=text, need_labels=False, data_dir=data_dir)
+        return read_table(source, text=text, need_labels=False, usual=usual)
+    dataset = read_dataset(source, text=text, need_labels=False, data_dir=data_dir, usual=usual)
     return dataset.test or dataset.train
 
 
-def read_labelled(
-    source: str, *, text: str | None, label: Sequence[str], tree: str | None, split: str, data_dir: Path | None
-) -> Table:
+def read_labelled(source: str, *, split: str, usual: Columns | None = None, **options: Any) -> Table:
     """Texts with labels: a file, or one split of a dataset."""
     from phasefit.data.sources import read_table
 
     part = "train" if Path(source).expanduser().is_file() else split  # a file is one table, whatever it is used for
-    return read_table(source, text=text, label=label, tree=tree, split=part, data_dir=data_dir)
+    return read_table(source, split=part, usual=usual, **options)
 
 
 def frame_of(table: Table) -> pd.DataFrame:
@@ -69,7 +97,7 @@ def frame_of(table: Table) -> pd.DataFrame:
     return table.frame if table.frame is not None else pd.DataFrame({"text": list(table.texts)})
 
 
-def _standard_input(source: str | None, text: str | None, format: Format) -> Table:
+def _standard_input(source: str | None, text: str | None, format: Format, usual: Columns | None) -> Table:
     from phasefit.data.sources import read_table
 
     if source is None and sys.stdin.isatty():
@@ -80,7 +108,7 @@ def _standard_input(source: str | None, text: str | None, format: Format) -> Tab
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"standard-input.{format}"
         file.write_bytes(data)
-        return read_table(str(file), text=text, need_labels=False)
+        return read_table(str(file), text=text, need_labels=False, usual=usual)
 
 
 def _lines(data: bytes) -> list[str]:

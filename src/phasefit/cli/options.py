@@ -84,6 +84,15 @@ Unseen: TypeAlias = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+Leaked: TypeAlias = Annotated[
+    Literal["keep", "drop-scored", "drop-train"],
+    typer.Option(
+        help="Texts that are both trained on and scored: keep them, leave out those validation and test rows, or leave "
+        "out those training rows. Scores stay comparable with others' on the same test set only with keep or "
+        "drop-train.",
+        rich_help_panel=DATA,
+    ),
+]
 DataDir: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -125,7 +134,10 @@ Model: TypeAlias = Annotated[
     ),
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(help="The same seed gives the same run.", min=0, metavar="N", rich_help_panel=TRAINING)
+    int,
+    typer.Option(
+        help="The same seed gives the same run, with as many threads.", min=0, metavar="N", rich_help_panel=TRAINING
+    ),
 ]
 Refit: TypeAlias = Annotated[
     bool,
@@ -139,6 +151,24 @@ Plan: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--plan", help="Say what would be done and how long it would take, then stop.", rich_help_panel=TRAINING
+    ),
+]
+
+Resume: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Go on with a run that was stopped or killed, from its folder alone; it ends as if it never had been.",
+        metavar="RUN",
+        rich_help_panel=TRAINING,
+    ),
+]
+CheckpointMinutes: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        help="Minutes between two checkpoints inside a phase (one is written after each phase anyway); 0: every step.",
+        min=0,
+        metavar="MINUTES",
+        rich_help_panel=TRAINING,
     ),
 ]
 
@@ -171,9 +201,7 @@ Track: TypeAlias = Annotated[
     Literal["tensorboard", "wandb", "mlflow"] | None,
     typer.Option(help="Send losses and scores to a tracker too.", rich_help_panel=OUTPUT),
 ]
-Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print the metrics as JSON instead of tables.", rich_help_panel=OUTPUT)
-]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=OUTPUT)]
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress: only warnings and the result.", rich_help_panel=OUTPUT)
 ]
@@ -182,7 +210,14 @@ Quiet: TypeAlias = Annotated[
 
 Device: TypeAlias = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps ...", rich_help_panel=MACHINE)]
 Threads: TypeAlias = Annotated[
-    int | None, typer.Option(help="CPU threads to use; all if not given.", min=1, metavar="N", rich_help_panel=MACHINE)
+    int | None,
+    typer.Option(
+        help="CPU threads to use; all if not given.",
+        min=1,
+        max=1024,  # torch dies without a word where the system cannot start so many
+        metavar="N",
+        rich_help_panel=MACHINE,
+    ),
 ]
 Precision: TypeAlias = Annotated[
     Literal["auto", "no", "bf16", "fp16"],

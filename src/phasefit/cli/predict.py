@@ -51,7 +51,7 @@ def predict(
 
     [bold]cat lines.txt | phasefit predict runs/reviews - > predictions.csv[/]
     """
-    from phasefit.cli.inputs import check_run, frame_of, load, read_texts
+    from phasefit.cli.inputs import check_run, columns_of, frame_of, load, read_texts
     from phasefit.cli.outputs import check_out, write_out
     from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
     from phasefit.cli.progress import counting
@@ -65,7 +65,7 @@ def predict(
         show_said(load(run, device, threads, quiet), texts)
         return
     check_out(out, overwrite)
-    table = read_texts(file, text=text, format=format, data_dir=data_dir)
+    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=columns_of(run))
     model = load(run, device, threads, quiet)
     frame = frame_of(table)
     refuse_clashes(frame.columns, column_names(model.space, prefix, probabilities))

@@ -6,12 +6,13 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from phasefit.cli import options as opt
-from phasefit.cli.errors import Interrupted
+from phasefit.errors import PhasefitError
 
 if TYPE_CHECKING:
     from phasefit.runner.request import TrainRequest
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 def train(
     ctx: typer.Context,
     data: Annotated[
-        str,
+        str | None,
         typer.Argument(metavar="DATA", help="A CSV, TSV, JSONL or Parquet file, a dataset's name, or hub:owner/name."),
-    ],
+    ] = None,
     text: opt.Text = None,
     label: opt.Label = None,
     tree: opt.Tree = None,
@@ -34,6 +35,7 @@ def train(
     test_size: opt.TestSize = 0.1,
     rows: opt.Rows = None,
     unseen: opt.Unseen = "error",
+    leaked: opt.Leaked = "keep",
     data_dir: opt.DataDir = None,
     recipe: opt.Recipe = "three-phase",
     settings: opt.Settings = None,
@@ -41,6 +43,8 @@ def train(
     seed: opt.Seed = 0,
     refit: opt.Refit = False,
     plan: opt.Plan = False,
+    resume: opt.Resume = None,
+    checkpoint_minutes: opt.CheckpointMinutes = 5.0,
     out: opt.Out = None,
     overwrite: opt.Overwrite = False,
     track: opt.Track = None,
@@ -61,17 +65,24 @@ def train(
     [bold]phasefit train tickets.parquet --text body --label area --label topic --unlabelled more.csv[/]
 
     [bold]phasefit train snips --recipe finetune --set finetune.epochs=4 --plan[/]
+
+    [bold]phasefit train --resume runs/reviews[/]
     """
     from phasefit.runner.processes import is_main_process
 
-    request = request_from(ctx.params)
-    if plan:
-        show_plan(request, json=json, quiet=quiet)
+    main = is_main_process()  # under `accelerate launch` one process speaks for all
+    if resume is not None:
+        refuse_other_options(ctx)
+        result = go_on(resume, device=given(ctx, "device"), quiet=quiet or not main)
+    elif data is None:
+        raise PhasefitError("give DATA to train on, or a run to go on with: --resume RUN; see 'phasefit train --help'")
+    elif plan:
+        show_plan(request_from(ctx.params), json=json, quiet=quiet)
+        return
     else:
-        main = is_main_process()  # under `accelerate launch` one process speaks for all
-        result = run(request, quiet=quiet or not main)
-        if main:
-            show_result(result, json=json)
+        result = run(request_from(ctx.params), quiet=quiet or not main)
+    if main:
+        show_result(result, json=json)
 
 
 def request_from(params: Mapping[str, Any]) -> TrainRequest:
@@ -83,17 +94,38 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
     return TrainRequest(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
 
 
+def given(ctx: typer.Context, name: str) -> Any:
+    """The value of an option that was given on the command line; None for one that was not."""
+    source = ctx.get_parameter_source(name)
+    return ctx.params[name] if source is not None and source.name == "COMMANDLINE" else None
+
+
+def refuse_other_options(ctx: typer.Context) -> None:
+    """A run goes on as it was begun."""
+    for name in ctx.params:
+        if name not in ("resume", "device", "json", "quiet") and given(ctx, name) is not None:
+            said = "DATA" if name == "data" else f"--{name.replace('_', '-').replace('settings', 'set')}"
+            raise PhasefitError(f"--resume goes on as the run was begun; leave {said} out")
+
+
 def run(request: TrainRequest, quiet: bool = False) -> TrainResult:
-    """Train while showing progress; Ctrl-C says that nothing is left of it."""
+    """Train while showing progress."""
     from phasefit.cli.progress import listener
 
     with listener(quiet) as listen:
         from phasefit.runner.train import train as train_run
 
-        try:
-            return train_run(request, listen)
-        except KeyboardInterrupt:
-            raise Interrupted("the unfinished run was taken back: nothing was written") from None
+        return train_run(request, listen)
+
+
+def go_on(path: Path, device: str | None, quiet: bool = False) -> TrainResult:
+    """Resume while showing progress."""
+    from phasefit.cli.progress import listener
+
+    with listener(quiet) as listen:
+        from phasefit.runner.train import resume
+
+        return resume(path, listen, device=device)
 
 
 def show_result(result: TrainResult, json: bool = False) -> None:

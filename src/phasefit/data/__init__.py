@@ -3,7 +3,8 @@
 A newcomer starts at `sources` (whatever the user has -> Table or Dataset), which leans on `readers` (files -> frames),
 `tables` (frames and lists -> Table), `columns` (which column is what), `checks` (texts and labels as they must be) and
 `named` (cards of known datasets). `labels` codes raw labels; `splits` and `balance` decide which rows are used, and how
-often; `batches` in which order; all random choices come from `seeds`.
+often; `batches` in which order; all random choices come from `seeds`. `hygiene` counts what deserves a look: copies,
+conflicting labels, near-empty texts; `hashes` makes texts comparable, `copies` keeps equal ones together.
 
 May import `phasefit.errors` and itself, never torch; pandas, pyarrow and datasets only inside functions, so that
 `phasefit --help` stays quick.
@@ -13,6 +14,7 @@ from phasefit.data.balance import corrected_rows, corrected_sizes, growth
 from phasefit.data.card import Card
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.describe import Description, describe
+from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.labels import LABEL_KINDS, LabelSpace, SingleLabels, TreeLabels, label_space
 from phasefit.data.named import named_datasets
 from phasefit.data.readers import read_frame, write_frame
@@ -26,6 +28,7 @@ __all__ = [
     "Card",
     "Dataset",
     "Description",
+    "Hygiene",
     "Label",
     "LabelSpace",
     "SingleLabels",
@@ -38,6 +41,7 @@ __all__ = [
     "describe",
     "few_shot",
     "growth",
+    "hygiene",
     "label_space",
     "named_datasets",
     "read_dataset",

@@ -98,6 +98,8 @@ def plain_label(value: Any, place: Place, row: int) -> str | int | bool:
     """The label as str, int or bool; whole floats are ints."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str):
+        if _broken(value):
+            raise LabelError(f"{place.row(row)}: the label holds half a surrogate pair; repair or remove it")
         return str(value)
     if isinstance(value, bool | int):
         return value

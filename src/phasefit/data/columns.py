@@ -34,6 +34,13 @@ def find_columns(
 ) -> Columns:
     """Find the columns among these names; a doubt is an error that names the columns and the option to use."""
     given = [_existing(name, names, where) for name in label]
+    twice = next((name for name in given if given.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(
+            f"{where}: --label names the column '{twice}' twice; the levels of a tree are different columns"
+        )
+    if text is not None and text in given:
+        raise DataError(f"{where}: column '{text}' is given as --text and as --label; they must be different columns")
     if text is not None:
         return Columns(_existing(text, names, where), _labels(names, given, text, need_labels, where))
     _refuse_pairs(names, where)
@@ -60,7 +67,8 @@ def _labels(
     # Neither is known: one message for both, so that nobody has to run into the second error.
     both = text is None and not _usual(names, TEXT_NAMES)
     what, option = ("text or label", "--text and --label") if both else ("label", "--label")
-    raise DataError(f"{where}: {_doubt(found, names, what)}; say which column it is with {option}")
+    left = [name for name in names if name != text]
+    raise DataError(f"{where}: {_doubt(found, left, what)}; say which column it is with {option}")
 
 
 def _usual(names: Sequence[str], usual: Sequence[str]) -> list[str]:
@@ -75,7 +83,7 @@ def _usual(names: Sequence[str], usual: Sequence[str]) -> list[str]:
 def _doubt(found: Sequence[str], names: Sequence[str], what: str) -> str:
     if found:
         return f"several columns could be the {what}: {_listed(found)}"
-    return f"no column has a usual name for a {what} (columns: {_listed(names)})"
+    return f"no column has a usual name for a {what} (columns: {_listed(names) or 'none'})"
 
 
 def _existing(name: str, names: Sequence[str], where: str) -> str:

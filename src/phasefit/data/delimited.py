@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.data.files import open_bytes
+from phasefit.data.files import START, open_bytes, refuse_other_content
 from phasefit.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 BLOCK = 16 << 20  # pyarrow needs a whole record in two blocks; 16 MB holds any sane text
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_delimited(path: Path, separator: str) -> pd.DataFrame:
@@ -43,14 +42,17 @@ def line_of_row(path: Path, separator: str, row: int) -> int | None:
 
 
 def _header(path: Path, separator: str) -> list[str]:
-    with open_bytes(path) as file:
-        start = file.read(2)
-    if start in UTF16:
-        raise DataError(f"{path.name} is UTF-16; save it as UTF-8")
-    record, _ = next(_records(path, separator), ([], 0))
+    refuse_other_content(path)
+    _refuse_json(path)
+    records = _records(path, separator)
+    record, _ = next(records, ([], 0))
     if not record:
         raise DataError(f"{path.name} is empty")
     names = [_checked(name, path, 0, 1) for name in record]
+    if not any(name.strip() for name in names):
+        if any(cell.strip() for row, _ in records for cell in row):
+            raise DataError(f"{path.name}: the first line names no columns; give it a header such as text,label")
+        raise DataError(f"{path.name} is empty: there is nothing but white space in it")
     other = next((mark for mark in (";", "\t", "|") if mark != separator and mark in names[0]), None)
     if len(names) == 1 and other is not None:
         shown = "a tab" if other == "\t" else f"'{other}'"
@@ -59,6 +61,13 @@ def _header(path: Path, separator: str) -> list[str]:
     if twice:
         raise DataError(f"{path.name}: two columns are named '{twice[0]}'; rename one")
     return names
+
+
+def _refuse_json(path: Path) -> None:
+    with open_bytes(path) as file:
+        start = file.read(START).lstrip()
+    if start.startswith((b'{"', b'[{"')):
+        raise DataError(f"{path.name} seems to hold JSON; write one object per line and name it .jsonl")
 
 
 def _read_fast(path: Path, separator: str, names: list[str], *, quoted: bool) -> Any:
@@ -143,7 +152,9 @@ def _records(path: Path, separator: str) -> Iterator[tuple[list[str], int]]:
                 record = next(reader, None)
             except csv.Error as error:
                 reason = "a quote is not closed" if "end of data" in str(error) else f"bad quoting ({error})"
-                raise DataError(f"{path.name}, row {number} (line {start}): {reason}") from None
+                place = f"row {number}" if number else "the header"
+                what = f"{path.name}, {place} (line {start}): {reason}"
+                raise DataError(f'{what}; close it, or write a quote inside a text twice ("")') from None
             if record is None:
                 return
             if record:

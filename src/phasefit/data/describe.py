@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phasefit.data import named
 from phasefit.data.card import Card
 from phasefit.data.dataset import Dataset
+from phasefit.data.hygiene import label_name
 from phasefit.data.readers import read_frame
 from phasefit.data.sources import read_dataset
 from phasefit.data.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARTS = ("train", "validation", "test", "unlabelled")
+CLASSES = ("single", "tree", "pair")  # the kinds with one class per row
 
 
 @dataclass(frozen=True)
@@ -33,23 +40,18 @@ class Description:
     card: Card | None = None
 
 
+@dataclass(frozen=True)
+class Look:
+    """A dataset seen closer: its description, its tables, and the columns that its train part was made of."""
+
+    description: Description
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    columns: Mapping[str, Sequence[object]] = field(default_factory=dict)
+
+
 def describe(source: Any, *, data_dir: Path | None = None, **options: Any) -> Description:
     """Describe a named dataset, a Dataset, a Table, or anything `read_dataset` takes; counts only what is here."""
-    if isinstance(source, Table):
-        source = Dataset(source.name, source)
-    if isinstance(source, str) and not options and not Path(source).exists():
-        card = named.find_card(source)
-        if card is not None:
-            return describe_card(card, data_dir)
-    if not isinstance(source, Dataset):
-        source = read_dataset(source, data_dir=data_dir, **options)
-    parts = {part: getattr(source, part) for part in ("train", "validation", "test", "unlabelled")}
-    rows = {part: len(table) for part, table in parts.items() if table is not None}
-    labels = source.train.labels or []
-    kind = "tree" if labels and isinstance(labels[0], tuple) else "single"
-    names = ("/".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels)
-    title = source.card.title if source.card else source.name
-    return _described(Description(source.name, title, kind, None, rows, card=source.card), names, source.train.texts)
+    return look(source, data_dir=data_dir, **options).description
 
 
 def describe_card(card: Card, data_dir: Path | None = None) -> Description:
@@ -57,8 +59,54 @@ def describe_card(card: Card, data_dir: Path | None = None) -> Description:
     folder = named.locate(card, data_dir)
     if folder is None:
         return Description(card.name, card.title, card.kind, None, dict(card.rows), card.classes, card=card)
+    return _describe_frames(card, folder, _frames(card, folder))
+
+
+def look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Look:
+    """Describe it and keep what was read, to be looked at closer."""
+    if isinstance(source, Table):
+        source = Dataset(source.name, source)
+    if isinstance(source, str) and not options and not Path(source).exists():
+        card = named.find_card(source)
+        if card is not None:
+            return _look_at_card(card, data_dir)
+    if not isinstance(source, Dataset):
+        source = read_dataset(source, data_dir=data_dir, **options)
+    tables = {part: table for part in PARTS if (table := getattr(source, part)) is not None}
+    rows = {part: len(table) for part, table in tables.items()}
+    labels = source.train.labels or []
+    kind = "tree" if labels and isinstance(labels[0], tuple) else "single"
+    title = source.card.title if source.card else source.name
+    base = Description(source.name, title, kind, None, rows, card=source.card)
+    found = _described(base, map(label_name, labels), source.train.texts)
+    return Look(found, tables, {"text": source.train.texts, "label": labels})
+
+
+def _look_at_card(card: Card, data_dir: Path | None) -> Look:
+    folder = named.locate(card, data_dir)
+    if folder is None:
+        return Look(describe_card(card, data_dir))
+    frames = _frames(card, folder)
+    columns = {name: frames["train"][name].tolist() for name in (*card.text, *card.label)}
+    tables = {part: _table(card, part, frame) for part, frame in frames.items()}
+    return Look(_describe_frames(card, folder, frames), tables, columns)
+
+
+def _frames(card: Card, folder: Path) -> dict[str, pd.DataFrame]:
     files = {part: named.split_file(folder, file) for part, file in card.splits.items()}
-    frames = {part: read_frame(file) for part, file in files.items() if file}
+    return {part: read_frame(file) for part, file in files.items() if file}
+
+
+def _table(card: Card, part: str, frame: pd.DataFrame) -> Table:
+    """A split as a table, unchecked; the texts of a pair or triple are one, several labels or scores are none."""
+    texts = [" ".join(row) for row in zip(*(frame[column].tolist() for column in card.text), strict=True)]
+    if part == "unlabelled" or card.kind not in CLASSES:
+        return Table(card.name, texts)
+    labels = [row if len(row) > 1 else row[0] for row in zip(*(frame[c].tolist() for c in card.label), strict=True)]
+    return Table(card.name, texts, labels if any(labels) else None)
+
+
+def _describe_frames(card: Card, folder: Path, frames: Mapping[str, pd.DataFrame]) -> Description:
     rows = {part: len(frame) for part, frame in frames.items()}
     train = frames["train"]
     texts = [text for column in card.text for text in train[column].tolist()]

@@ -32,6 +32,11 @@ def load_hub(source: str) -> dict[str, pd.DataFrame]:
         _check_reachable(name)
     try:
         splits = datasets.load_dataset(address, config or None)
+    except ConnectionError:
+        raise DataError(
+            f"{source} is not on this machine and the hub cannot be asked; "
+            "unset HF_HUB_OFFLINE if it is set, or give a file"
+        ) from None
     except (OSError, ValueError, RuntimeError, TypeError, KeyError, datasets.exceptions.DatasetsError) as error:
         raise DataError(f"{source}: the hub dataset cannot be loaded: {_one_line(error)}") from None
     return {split: frame_of(table) for split, table in splits.items()}

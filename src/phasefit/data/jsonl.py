@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.data.files import open_bytes
+from phasefit.data.files import open_bytes, refuse_other_content
 from phasefit.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+KINDS = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
 def read_jsonl(path: Path) -> pd.DataFrame:
     """A frame with a column per key; a key that a line lacks is None there."""
     import pandas as pd
 
+    refuse_other_content(path)
     columns: dict[str, list[Any]] = {}
     count = 0
     for number, line in _lines(path):
@@ -28,6 +34,8 @@ def read_jsonl(path: Path) -> pd.DataFrame:
         count += 1
     if not count:
         raise DataError(f"{path.name} is empty")
+    if not columns:
+        raise DataError(f"{path.name}: its objects are all empty; give them keys such as text and label")
     for column in columns.values():
         column.extend([None] * (count - len(column)))
     return pd.DataFrame({key: _series(column) for key, column in columns.items()}, index=range(count))
@@ -56,8 +64,23 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
         reason = getattr(error, "msg", "a number or a nesting without end")
         raise DataError(f"{path.name}, line {number}: not valid JSON ({reason}); give one object per line") from None
     if not isinstance(value, dict):
-        raise DataError(f"{path.name}, line {number}: a JSON object is needed, found {type(value).__name__}")
+        found = KINDS.get(type(value), "null")
+        example = '{"text": ..., "label": ...}'
+        raise DataError(f"{path.name}, line {number}: a JSON object such as {example} is needed, found {found}")
+    if _SURROGATE.search(line):
+        _refuse_half_characters(value, path, number)
     return value
+
+
+def _refuse_half_characters(record: dict[str, Any], path: Path, number: int) -> None:
+    """Half a surrogate pair, which JSON can spell, can be neither shown nor written again."""
+    for key, value in record.items():
+        try:
+            json.dumps([key, value], ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            name = key.encode(errors="replace").decode()
+            where = f"{path.name}, line {number}: '{name}'"
+            raise DataError(f"{where} holds half a surrogate pair; repair or remove it") from None
 
 
 def _series(values: list[Any]) -> pd.Series[Any]:
@@ -65,8 +88,5 @@ def _series(values: list[Any]) -> pd.Series[Any]:
     import pandas as pd
 
     if all(type(value) is str for value in values):
-        try:
-            return pd.Series(values, dtype="str")
-        except UnicodeEncodeError:  # half a surrogate pair, "\ud800": kept here, refused as a text with its row
-            pass
+        return pd.Series(values, dtype="str")
     return pd.Series(values, dtype=object)

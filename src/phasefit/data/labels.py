@@ -33,6 +33,8 @@ class LabelSpace(ABC):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise LabelError(f"two different labels are both written '{twice}'; give them one type and one spelling")
         self._codes: dict[Hashable, int] = {label: code for code, label in enumerate(self.classes)}
+        if len(self._codes) < len(self.classes):  # Python takes True for 1
+            raise LabelError("labels mix true and false with the numbers 1 and 0; give them one type")
         self._codes_by_name = {name: code for code, name in enumerate(self.names)}
 
     def __len__(self) -> int:
@@ -98,8 +100,8 @@ class LabelSpace(ABC):
 
     def extend(self, labels: Iterable[Label]) -> LabelSpace:
         """A space with these labels too: known classes keep their codes, new ones follow, sorted."""
-        fresh = {label for label in map(_plain, labels) if not self.knows(label)}
-        return type(self)(self.classes + tuple(_sorted(fresh))) if fresh else self
+        fresh = {self.name(label): label for label in map(_plain, labels) if not self.knows(label)}
+        return type(self)(self.classes + tuple(_sorted(fresh.values()))) if fresh else self
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; `from_json` gives the space back."""
@@ -112,6 +114,8 @@ class LabelSpace(ABC):
         classes = data.get("classes")
         if not isinstance(classes, list) or not classes:
             raise LabelError("a saved label space has no classes; the file is damaged")
+        if not all(_is_class(label) for label in classes):
+            raise LabelError("a saved label space has a class that is neither a name nor a number; the file is damaged")
         return LABEL_KINDS[kind](cast("list[Label]", [tuple(c) if isinstance(c, list) else c for c in classes]))
 
 
@@ -160,17 +164,25 @@ class TreeLabels(LabelSpace):
 LABEL_KINDS: dict[str, type[LabelSpace]] = {"single": SingleLabels, "tree": TreeLabels}
 
 
-def label_space(labels: Sequence[Label], kind: str | None = None) -> LabelSpace:
-    """The label space of these labels; without `kind`, tuples make a tree and all else is single."""
+def label_space(labels: Sequence[Label], kind: str | None = None, where: str = "") -> LabelSpace:
+    """The label space of these labels; without `kind`, tuples make a tree and all else is single.
+
+    `where` names the table in messages.
+    """
+    place = f"{where}: " if where else ""
     if kind is None:
         kind = "tree" if any(isinstance(label, tuple) for label in labels) else "single"
     kind = _known_kind(kind)
-    if {bool, int} <= {type(_plain(label)) for label in labels}:
-        raise LabelError("labels mix true/false with numbers; give them one type")
-    space = LABEL_KINDS[kind].build(labels)
+    kinds = {type(part) for label in labels if type(label) is not str for part in _parts(_plain(label))}
+    if {bool, int} <= kinds:  # True equals 1, so one of them would be lost
+        raise LabelError(f"{place}labels mix true/false with numbers; give them one type")
+    try:
+        space = LABEL_KINDS[kind].build(labels)
+    except LabelError as error:
+        raise LabelError(f"{place}{error}") from None
     if len(space) < 2:
         found = f"only one class, '{space.names[0]}'" if len(space) else "no labels"
-        raise LabelError(f"there is {found}; a classifier needs at least two classes")
+        raise LabelError(f"{place}there is {found}; a classifier needs at least two classes")
     return space
 
 
@@ -180,6 +192,15 @@ def _known_kind(kind: str) -> str:
     if kind not in LABEL_KINDS:
         raise LabelError(f"unknown kind of labels '{kind}'; known: {', '.join(LABEL_KINDS)}")
     return kind
+
+
+def _is_class(label: Any) -> bool:
+    parts = label if isinstance(label, list) else [label]
+    return bool(parts) and all(isinstance(part, str | int) for part in parts)
+
+
+def _parts(label: Label) -> tuple[Any, ...]:
+    return label if isinstance(label, tuple) else (label,)
 
 
 def _plain(label: Any) -> Label:

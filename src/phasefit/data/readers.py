@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from phasefit.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["line_of_row", "read_frame", "write_frame"]
+__all__ = ["free_unused", "line_of_row", "read_frame", "write_frame"]
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 
@@ -42,6 +43,13 @@ def line_of_row(path: Path, row: int) -> int | None:
     return jsonl.line_of_row(path, row) if kind == "jsonl" else delimited.line_of_row(path, SEPARATORS[kind], row)
 
 
+def free_unused() -> None:
+    """Give back to the system what files took and nobody holds any more: pyarrow keeps such memory for itself."""
+    pyarrow = sys.modules.get("pyarrow")  # where it was never imported there is nothing to give back
+    if pyarrow is not None:
+        pyarrow.default_memory_pool().release_unused()
+
+
 def _read_parquet(path: Path) -> pd.DataFrame:
     import pyarrow as pa
     from pyarrow import parquet
@@ -52,13 +60,21 @@ def _read_parquet(path: Path) -> pd.DataFrame:
             content = io.BytesIO(file.read())
     try:
         table = parquet.read_table(content, partitioning=None)
-    except (pa.ArrowException, OSError):
-        raise DataError(f"{path.name} is not a Parquet file, or a damaged one") from None
+        table.validate(full=True)  # texts that are no UTF-8 would fail only when they are used
+    except (pa.ArrowException, OSError, ValueError):
+        raise DataError(_no_parquet(path)) from None
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
     if twice:
         raise DataError(f"{path.name}: two columns are named '{twice[0]}'; rename one")
     if table.num_rows == 0:
         raise DataError(f"{path.name} has no rows")
     # A frame's named index is a column like any other; an index without a name is dropped.
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    try:
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    except (pa.ArrowException, ValueError, OverflowError):  # e.g. dates out of range
+        raise DataError(_no_parquet(path)) from None
     return frame[[name for name in frame.columns if not name.startswith("__index_level_")]]
+
+
+def _no_parquet(path: Path) -> str:
+    return f"{path.name} is not a Parquet file, or a damaged one; write or download it again"

@@ -10,6 +10,7 @@ from typing import Any, cast
 from phasefit.data import named
 from phasefit.data.card import Card
 from phasefit.data.checks import Place
+from phasefit.data.columns import Columns
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.files import stem
 from phasefit.data.table import Table
@@ -30,9 +31,10 @@ def read_table(
     data_dir: Path | None = None,
     split: str = "train",
     what: str = "table",
+    usual: Columns | None = None,
 ) -> Table:
     """One table; `split` picks from sources that have several, `what` names it in messages where no file does."""
-    options = Options(text, _names(label), tree, need_labels)
+    options = replace(_options(text, label, tree, need_labels), usual=usual)
     found = _find(source, options, data_dir, what)
     if found.plain:  # a file or a list is whatever part it is given as
         split = "train"
@@ -53,12 +55,13 @@ def read_dataset(
     need_labels: bool = True,
     data_dir: Path | None = None,
     what: str = "table",
+    usual: Columns | None = None,
 ) -> Dataset:
     """All splits that a source brings: a named or hub dataset, a folder, a DatasetDict; of a plain file only train.
 
     A validation or test split whose labels are all withheld, as many public ones are, comes with labels None.
     """
-    options = Options(text, _names(label), tree, need_labels)
+    options = replace(_options(text, label, tree, need_labels), usual=usual)
     found = _find(source, options, data_dir, what)
     if "train" not in found.parts:
         raise DataError(f"{found.name} has no split 'train'; it has {', '.join(found.parts) or 'none'}")
@@ -172,5 +175,7 @@ def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
     return {renamed.get(name, name): value for name, value in content.items()}
 
 
-def _names(label: Sequence[str] | str) -> tuple[str, ...]:
-    return (label,) if isinstance(label, str) else tuple(label)
+def _options(text: str | None, label: Sequence[str] | str, tree: str | None, need_labels: bool) -> Options:
+    if tree == "":
+        raise LabelError("--tree is empty; give what separates the levels of a label, such as --tree /")
+    return Options(text, (label,) if isinstance(label, str) else tuple(label), tree, need_labels)

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from phasefit.data.copies import Texts
 from phasefit.data.seeds import generator
 from phasefit.errors import DataError
+
+TRAIN, VALIDATION, TEST = range(3)
 
 
 @dataclass(frozen=True)
 class Splits:
-    """Row numbers of each part, ascending, and how many classes have a single row (those stay in train)."""
+    """Row numbers of each part, ascending, and how many classes have a single row or text (those stay in train)."""
 
     train: np.ndarray
     validation: np.ndarray
@@ -20,28 +23,29 @@ class Splits:
     lone: int = 0
 
 
-def split(codes: np.ndarray, *, validation: float, test: float, seed: int) -> Splits:
+def split(codes: np.ndarray, *, validation: float, test: float, seed: int, same: np.ndarray | None = None) -> Splits:
     """Split the rows of these class codes, stratified.
 
     A class with one row stays in train; with four or more rows it is in every part; between, it goes where rounding
-    is fairest, but always to train too.
+    is fairest, but always to train too. Rows of the same number in `same` are copies of one text and go the same way:
+    one row stands for them all, and it is these that are counted.
     """
     if min(validation, test) < 0 or not validation + test < 1:
         raise DataError(
             f"validation ({validation:g}) and test ({test:g}) shares must be 0 or more and leave some rows to train on"
         )
     classes, sizes = _classes(codes)
+    shares = np.array([validation, test])
     rng = generator(seed, "split")
-    held = _held_out(sizes, np.array([validation, test]), rng)
-    order, rank = _shuffled_ranks(classes, sizes, rng)
-    first, both = held[classes[order], 0], held[classes[order]].sum(axis=1)
-    in_validation, in_test = rank < first, (rank >= first) & (rank < both)
-    return Splits(
-        train=np.sort(order[rank >= both]),
-        validation=np.sort(order[in_validation]),
-        test=np.sort(order[in_test]),
-        lone=int((sizes == 1).sum()),
-    )
+    copies = None if same is None else np.unique(same, return_inverse=True)[1].reshape(-1)
+    if copies is None or copies.max() + 1 == len(copies):
+        parts = _draw(classes, shares, rng)
+        return _splits(parts, lone=int((sizes == 1).sum()))
+    texts = Texts.of_rows(copies, classes, sizes)
+    smallest = shares[shares > 0].min(initial=1.0)
+    parts = _draw(classes[texts.standing], shares, rng, last=texts.fill(classes, smallest))[texts.of]
+    parts[np.isin(texts.of, texts.to_keep(classes, parts == TRAIN))] = TRAIN
+    return _splits(parts, lone=texts.lone(classes))
 
 
 def sample(codes: np.ndarray, rows: int, seed: int) -> np.ndarray:
@@ -70,6 +74,25 @@ def few_shot(codes: np.ndarray, per_class: int, seed: int) -> np.ndarray:
     classes, sizes = _classes(codes)
     order, rank = _shuffled_ranks(classes, sizes, generator(seed, "few-shot"))
     return np.sort(order[rank < per_class])
+
+
+def _draw(
+    codes: np.ndarray, shares: np.ndarray, rng: np.random.Generator, last: np.ndarray | None = None
+) -> np.ndarray:
+    """The part of each row; rows marked as `last` are held out only where their class has too few others."""
+    classes, sizes = _classes(codes)
+    held = _held_out(sizes, shares, rng)
+    order, rank = _shuffled_ranks(classes, sizes, rng, last)
+    first, both = held[classes[order], 0], held[classes[order]].sum(axis=1)
+    parts = np.full(len(classes), TRAIN)
+    parts[order[rank < first]] = VALIDATION
+    parts[order[(rank >= first) & (rank < both)]] = TEST
+    return parts
+
+
+def _splits(parts: np.ndarray, lone: int) -> Splits:
+    train, validation, test = (np.flatnonzero(parts == part) for part in (TRAIN, VALIDATION, TEST))
+    return Splits(train, validation, test, lone)
 
 
 def _classes(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -111,9 +134,13 @@ def _largest_remainder(quota: np.ndarray, total: int, room: np.ndarray, rng: np.
     return counts
 
 
-def _shuffled_ranks(classes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers grouped by class, shuffled within each, and the place of each within its class."""
+def _shuffled_ranks(
+    classes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator, last: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers grouped by class, shuffled within each (`last` behind), and the place of each within its class."""
     shuffled = rng.permutation(len(classes))
+    if last is not None:
+        shuffled = shuffled[np.argsort(last[shuffled], kind="stable")]
     order = shuffled[np.argsort(classes[shuffled], kind="stable")]
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
     return order.astype(np.int64), np.arange(len(order), dtype=np.int64) - starts

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from phasefit.data.columns import Columns
+from phasefit.data.hashes import same_text_hashes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,18 +21,36 @@ Label: TypeAlias = str | int | bool | tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """Texts, labels (None where the table has none) and the frame they came from, for `predict` to keep its columns."""
+    """Texts, labels (None where the table has none) and the frame they came from, for `predict` to keep its columns.
+
+    `rows` are the row numbers (from 0) in what was read, for messages; None where the table is all of it.
+    """
 
     name: str
     texts: Sequence[str]
     labels: Sequence[Label] | None = None
     frame: pd.DataFrame | None = None
+    rows: np.ndarray | None = field(default=None, compare=False)
+    columns: Columns | None = field(default=None, compare=False)  # where texts and labels stood
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @cached_property
+    def same(self) -> np.ndarray:
+        """A number per row, equal where texts are the same but for case and white space."""
+        return same_text_hashes(self.texts)
+
+    def row_numbers(self, places: np.ndarray) -> np.ndarray:
+        """Row numbers, from 1, that the reader of the source would count for these places in the table."""
+        return (places if self.rows is None else self.rows[places]) + 1
 
     def take(self, rows: np.ndarray) -> Table:
         """The rows with these numbers, in this order."""
         labels = None if self.labels is None else [self.labels[row] for row in rows]
         frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
-        return Table(self.name, [self.texts[row] for row in rows], labels, frame)
+        numbers = rows if self.rows is None else self.rows[rows]
+        taken = Table(self.name, [self.texts[row] for row in rows], labels, frame, numbers, self.columns)
+        if "same" in self.__dict__:  # hashing a million texts takes seconds: once is enough
+            taken.__dict__["same"] = self.same[rows]
+        return taken

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.checks import Place, check_labels, check_texts, is_missing, split_paths
-from phasefit.data.columns import find_columns
+from phasefit.data.columns import Columns, find_columns
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 
@@ -24,6 +24,7 @@ class Options:
     label: tuple[str, ...] = ()
     tree: str | None = None
     need_labels: bool = True
+    usual: Columns | None = None  # what to take where no column is named and the table has these
     may_lack: bool = False  # a split whose labels are all missing is taken as one without labels
 
 
@@ -72,15 +73,18 @@ def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Pl
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(f"{place.name}: two columns are named '{twice}'; rename one")
-    found = find_columns(
-        columns, text=options.text, label=options.label, need_labels=options.need_labels, where=place.name
-    )
+    text, label = options.text, options.label
+    if options.usual is not None and text is None and options.usual.text in columns:
+        text = options.usual.text
+    if options.usual is not None and not label and options.need_labels and {*options.usual.labels} <= {*columns}:
+        label = options.usual.labels
+    found = find_columns(columns, text=text, label=label, need_labels=options.need_labels, where=place.name)
     texts = check_texts(frame[found.text].tolist(), place)
     if not found.labels:
-        return Table(name, texts, None, frame)
+        return Table(name, texts, None, frame, columns=found)
     values = [frame[column].tolist() for column in found.labels]
     raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
-    return Table(name, texts, _labels(raw, options, place), frame)
+    return Table(name, texts, _labels(raw, options, place), frame, columns=found)
 
 
 def table_from_lists(lists: Lists, name: str, options: Options, place: Place) -> Table:

@@ -47,6 +47,8 @@ def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = Non
         os.replace(part, path)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
+    except UnicodeEncodeError:
+        raise DataError(f"{path} cannot be written: a text holds half a surrogate pair; repair or remove it") from None
     finally:
         part.unlink(missing_ok=True)
 

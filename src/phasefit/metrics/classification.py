@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.errors import DataError
+from phasefit.metrics.calibration import calibration_bins, calibration_error
 from phasefit.metrics.confusion import ClassScores, Floats, Ints, confusion_matrix
 from phasefit.metrics.ranking import roc_auc
 from phasefit.metrics.scores import checked, log_loss
@@ -26,8 +27,8 @@ def classification_metrics(
     """Scores of (n, classes) probabilities against n codes, as plain numbers for JSON.
 
     Macro averages are over the classes that occur in the truth or among the predictions; `roc_auc` is None when no
-    class has rows on both sides. `levels`, for tree labels, holds each class's path from the root; paths may differ in
-    length.
+    class has rows on both sides; `ece` is the expected calibration error over the bins of `calibration`. `levels`, for
+    tree labels, holds each class's path from the root; paths may differ in length.
     """
     true, probabilities = checked(codes_true, probabilities)
     if len(names) != probabilities.shape[1]:
@@ -36,6 +37,7 @@ def classification_metrics(
     matrix = confusion_matrix(true, predicted, len(names))
     scores = ClassScores.of(matrix)
     hits = int(np.trace(matrix))
+    bins = calibration_bins(true, probabilities)
     report: dict[str, Any] = {
         "rows": len(true),
         "accuracy": hits / len(true),
@@ -43,6 +45,7 @@ def classification_metrics(
         **scores.averages(),
         "roc_auc": roc_auc(true, probabilities),
         "log_loss": log_loss(true, probabilities),
+        "ece": calibration_error(bins),
         "per_class": {
             name: {
                 "precision": float(scores.precision[code]),
@@ -53,6 +56,7 @@ def classification_metrics(
             for code, name in enumerate(names)
         },
         "confusion": {"labels": list(names), "matrix": matrix.tolist()},
+        "calibration": bins,
     }
     return report if levels is None else report | tree_metrics(true, predicted, levels)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -139,7 +140,7 @@ class Encoder(nn.Module):
 
 def load_encoder(name: str | None = None) -> Encoder:
     """Load the default model, a local folder or a hub model; runs no code that comes with it, reads no pickle."""
-    asked = name or DEFAULT_MODEL
+    asked = DEFAULT_MODEL if name is None else name
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     found = locate(asked)
     try:
@@ -152,8 +153,11 @@ def load_encoder(name: str | None = None) -> Encoder:
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
     except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())
-        raise ModelError(f"model '{asked}' cannot be loaded: {reason[:200]}") from error
+        reason = str(error) or type(error).__name__
+        raise ModelError(
+            f"model '{asked}' cannot be loaded, it is damaged or no text encoder ({shorten(reason, 160)}); "
+            "save or download it again, or give another"
+        ) from error
     prompt = whole.prompts.get(whole.default_prompt_name or "", "") or ""
     pooled_without = any(isinstance(m, Pooling) and not getattr(m, "include_prompt", True) for m in whole)
     if prompt and pooled_without:

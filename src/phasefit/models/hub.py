@@ -20,7 +20,9 @@ def fetch(name: str, hint: str = "") -> str:
     try:
         cached = isinstance(try_to_load_from_cache(name, "config.json"), str)
     except HFValidationError as error:
-        raise ModelError(f"model '{name}' is neither a folder here nor a valid hub id") from error
+        raise ModelError(
+            f"model '{name}' is neither a folder here nor a valid hub id; give a folder or owner/name"
+        ) from error
     if not cached:
         _check_reachable(name, hint)
     return str(snapshot_download(name, allow_patterns=WANTED, ignore_patterns=UNWANTED, local_files_only=cached))

@@ -34,7 +34,7 @@ def encode_rows(
             vectors[torch.from_numpy(place).to(device)] = sentence_vectors(encoder(batch)).float()
             if progress is not None:
                 progress(len(place))
-    return vectors.clone()  # outside inference mode again: a plain tensor, usable in autograd
+    return vectors  # made outside inference mode: a plain tensor, usable in autograd
 
 
 class evaluating:  # noqa: N801 - used as a context manager

@@ -17,8 +17,10 @@ DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 
 def locate(name: str) -> str:
     """The folder of a model on this machine, checked; a hub model is fetched first."""
+    if not name.strip():
+        raise ModelError("the name of the model is empty; give a folder, a run, or a hub id")
     folder = Path(name).expanduser()
-    if folder.exists():
+    if _is_there(folder):
         check_folder(folder)
         return str(folder)
     if looks_like_a_path(name):
@@ -36,11 +38,24 @@ def locate(name: str) -> str:
     return str(folder)
 
 
+def check_local(name: str) -> None:
+    """Refuse at once what is no model on this machine; a hub id is left for later. Reads no weights."""
+    if not name.strip() or _is_there(Path(name).expanduser()) or looks_like_a_path(name):
+        locate(name)
+
+
 def looks_like_a_path(name: str) -> bool:
     """True for what can only be a path: a hub id is `name` or `owner/name`."""
     first, slash, _ = name.partition("/")
     in_a_folder_here = bool(slash) and Path(first).is_dir()  # runs/reviws: a slip, not somebody's model
     return name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name or in_a_folder_here
+
+
+def _is_there(folder: Path) -> bool:
+    try:
+        return folder.exists()
+    except (OSError, RuntimeError, ValueError):  # a name too long for a file, a home that is not known, NUL
+        return False
 
 
 def packaged_default() -> Path | None:
@@ -83,7 +98,9 @@ def check_folder(folder: Path) -> None:
                 "phasefit runs no code from model folders"
             )
     elif not (folder / "config.json").is_file():
-        raise ModelError(f"'{folder}' is no model: it has neither modules.json nor config.json")
+        raise ModelError(
+            f"'{folder}' is no model: it has neither modules.json nor config.json; give a model's own folder"
+        )
     # sentence-transformers looks for model.safetensors in each part, then for a pickle.
     pickled = [part for part in parts if any(part.glob("*.bin")) and not any(part.glob("model*.safetensors"))]
     if pickled or not any(folder.rglob("*.safetensors")):

@@ -12,7 +12,7 @@ from torch.nn.functional import normalize
 
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label
-from phasefit.errors import ModelError, TextsCut
+from phasefit.errors import DataError, ModelError, TextsCut
 from phasefit.models.encoder import Encoder
 from phasefit.models.heads import Head
 from phasefit.models.inference import Progress, encode_rows, evaluating
@@ -38,7 +38,7 @@ class Model(nn.Module):
     def space(self) -> LabelSpace:
         """The label space of a model with one task."""
         if TASK not in self.spaces:
-            raise ModelError("this model has no classifier: it only embeds")
+            raise ModelError("this model has no classifier: it only embeds; train one with a finetune phase")
         return self.spaces[TASK]
 
     def head(self, task: str = TASK) -> Head:
@@ -77,7 +77,10 @@ class Model(nn.Module):
     def _vectors(self, texts: Sequence[str], batch_size: int, progress: Progress | None) -> torch.Tensor:
         if isinstance(texts, str):
             raise TypeError("give a list of texts, not one string")
-        tokens = self.encoder.tokenise(texts)
+        try:
+            tokens = self.encoder.tokenise(texts)
+        except TypeError as error:  # from the tokenizer, which does not say which
+            raise _odd_text(texts, error) from error
         if tokens.cut:
             longest = self.encoder.max_length
             warnings.warn(cut_sentence(tokens.cut, len(texts), longest), TextsCut, stacklevel=3)
@@ -87,3 +90,15 @@ class Model(nn.Module):
 def cut_sentence(cut: int, texts: int, longest: int) -> str:
     """What a user is told about texts that do not fit."""
     return f"{cut:,} of {texts:,} texts are longer than {longest} tokens and are cut"
+
+
+def _odd_text(texts: Sequence[object], error: TypeError) -> Exception:
+    """What a tokenizer refused, by its place."""
+    for row, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            return DataError(f"text {row} is no string: {text!r}")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return DataError(f"text {row} holds half a character (a lone surrogate): {text[:40]!r}; take it out")
+    return error

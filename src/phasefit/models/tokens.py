@@ -7,6 +7,7 @@ on the stored numbers and nothing is tokenised again.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -31,10 +32,15 @@ class Tokens:
     starts: np.ndarray
     pad: int
     mask: int | None
-    cut: int  # how many texts were longer than the model takes
+    lost: np.ndarray  # tokens per text that were cut off, because the model does not take them
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    @property
+    def cut(self) -> int:
+        """How many texts were longer than the model takes."""
+        return int(np.count_nonzero(self.lost))
 
     @property
     def lengths(self) -> np.ndarray:
@@ -68,18 +74,25 @@ def features(ids: np.ndarray, real: np.ndarray) -> Features:
 
 def tokenise(backend: Any, texts: Sequence[str], *, pad: int, mask: int | None, prompt: str = "") -> Tokens:
     """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; memory is that of the result and one chunk."""
-    empty = np.empty(0, dtype=np.int32)
-    ids, words, lengths, cut = [empty], [empty], [empty], 0
+    # Arrays that grow in place: a list of parts would be held twice while it is joined.
+    ids, words, lengths, lost = (array("i") for _ in range(4))
+    added = backend.num_special_tokens_to_add(False)  # to each piece of a text that is cut
     for start in range(0, len(texts), CHUNK):
         chunk = [prompt + text for text in texts[start : start + CHUNK]]
         encodings = backend.encode_batch(chunk)
-        ids.append(np.concatenate([np.array(encoding.ids, dtype=np.int32) for encoding in encodings]))
-        words.append(np.concatenate([_word_numbers(t, e, len(prompt)) for t, e in zip(chunk, encodings, strict=True)]))
-        lengths.append(np.array([len(encoding.ids) for encoding in encodings], dtype=np.int32))
-        cut += sum(bool(encoding.overflowing) for encoding in encodings)
+        for text, encoding in zip(chunk, encodings, strict=True):
+            ids.extend(encoding.ids)
+            words.frombytes(_word_numbers(text, encoding, len(prompt)).tobytes())
+            lengths.append(len(encoding.ids))
+            lost.append(_cut_off(encoding, added))
     starts = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum(np.concatenate(lengths), out=starts[1:])
-    return Tokens(np.concatenate(ids), np.concatenate(words), starts, pad, mask, cut)
+    np.cumsum(np.asarray(lengths), out=starts[1:])
+    return Tokens(np.asarray(ids), np.asarray(words), starts, pad, mask, np.asarray(lost))
+
+
+def _cut_off(encoding: Any, added: int) -> int:
+    """Tokens of a text behind the place where it was cut; its other pieces are `overflowing`."""
+    return sum(len(piece) - added for piece in encoding.overflowing)
 
 
 def _word_numbers(text: str, encoding: Any, begin: int) -> np.ndarray:

@@ -23,6 +23,11 @@ class SupCon:
 
     inputs: ClassVar[tuple[str, ...]] = ("labelled",)
 
+    def __post_init__(self) -> None:
+        """Refuse what can only give NaN."""
+        if not 0 < self.temperature < float("inf"):
+            raise ValueError("the temperature must be greater than 0")
+
     def __call__(self, embeddings: Tensor, targets: Tensor) -> Tensor:
         """Every text of the batch is an anchor: (n, d) and targets -> scalar."""
         z = normalize(embeddings, dim=1)

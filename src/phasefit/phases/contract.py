@@ -122,6 +122,10 @@ class Phase(nn.Module, ABC):
     def validate(self) -> dict[str, float]:
         """Validation scores, the watched one among them; empty where there is nothing to validate on."""
 
+    def rows_looked_at(self) -> int:
+        """About how many rows one validation encodes: what it costs."""
+        return len(self.data.validation)
+
     def facts(self) -> dict[str, float]:
         """Numbers worth telling before the phase starts."""
         return {"rows": float(len(self.data.train))}

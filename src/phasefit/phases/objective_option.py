@@ -28,6 +28,7 @@ def build_objective(where: str, given: str | dict[str, Any]) -> Objective:
         built: Objective = TypeAdapter(chosen).validate_python(said)
     except ValidationError as error:
         problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise RecipeError(f"{where}: objective '{name}', {place}: {problem['msg']}") from error
+        place = "".join(f", {part}" for part in problem["loc"])
+        wrong = problem["msg"].removeprefix("Value error, ")
+        raise RecipeError(f"{where}: objective '{name}'{place}: {wrong}") from error
     return built

@@ -10,9 +10,9 @@ from phasefit.errors import did_you_mean
 
 
 class Strict(BaseModel):
-    """Unknown options are errors; values do not change after reading."""
+    """Unknown options and endless numbers are errors; values do not change after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class PhaseOptions(Strict):

@@ -27,6 +27,10 @@ class Probe:
     def __bool__(self) -> bool:
         return len(self._validation) > 0 and len(np.unique(self._data.codes[self._train])) > 1
 
+    def __len__(self) -> int:
+        """Rows that one look encodes."""
+        return len(self._train) + len(self._validation) if self else 0
+
     def scores(self, encoder: Encoder) -> dict[str, float]:
         """Macro F1 and accuracy of the probe on validation rows."""
         from sklearn.exceptions import ConvergenceWarning

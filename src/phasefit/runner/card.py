@@ -17,9 +17,25 @@ HEADLINE = {
     "roc_auc": "ROC-AUC",
     "hierarchical_f1": "hierarchical F1",
     "log_loss": "log loss",
+    "ece": "calibration error",
     "rows": "rows",
 }
-PICTURES = {"confusion.png": "confusion matrix", "classes.png": "each class", "history.png": "training history"}
+PICTURES = {  # what each shows, and how to read it
+    "confusion.png": (
+        "confusion matrix",
+        "A row is a true class, a column a predicted one: blue is right, orange wrong.",
+    ),
+    "classes.png": ("each class", "F1, precision and recall of each class."),
+    "reliability.png": (
+        "reliability diagram",
+        "How often predictions of some confidence are right; where the two differ, probabilities mislead.",
+    ),
+    "embeddings.png": (
+        "embedding space",
+        "The same texts before training and after each phase: near is alike, the axes mean nothing.",
+    ),
+    "history.png": ("training history", "Loss and watched score of each phase; the dashed line is the step kept."),
+}
 
 
 def model_card(
@@ -31,6 +47,7 @@ def model_card(
     classes: Sequence[str],
     data: Mapping[str, Any],
     pictures: Iterable[str] = tuple(PICTURES),
+    about_data: Iterable[str] = (),
 ) -> str:
     """The card as Markdown, from the plain data of `phasefit.json` and `metrics.json`; what they lack is left out."""
     splits = [split for split in ("validation", "test") if metrics.get(split)]
@@ -40,12 +57,12 @@ def model_card(
         f"# {escape(name)}",
         f"A text classifier of {len(classes)} classes, trained in phases with phasefit.",
         section("Results", results(metrics, splits), "In brackets: the 95 % interval." if splits else ""),
-        section("", *(f"![{PICTURES.get(file, file)}]({file})" for file in pictures)),
+        section("", *map(picture, pictures)),
         section(f"Classes ({scored})", class_table(metrics[scored].get("per_class", {})) if scored else ""),
         section("How to use it", usage(name)),
         section("Training", phase_table(metrics.get("phases", []))),
         section("", "The recipe as it was run:", fence(recipe_toml, "toml")),
-        section("Data", facts(data)),
+        section("Data", facts(data), *about_data),
         section("Environment", facts({key: value for key, value in manifest.items() if key != "command"})),
         section("Repeat it", fence(f"$ {manifest['command']}", "console") if manifest.get("command") else ""),
     ]
@@ -54,12 +71,18 @@ def model_card(
 
 def front_matter(manifest: Mapping[str, Any]) -> str:
     """What the hub reads; strings are quoted as JSON, which YAML understands."""
-    lines = ["---", "library_name: sentence-transformers", "pipeline_tag: text-classification", "tags:"]
+    lines = ["---", "library_name: phasefit", "pipeline_tag: text-classification", "tags:"]
     lines += [f"- {tag}" for tag in ("phasefit", "sentence-transformers", "text-classification")]
     model = str(manifest.get("model", ""))
     if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model):  # a hub id; a folder means nothing to others
         lines.append(f"base_model: {json.dumps(model)}")
     return "\n".join([*lines, "---"])
+
+
+def picture(file: str) -> str:
+    """A picture of the run's folder, what it shows and where it is as SVG."""
+    title, reading = PICTURES[file]
+    return f"![{title}]({file})\n\n{reading} ([SVG]({file.removesuffix('.png')}.svg))"
 
 
 def results(metrics: Mapping[str, Any], splits: Sequence[str]) -> str:

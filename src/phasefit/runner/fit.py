@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -13,12 +14,15 @@ from accelerate import Accelerator
 from phasefit.data.seeds import generator
 from phasefit.errors import RecipeError
 from phasefit.models.encoder import Encoder
-from phasefit.models.model import TASK, Model, cut_sentence
+from phasefit.models.model import TASK, Model
+from phasefit.models.truncation import Truncation, truncation
 from phasefit.phases import phase_of
 from phasefit.phases.contract import Phase, PhaseData
 from phasefit.recipes.recipe import Recipe
 from phasefit.runner.history import History
+from phasefit.runner.keeper import Keeper, NoKeeper
 from phasefit.runner.prepare import Prepared
+from phasefit.runner.snapshots import BEFORE, Snapshots
 from phasefit.training.events import Event, Note, PhaseEnded, Stage
 from phasefit.training.loop import train_phase
 
@@ -31,6 +35,19 @@ class Fitted:
 
     phases: list[dict[str, Any]] = field(default_factory=list)  # name, steps, seconds, best_step, best
     history: History = field(default_factory=History)
+    cut: Truncation | None = None  # what the model's longest text left out
+    snapshots: Snapshots | None = None  # vectors of the same texts, before training and after each phase
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the snapshots, for a checkpoint."""
+        cut = None if self.cut is None else self.cut.to_json()
+        return {"phases": self.phases, "history": self.history.rows, "cut": cut}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any], snapshots: Snapshots | None) -> Fitted:
+        """What a checkpoint knew."""
+        cut = None if content["cut"] is None else Truncation.from_json(content["cut"])
+        return cls(list(content["phases"]), History(content["history"]), cut, snapshots)
 
     def steps_of(self, phase: str) -> dict[str, int]:
         """What `train_phase` needs to repeat a phase: the steps that validation chose, and the schedule's length."""
@@ -47,18 +64,44 @@ def fit(
     seed: int,
     listen: Listener,
     repeat: Fitted | None = None,
+    keeper: Keeper | NoKeeper | None = None,
 ) -> Fitted:
-    """Train the model in place. `repeat` refits: as many steps per phase as that fit chose, no validation."""
+    """Train the model in place. `repeat` refits: as many steps per phase as that fit chose, no validation.
+
+    A `keeper` writes checkpoints, and the fit goes on from the one that it may have brought.
+    """
     _refuse_classes_that_nothing_learns(model, prepared, recipe)
+    keeper = keeper or NoKeeper()
     data = gather_rows(model, prepared, recipe, seed, listen)
-    fitted = Fitted()
-    for index, phase in enumerate(build_phases(model, data, recipe, seed), start=1):
-        steps = {} if repeat is None else repeat.steps_of(phase.name)
-        for event in train_phase(phase, accelerator, seed=seed, index=index, phases=len(recipe.phases), **steps):
-            fitted.history.add(event)
-            listen(event)
-            if isinstance(event, PhaseEnded):
-                fitted.phases.append(_record(event))
+    fitted = Fitted(snapshots=None if repeat is None else repeat.snapshots)
+    if keeper.facts:
+        fitted = Fitted.from_json(keeper.facts, keeper.snapshots)
+    elif keeper.keeps and repeat is None and accelerator.is_main_process:  # for the report of a run
+        fitted.snapshots = Snapshots.of(data, seed)
+        fitted.snapshots.take(BEFORE, model.encoder, data.tokens)
+    fitted.cut = truncation(data.tokens, model.encoder.max_length)
+    saved = keeper.saved()
+    for index, phase in enumerate(build_phases(model, data, recipe, seed)):
+        if saved is not None and index <= saved.index:
+            if index == saved.index:
+                saved.put_weights(model, phase)
+                listen(Note(f"resumed {saved.where(phase)}"))
+            if saved.is_behind(index):
+                continue  # it was built only for the layers that it adds to the model
+        steps: dict[str, Any] = {} if repeat is None else repeat.steps_of(phase.name)
+        steps |= {"index": index + 1, "phases": len(recipe.phases)}
+        steps |= {"at_rest": partial(keeper.at_rest, model, fitted, index)}
+        if saved is not None and index == saved.index:
+            steps["resume"] = saved.put_state
+        with keeper.training():
+            for event in train_phase(phase, accelerator, seed=seed, **steps):
+                fitted.history.add(event)
+                listen(event)
+                if isinstance(event, PhaseEnded):
+                    fitted.phases.append(_record(event))
+            if fitted.snapshots is not None and repeat is None:
+                fitted.snapshots.take(phase.name, model.encoder, data.tokens)
+            keeper.phase_over(accelerator, model, fitted, index)
     model.eval()
     return fitted
 
@@ -77,7 +120,7 @@ def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, lis
     listen(Stage("tokenising"))
     tokens = model.encoder.tokenise(texts)
     if tokens.cut:
-        said = cut_sentence(tokens.cut, len(texts), model.encoder.max_length)
+        said = truncation(tokens, model.encoder.max_length).sentence()
         listen(Note(f"{said}; --set max_length=N takes more, where the model can", warning=True))
     ends = np.cumsum([len(prepared.train), len(prepared.validation or ()), len(prepared.unlabelled or ())])
     codes = np.full(len(texts), -1, dtype=np.int64)

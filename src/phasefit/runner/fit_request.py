@@ -6,13 +6,13 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from accelerate import Accelerator
-
-from phasefit.errors import TextsCut
+from phasefit.errors import ModelError, TextsCut
 from phasefit.models.model import Model
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.evaluate import evaluate
 from phasefit.runner.fit import Fitted, Listener, fit
+from phasefit.runner.history import History
+from phasefit.runner.keeper import Keeper, NoKeeper, fingerprint
 from phasefit.runner.merge import merged
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
@@ -36,30 +36,57 @@ def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
     """Read, split, train and evaluate; nothing is written."""
     recipe = read_recipe(request.recipe, request.settings)
     prepared = prepare(request, base_run(request.model))
-    for note in prepared.notes:
-        listen(Note(note))
+    prepared.tell(listen)
     return fit_prepared(request, recipe, prepared, listen)
 
 
 def fit_prepared(
-    request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Listener, folder: str | None = None
+    request: TrainRequest,
+    recipe: Recipe,
+    prepared: Prepared,
+    listen: Listener,
+    folder: str | None = None,
+    keeper: Keeper | NoKeeper | None = None,
 ) -> FitResult:
     """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
     recipe.check()
-    threads = set_threads(request.threads)
+    keeper = keeper or NoKeeper()
+    before = keeper.facts
+    threads = set_threads(before.get("threads", request.threads))
     skips = any(options.skips_parameters for options in recipe.phases)
     accelerator = make_accelerator(
         request.device, request.precision, skips_parameters=skips, track=request.track, folder=folder
     )
     listen(Stage("loading the model"))
     model = starting_model(request, prepared.space).to(accelerator.device)
-    with tracked(accelerator, request, listen) as told:
-        fitted = fit(model, prepared, recipe, accelerator, seed=request.seed, listen=told)
-    metrics = _evaluate(model, prepared, listen) | {"phases": fitted.phases}
+    if isinstance(keeper, Keeper):
+        keeper.common = {"threads": threads, "began_with": _same_start(model, before)}
+    if "first" in before:  # the run was stopped while it was refitting
+        fitted, metrics = Fitted.from_json(before["first"], keeper.snapshots), before["first"]["metrics"]
+    else:
+        steps = History(before.get("history", ())).steps
+        with tracked(accelerator, request, listen, steps) as told:
+            fitted = fit(model, prepared, recipe, accelerator, seed=request.seed, listen=told, keeper=keeper)
+        metrics = _evaluate(model, prepared, listen) | {"phases": fitted.phases}
     if request.refit:
-        model, metrics["refit"] = _refit(request, recipe, prepared, fitted, accelerator, listen)
+        if isinstance(keeper, Keeper):
+            keeper.common["first"] = fitted.to_json() | {"metrics": metrics}
+        listen(Stage("refitting on all rows"))
+        model = starting_model(request, prepared.space).to(accelerator.device)
+        everything = merged(prepared)
+        how: dict[str, Any] = {"seed": request.seed, "listen": listen, "repeat": fitted, "keeper": keeper}
+        again = fit(model, everything, recipe, accelerator, **how)
+        metrics["refit"] = {"rows": len(everything.train), "phases": again.phases}
     accelerator.wait_for_everyone()
     return FitResult(model, metrics, fitted, threads)
+
+
+def _same_start(model: Model, before: dict[str, Any]) -> int:
+    """The checksum of the model that training starts from; resuming needs the same one."""
+    found = fingerprint(model)
+    if before.get("began_with", found) != found:
+        raise ModelError(f"the model '{model.encoder.name}' has changed since the run began; train it again")
+    return found
 
 
 def _evaluate(model: Model, prepared: Prepared, listen: Listener) -> dict[str, Any]:
@@ -75,19 +102,3 @@ def _evaluate(model: Model, prepared: Prepared, listen: Listener) -> dict[str, A
                 if split == "test":  # the validation texts were counted when they were tokenised
                     listen(Note(f"{split}: {warning.message}", warning=True))
     return metrics
-
-
-def _refit(
-    request: TrainRequest,
-    recipe: Recipe,
-    prepared: Prepared,
-    fitted: Fitted,
-    accelerator: Accelerator,
-    listen: Listener,
-) -> tuple[Model, dict[str, Any]]:
-    """Train anew on all rows with the numbers of steps that validation chose; the metrics stay those from before."""
-    listen(Stage("refitting on all rows"))
-    model = starting_model(request, prepared.space).to(accelerator.device)
-    everything = merged(prepared)
-    again = fit(model, everything, recipe, accelerator, seed=request.seed, listen=listen, repeat=fitted)
-    return model, {"rows": len(everything.train), "phases": again.phases}

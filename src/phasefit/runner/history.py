@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from phasefit.training.events import Event, Scored, StepDone
@@ -10,8 +11,13 @@ from phasefit.training.events import Event, Scored, StepDone
 class History:
     """Rows in the order things happened."""
 
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
+    def __init__(self, rows: Iterable[dict[str, Any]] = ()) -> None:
+        self.rows: list[dict[str, Any]] = list(rows)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken so far, of all phases together."""
+        return sum("loss" in row for row in self.rows)
 
     def add(self, event: Event) -> None:
         """Take what belongs into the history and leave the rest."""

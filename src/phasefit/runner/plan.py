@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from phasefit.runner.fit import Listener
 
 TIMED_STEPS = 5  # the first two warm up and do not count
+TIMED_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ def plan(request: TrainRequest, listen: Listener) -> Plan:
         listen(Stage(f"timing {phase.name}"))
         phases.append(_plan_phase(phase, accelerator, request.seed))
         notes.extend(phase.notes())
-    notes.append("times are upper estimates from a few steps on this machine; early stopping may end a phase sooner")
+    notes.append(
+        "times are of the phases alone, from a few steps on this machine as it is; early stopping may end them sooner"
+    )
     facts = {**prepared.facts(), "model": model.encoder.name, "max_length": model.encoder.max_length}
     return Plan(phases, {**facts, "threads": threads, "device": str(accelerator.device)}, notes)
 
@@ -89,9 +92,7 @@ def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
     events = list(train_phase(phase, accelerator, seed=seed, fixed_steps=min(TIMED_STEPS, schedule.total)))
     took = [event.seconds for event in events if isinstance(event, StepDone)]
     facts = next(event.facts for event in events if isinstance(event, PhaseStarted))
-    begun = time.perf_counter()
-    phase.validate()
-    look = time.perf_counter() - begun
+    look = _seconds_per_row(phase) * phase.rows_looked_at()
     looks = schedule.total // schedule.every + 1
     return PhasePlan(
         phase.name,
@@ -102,3 +103,13 @@ def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
         int(facts["trained"]),
         median(took[2:] or took) * schedule.total + look * looks,
     )
+
+
+def _seconds_per_row(phase: Phase) -> float:
+    """Of encoding, from a few rows: a whole look at a large table of long texts takes minutes."""
+    from phasefit.models.inference import encode_rows
+
+    rows = phase.data.train[:: max(len(phase.data.train) // TIMED_ROWS, 1)][:TIMED_ROWS]
+    begun = time.perf_counter()
+    encode_rows(phase.encoder, phase.data.tokens, rows)
+    return (time.perf_counter() - begun) / len(rows)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from phasefit.data.dataset import content_hash
+from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.labels import LabelSpace
+from phasefit.data.readers import free_unused
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
+from phasefit.runner.data_notes import class_notes, columns_note, data_notes, leak_notes
+from phasefit.runner.leaks import without_leaks, without_scored
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.splitting import (
     Base,
     known_only,
     labels_of,
-    note_repeats,
+    note_known,
     sampled,
     space_of,
     split_off,
-    without_scored,
 )
+from phasefit.training.events import Note
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,15 @@ class Prepared:
     test: Table | None
     unlabelled: Table | None
     sha256: str
+    hygiene: Hygiene
     notes: list[str] = field(default_factory=list)
+    columns: dict[str, object] | None = None  # where texts and labels stood, for whoever reads such tables later
+
+    def tell(self, listen: Callable[[Note], None]) -> None:
+        """Say it all; what makes scores look better than they are, or mean nothing, as a warning."""
+        serious = [*leak_notes(self.hygiene), *class_notes(self.space.names, len(self.train))]
+        for note in self.notes:
+            listen(Note(note, warning=note in serious))
 
     def codes(self, table: Table | None) -> np.ndarray:
         """Class codes of a table of this run."""
@@ -56,6 +69,7 @@ class Prepared:
             "kind": self.space.kind,
             "imbalance": round(float(counts.max() / max(counts[counts > 0].min(), 1)), 2),
             "sha256": self.sha256,
+            **({} if self.columns is None else {"columns": self.columns}),
         }
 
 
@@ -77,6 +91,10 @@ def prepare(request: TrainRequest, base: Base | None = None) -> Prepared:
         more = {**options, "label": (), "tree": None, "need_labels": False}
         unlabelled = read_table(request.unlabelled, what="unlabelled", **more)
     sha256 = content_hash([dataset.train, validation, test, unlabelled])
+    name, train = dataset.name, replace(dataset.train, frame=None)  # what is trained on needs no other columns
+    validation, test, unlabelled = _bare(validation), _bare(test), _bare(unlabelled)
+    del dataset  # and the frames with it, before rows are copied
+    free_unused()
 
     notes: list[str] = []
     if test is not None and test.labels is None:
@@ -86,26 +104,31 @@ def prepare(request: TrainRequest, base: Base | None = None) -> Prepared:
         notes.append(f"{validation.name} has no labels and is left alone; validation rows are split off instead")
         validation = None
     old = None if base is None else base.space
-    train = sampled(dataset.train, request, old, notes)
+    train = sampled(train, request, old, notes)
     train, validation, test = split_off(train, validation, test, request, base, notes)
-    space = space_of(labels_of(train), old)
+    train, validation, test = without_leaks(train, validation, test, request, base, notes)
+    space = space_of(train, old)
     if base is not None:
         fresh = [name for name in space.names if name not in base.space.names]
         added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
         notes.append(f"going on from {base.name}: its {len(base.space)} classes and {added}")
+    notes += class_notes(space.names, len(train))
     validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
     test = known_only(test, space, request.unseen, notes)
     unlabelled = without_scored(unlabelled, [validation, test], notes)
-    note_repeats(train, {"validation": validation, "test": test}, base, notes)
+    note_known({"validation": validation, "test": test}, base, notes)
+    looked = hygiene({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
     return Prepared(
-        dataset.name,
+        name,
         space,
-        replace(train, frame=None),  # nothing that is trained on needs the other columns
-        _bare(validation),
-        _bare(test),
-        _bare(unlabelled),
+        train,
+        validation,
+        test,
+        unlabelled,
         sha256,
-        notes,
+        looked,
+        [*columns_note(train.columns), *data_notes(looked), *notes],
+        None if train.columns is None else {**asdict(train.columns), "tree": request.tree},
     )
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phasefit.recipes import Recipe
 from phasefit.runner.card import model_card
-from phasefit.runner.figures import class_bars_figure, confusion_figure, history_figure
+from phasefit.runner.data_report import data_paragraphs
+from phasefit.runner.figures import (
+    class_bars_figure,
+    confusion_figure,
+    history_figure,
+    map_figure,
+    reliability_figure,
+)
 from phasefit.runner.history import History
 from phasefit.runner.prepare import Prepared
 from phasefit.store.manifest import write_text
+
+if TYPE_CHECKING:
+    from phasefit.models.truncation import Truncation
+    from phasefit.runner.snapshots import Snapshots
 
 
 def write_report(
@@ -21,15 +32,11 @@ def write_report(
     metrics: Mapping[str, Any],
     history: History,
     manifest: Mapping[str, Any],
+    cut: Truncation | None = None,
+    snapshots: Snapshots | None = None,
 ) -> None:
-    """Write all of it into the run folder."""
-    pictures = ["history.png"]
-    history_figure(history.rows, folder / "history.png")
-    scored = metrics.get("test") or metrics.get("validation")
-    if scored:
-        confusion_figure(scored["confusion"], folder / "confusion.png")
-        class_bars_figure(scored["per_class"], folder / "classes.png")
-        pictures = ["confusion.png", "classes.png", *pictures]
+    """Write all of it into the run folder; what the run has no data for is left out."""
+    pictures = draw_pictures(folder, prepared.space.names, metrics, history, snapshots)
     card = model_card(
         name=folder.name,
         recipe_toml=recipe.to_toml(),
@@ -38,5 +45,30 @@ def write_report(
         classes=prepared.space.names,
         data=prepared.facts(),
         pictures=pictures,
+        about_data=data_paragraphs(prepared.hygiene, cut),
     )
     write_text(folder / "README.md", card)
+
+
+def draw_pictures(
+    folder: Path,
+    classes: Sequence[str],
+    metrics: Mapping[str, Any],
+    history: History,
+    snapshots: Snapshots | None = None,
+) -> list[str]:
+    """Draw what there is data for, each as PNG and SVG; the names of the PNGs in the order to show them in."""
+    pictures = []
+    split = next((name for name in ("test", "validation") if metrics.get(name)), None)
+    if split is not None:
+        scored = metrics[split]
+        confusion_figure(scored["confusion"], folder / "confusion.png", split)
+        class_bars_figure(scored["per_class"], folder / "classes.png", split)
+        reliability_figure(scored["calibration"], scored["ece"], folder / "reliability.png", split)
+        pictures += ["confusion.png", "classes.png", "reliability.png"]
+    if snapshots is not None and snapshots.vectors:
+        texts = "validation texts" if snapshots.split == "validation" else "training texts"
+        map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", texts)
+        pictures.append("embeddings.png")
+    history_figure(history.rows, folder / "history.png")
+    return [*pictures, "history.png"]

@@ -22,6 +22,7 @@ class TrainRequest:
     test_size: float = 0.1
     rows: int | None = None  # use a stratified sample of this many training rows
     unseen: str = "error"  # labels only validation or test has: "error", "drop" those rows, "keep" them as mistakes
+    leaked: str = "keep"  # texts both trained on and scored: "keep", or "drop-scored" or "drop-train" those rows
     recipe: str = "three-phase"
     settings: tuple[str, ...] = ()  # "contrast.epochs=4"
     model: str | None = None  # a local folder, a hub id, a run to go on from; None is the default model
@@ -29,9 +30,11 @@ class TrainRequest:
     out: Path | None = None
     overwrite: bool = False
     refit: bool = False
+    checkpoint_minutes: float = 5.0  # between two checkpoints; 0 writes one after every step
     device: str = "auto"
     threads: int | None = None
     precision: str = "auto"
     track: str | None = None
     data_dir: Path | None = None
     command: str = ""  # how it was called, for the record
+    model_name: str | None = None  # what records call the model, where `model` is only where it lies now

@@ -1,4 +1,4 @@
-"""Which rows are trained on, validated on and tested on; what happens to labels and texts that cross the lines."""
+"""Which rows are trained on, validated on and tested on; what happens to labels that cross the lines."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from phasefit.data.hashes import are_among, text_hashes
 from phasefit.data.labels import LabelSpace, label_space
-from phasefit.data.splits import sample, split
+from phasefit.data.splits import Splits, sample, split
 from phasefit.data.table import Label, Table
 from phasefit.errors import DataError, LabelError
+from phasefit.runner.data_notes import few_rows_note
 from phasefit.runner.request import TrainRequest
-from phasefit.store.seen import text_hashes
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,11 @@ class Base:
     space: LabelSpace
     seen: np.ndarray
 
-    def knows(self, texts: Sequence[str]) -> np.ndarray:
-        """Which of the texts it was trained on."""
-        return np.isin(text_hashes(texts), self.seen)
+    def knows(self, table: Table) -> np.ndarray:
+        """Which rows have a text that it was trained on."""
+        # The first runs noted the hashes of the texts as they stood, not of their normal form.
+        as_it_stands = are_among(text_hashes(table.texts), self.seen)
+        return are_among(table.same, np.concatenate([self.seen, table.same[as_it_stands]]))
 
 
 def labels_of(table: Table) -> Sequence[Label]:
@@ -35,10 +38,11 @@ def labels_of(table: Table) -> Sequence[Label]:
     return table.labels
 
 
-def space_of(labels: Sequence[Label], base: LabelSpace | None) -> LabelSpace:
-    """The label space of the labels; one to go on from keeps its classes and gets the new ones."""
+def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
+    """The label space of a table; one to go on from keeps its classes and gets the new ones."""
+    labels = labels_of(table)
     if base is None:
-        return label_space(labels)
+        return label_space(labels, where=table.name)
     kind = "tree" if any(isinstance(label, tuple) for label in labels) else "single"
     if kind != base.kind:
         raise LabelError(
@@ -51,7 +55,7 @@ def sampled(train: Table, request: TrainRequest, base: LabelSpace | None, notes:
     """A stratified sample, if one is asked for."""
     if request.rows is None or request.rows >= len(train):
         return train
-    codes = space_of(labels_of(train), base).encode(labels_of(train))
+    codes = space_of(train, base).encode(labels_of(train))
     notes.append(f"a stratified sample of {request.rows:,} of the {len(train):,} rows is used")
     return train.take(sample(codes, request.rows, request.seed))
 
@@ -71,24 +75,37 @@ def split_off(
     }
     if not any(shares.values()):
         return train, validation, test
-    codes = space_of(labels_of(train), None if base is None else base.space).encode(labels_of(train))
-    free = np.arange(len(train)) if base is None else np.flatnonzero(~base.knows(train.texts))
+    codes = space_of(train, None if base is None else base.space).encode(labels_of(train))
+    free = np.arange(len(train)) if base is None else np.flatnonzero(~base.knows(train))
     if base is not None and not len(free):
         notes.append(f"all rows were already trained on by {base.name}: the scores below are too good to be true")
         free = np.arange(len(train))
-    parts = split(codes[free], **shares, seed=request.seed)
-    if parts.lone:
-        notes.append(f"{parts.lone} classes have a single row: it is trained on and never scored")
-    validation = train.take(free[parts.validation]) if shares["validation"] else validation
-    test = train.take(free[parts.test]) if shares["test"] else test
-    for name, table in (("validation", validation), ("test", test)):
-        if shares[name] and not len(table or ()):
-            raise DataError(f"{train.name} is too small to split off {name} rows; give --{name}, or --{name}-size 0")
+    parts = split(codes[free], **shares, seed=request.seed, same=train.same[free])
+    held = {"validation": free[parts.validation], "test": free[parts.test]}
+    for name, rows in held.items():
+        if shares[name] and not len(rows):
+            raise DataError(
+                f"{train.name}: no {name} rows can be split off, for want of classes with several different texts; "
+                f"give --{name}, or --{name}-size 0"
+            )
     made = " and ".join(f"{share:.0%} for {name}" for name, share in shares.items() if share)
     new = "" if len(free) == len(train) else f" of the {len(free):,} rows that {base.name} has not seen" if base else ""
     notes.append(f"split off, stratified, before training: {made}{new}")
-    held_out = np.concatenate([free[parts.validation], free[parts.test]])
-    return train.take(np.setdiff1d(np.arange(len(train)), held_out)), validation, test
+    _note_small_classes(codes, free, parts, notes)
+    validation = train.take(held["validation"]) if shares["validation"] else validation
+    test = train.take(held["test"]) if shares["test"] else test
+    trained = np.delete(np.arange(len(train)), np.concatenate(list(held.values())))
+    return train.take(trained), validation, test
+
+
+def _note_small_classes(codes: np.ndarray, free: np.ndarray, parts: Splits, notes: list[str]) -> None:
+    note = few_rows_note(codes, free[parts.validation], free[parts.test])
+    if note:
+        notes.append(note)
+    copies = parts.lone - int((np.bincount(codes[free]) == 1).sum())
+    if copies:
+        many = "1 class has" if copies == 1 else f"{copies:,} classes have"
+        notes.append(f"{many} a single text, in several copies: it is trained on and never scored")
 
 
 def known_only(table: Table | None, space: LabelSpace, unseen: str, notes: list[str]) -> Table | None:
@@ -100,39 +117,26 @@ def known_only(table: Table | None, space: LabelSpace, unseen: str, notes: list[
     if known.all():
         return table
     row = int(np.flatnonzero(~known)[0])
+    number = table.row_numbers(np.array(row))
     count = f"{(~known).sum()} row{'s' if (~known).sum() > 1 else ''}"
     found = f"{table.name}: {count} with a label that no training row has, e.g. '{space.name(labels[row])}'"
+    if not known.any() and unseen != "keep":
+        trained = ", ".join(f"'{name}'" for name in space.names[:5]) + (" ..." if len(space) > 5 else "")
+        raise LabelError(
+            f"{found} (row {number}), and no row is left without them: is it the right file and column? Training has "
+            f"{trained}"
+        )
     if unseen == "error":
         raise LabelError(
-            f"{found} (row {row + 1}); leave them out with --unseen drop, or count them as mistakes with --unseen keep"
+            f"{found} (row {number}); leave them out with --unseen drop, or count them as mistakes with --unseen keep"
         )
-    if unseen == "drop" and not known.any():
-        raise LabelError(f"{found} (row {row + 1}), and no row is left without them")
     notes.append(f"{found}: " + ("left out" if unseen == "drop" else "each counts as a mistake"))
     return table.take(np.flatnonzero(known)) if unseen == "drop" else table
 
 
-def note_repeats(train: Table, scored: Mapping[str, Table | None], base: Base | None, notes: list[str]) -> None:
-    """Say how many of the rows to be scored have a text that was trained on, here or in the run before."""
-    texts = set(train.texts)
+def note_known(scored: Mapping[str, Table | None], base: Base | None, notes: list[str]) -> None:
+    """Say how many of the rows to be scored have a text that the run before was trained on."""
     for name, table in scored.items():
-        if table is None:
-            continue
-        again = sum(text in texts for text in table.texts)
-        if again:
-            notes.append(f"{again:,} of the {len(table):,} {name} texts are also training texts")
-        before = 0 if base is None else int(base.knows(table.texts).sum())
-        if base is not None and before:
+        before = 0 if base is None or table is None else int(base.knows(table).sum())
+        if base is not None and table is not None and before:
             notes.append(f"{before:,} of the {len(table):,} {name} texts were trained on by {base.name}")
-
-
-def without_scored(unlabelled: Table | None, scored: Sequence[Table | None], notes: list[str]) -> Table | None:
-    """Unlabelled texts but for those that will be scored: no phase may see them."""
-    if unlabelled is None:
-        return None
-    held_out = {text for table in scored if table is not None for text in table.texts}
-    kept = np.array([text not in held_out for text in unlabelled.texts])
-    if kept.all():
-        return unlabelled
-    notes.append(f"{(~kept).sum():,} unlabelled texts are also validation or test texts: they are left out")
-    return unlabelled.take(np.flatnonzero(kept)) if kept.any() else None

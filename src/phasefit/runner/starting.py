@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from phasefit.data.labels import LabelSpace
 from phasefit.errors import DataError, ModelError
+from phasefit.models.locate import check_local
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.splitting import Base
 from phasefit.store.manifest import MANIFEST, read_json, read_manifest
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
     from phasefit.models.model import Model
 
 
-def base_run(model: str | None) -> Base | None:
+def base_run(model: str | None, name: str | None = None) -> Base | None:
     """A run to go on from; None for anything else, or for a run without a classifier."""
-    if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
+    if model is None:
+        return None
+    if not (Path(model).expanduser() / MANIFEST).is_file():
+        check_local(model)
         return None
     folder = Path(model).expanduser()
     read_manifest(folder)
@@ -27,7 +31,7 @@ def base_run(model: str | None) -> Base | None:
         space = LabelSpace.from_json(next(iter(saved.values()))) if saved else None
     except (AttributeError, TypeError, DataError) as error:
         raise ModelError(f"'{model}': labels.json is damaged; train or save the model again") from error
-    return None if space is None else Base(str(model), space, read_seen(folder))
+    return None if space is None else Base(name or str(model), space, read_seen(folder))
 
 
 def starting_model(request: TrainRequest, space: LabelSpace) -> Model:
@@ -35,7 +39,9 @@ def starting_model(request: TrainRequest, space: LabelSpace) -> Model:
     from phasefit.models.locate import DEFAULT_MODEL
     from phasefit.store import load_model
 
-    model = load_model(request.model or DEFAULT_MODEL, "cpu")
+    model = load_model(DEFAULT_MODEL if request.model is None else request.model, "cpu")
+    if request.model_name is not None and model.encoder.name == request.model:
+        model.encoder.name = request.model_name
     for task in model.spaces:
         model.spaces[task] = space
     return model

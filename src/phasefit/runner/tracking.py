@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def tracked(accelerator: Accelerator, request: TrainRequest, listen: Listener) -> Iterator[Listener]:
-    """A listener that also tells the tracker; steps are counted through all phases."""
+def tracked(accelerator: Accelerator, request: TrainRequest, listen: Listener, total: int = 0) -> Iterator[Listener]:
+    """A listener that also tells the tracker; steps are counted through all phases, from `total` on."""
     if request.track is None:
         yield listen
         return
     config = {"recipe": request.recipe, "seed": request.seed, "model": request.model or "default"}
     accelerator.init_trackers("phasefit", config=config)
-    total = 0
 
     def told(event: Event) -> None:
         nonlocal total

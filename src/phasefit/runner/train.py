@@ -1,22 +1,30 @@
-"""The main job: from a request to a finished run folder. The folder is begun before torch is imported."""
+"""The main job: from a request to a finished run folder, and on from a run that was stopped.
+
+The folder is begun before torch is imported.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.errors import RunError
+from phasefit.errors import DataError, RunError
 from phasefit.recipes import Recipe, read_recipe
+from phasefit.recipes.reading import parse_recipe
+from phasefit.runner.data_report import write_hygiene
+from phasefit.runner.leaving import left_in_order
 from phasefit.runner.merge import merged
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.processes import is_main_process
 from phasefit.runner.request import TrainRequest
+from phasefit.runner.saved_request import request_from_json, request_to_json
 from phasefit.runner.splitting import Base
 from phasefit.runner.starting import base_run
+from phasefit.runner.stopping import Stop
 from phasefit.runner.trackers import check_tracker
-from phasefit.store.folder import RunFolder, check_free, next_folder
-from phasefit.store.manifest import write_json, write_text
+from phasefit.store.folder import RUNS, RunFolder, check_free, next_folder, read_begun
+from phasefit.store.manifest import FINISHED, read_json, versions, write_json, write_text
 from phasefit.store.seen import write_seen
 from phasefit.training.events import Note, Stage
 
@@ -35,6 +43,17 @@ class TrainResult:
     model: Model
 
 
+@dataclass(frozen=True)
+class Job:
+    """What a run works with, be it new or resumed."""
+
+    request: TrainRequest
+    recipe: Recipe
+    base: Base | None
+    prepared: Prepared
+    resumed: bool = False
+
+
 def train(request: TrainRequest, listen: Listener) -> TrainResult:
     """Read, split, train phase by phase, evaluate once on test, save, report."""
     recipe = read_recipe(request.recipe, request.settings)
@@ -42,65 +61,147 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
     if request.out is not None and is_main_process():
         check_free(Path(request.out), overwrite=request.overwrite)
         _refuse_in_place(request)
+    job = _read(request, recipe, listen)
+    with Stop() as stop:
+        if not is_main_process():
+            return _fit(job, Path(request.out or RUNS), stop, listen)[0]
+        path = Path(request.out) if request.out is not None else next_folder(job.prepared.name)
+        folder = RunFolder(path, overwrite=request.overwrite)
+        listen(Note(f"the run is in {path}"))
+        with left_in_order(folder, listen, fresh=True):
+            folder.begin(
+                {
+                    "command": request.command,
+                    "seed": request.seed,
+                    "recipe": recipe.name,
+                    "data": job.prepared.facts(),
+                    "resume": {"request": request_to_json(request), "recipe": recipe.to_toml()},
+                }
+            )
+            return _carry_out(folder, job, stop, listen)
+
+
+def resume(path: Path, listen: Listener, *, device: str | None = None) -> TrainResult:
+    """Go on with a run that was stopped or killed; it ends as if it never had been."""
+    with Stop() as stop:
+        manifest = read_begun(path)
+        if not is_main_process() and manifest.get("status") != FINISHED:
+            return _fit(_read_again(path, manifest, device, listen), path, stop, listen)[0]
+        folder = RunFolder.reopen(path) if is_main_process() else None
+        if folder is None or folder.is_finished:
+            return _finished(path, folder, device, listen)
+        with left_in_order(folder, listen, fresh=False):
+            return _carry_out(folder, _read_again(path, manifest, device, listen), stop, listen)
+
+
+def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: Listener) -> TrainResult:
+    """Nothing is left to do, but perhaps to clear up what a kill at the very end left."""
+    from phasefit.store import load_model
+
+    if folder is not None:
+        folder.clear()
+    listen(Note(f"the run in {path} is already finished"))
+    return TrainResult(path, read_json(path / "metrics.json"), load_model(path, device or "auto"))
+
+
+def _read(request: TrainRequest, recipe: Recipe, listen: Listener) -> Job:
     listen(Stage("reading"))
-    base = base_run(request.model)
+    base = base_run(request.model, request.model_name)
     prepared = prepare(request, base)
-    for note in prepared.notes:
-        listen(Note(note))
-    path = Path(request.out) if request.out is not None else next_folder(prepared.name)
-    if not is_main_process():
-        return _fit(request, recipe, prepared, path, listen)[0]
-    folder = RunFolder(path, overwrite=request.overwrite)
+    prepared.tell(listen)
+    return Job(request, recipe, base, prepared)
+
+
+def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen: Listener) -> Job:
+    """The job of a run that was begun; data that have changed since are refused."""
     try:
-        facts = {"command": request.command, "seed": request.seed, "recipe": recipe.name, "data": prepared.facts()}
-        folder.begin(facts)
-        write_text(path / "recipe.toml", recipe.to_toml())
-        result, fitted = _fit(request, recipe, prepared, path, listen)
-        listen(Stage("saving"))
-        facts = _save(folder, prepared, base, fitted, refit=request.refit)
-    except BaseException:  # Control-C too: an unfinished folder is of no use, and a replaced run comes back
-        folder.abandon()
-        raise
-    _report(path, recipe, prepared, fitted, facts)  # the model is safe: what fails from here on takes nothing back
+        request = request_from_json(manifest["resume"]["request"], path)
+        toml, sha256, name = manifest["resume"]["recipe"], manifest["data"]["sha256"], manifest["recipe"]
+    except (KeyError, TypeError) as error:
+        raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error})") from error
+    if device is not None:
+        request = replace(request, device=device)
+    recipe = parse_recipe(toml, name=name, where=f"{path}/recipe.toml")
+    job = replace(_read(request, recipe, listen), resumed=True)
+    if job.prepared.sha256 != sha256:
+        raise DataError(
+            f"the data of the run in '{path}' have changed since it began; put them back, or train again with "
+            "--overwrite"
+        )
+    for package, now in versions().items():
+        then = manifest.get("versions", {}).get(package)
+        if then != now:
+            told = f"{package} was {then} when the run began and is {now} now: the last digits may come out otherwise"
+            listen(Note(told, warning=True))
+    return job
+
+
+def _carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener) -> TrainResult:
+    """Everything behind the beginning; whatever is cut short here is done again when the run is resumed."""
+    write_text(folder.path / "recipe.toml", job.recipe.to_toml())
+    write_hygiene(folder.path, job.prepared.hygiene)
+    result, fitted = _fit(job, folder.path, stop, listen)
+    listen(Stage("saving"))
+    facts = _save(folder.path, job, fitted)
+    _report(folder, job, fitted, facts, listen)
+    folder.finish(facts)
     return result
 
 
-def _fit(
-    request: TrainRequest, recipe: Recipe, prepared: Prepared, path: Path, listen: Listener
-) -> tuple[TrainResult, FitResult]:
+def _fit(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainResult, FitResult]:
     listen(Stage("starting torch"))
     from phasefit.runner.fit_request import fit_prepared
+    from phasefit.runner.keeper import Keeper
+    from phasefit.store.checkpoints import read_checkpoint
 
-    fitted = fit_prepared(request, recipe, prepared, listen, folder=str(path / "track"))
+    # A new run looks at none: another process may not yet have set aside the run that it replaces.
+    checkpoint, damaged = read_checkpoint(path) if job.resumed else (None, [])
+    for note in damaged:
+        listen(Note(note, warning=True))
+    if job.resumed and checkpoint is None:
+        listen(Note("there is no checkpoint yet: it starts from the beginning"))
+    keeper = Keeper(path, stop, minutes=job.request.checkpoint_minutes, checkpoint=checkpoint)
+    fitted = fit_prepared(job.request, job.recipe, job.prepared, listen, folder=str(path / "track"), keeper=keeper)
     return TrainResult(path, fitted.metrics, fitted.model), fitted
 
 
-def _save(
-    folder: RunFolder, prepared: Prepared, base: Base | None, fitted: FitResult, *, refit: bool
-) -> dict[str, Any]:
-    """The model, its metrics and history, and last the manifest, which makes them valid."""
+def _save(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
+    """The model, its metrics and history; the manifest, which makes them valid, comes last and is the caller's."""
     from phasefit.store.models import write_model
 
     model = fitted.model
     facts = {"model": model.encoder.name, "threads": fitted.threads, "max_length": model.encoder.max_length}
-    if base is not None:
-        facts["went_on_from"] = base.name
-    saved = write_model(model, folder.path)
-    trained = merged(prepared).train if refit else prepared.train
-    write_seen(folder.path, trained.texts, None if base is None else base.seen)
-    write_json(folder.path / "metrics.json", fitted.metrics)
-    write_json(folder.path / "history.json", fitted.fitted.history.rows)
-    return folder.finish({**facts, **saved})
+    if job.base is not None:
+        facts["went_on_from"] = job.base.name
+    facts |= write_model(model, path)
+    trained = merged(job.prepared).train if job.request.refit else job.prepared.train
+    write_seen(path, trained.texts, None if job.base is None else job.base.seen)
+    write_hygiene(path, job.prepared.hygiene, fitted.fitted.cut)
+    write_json(path / "metrics.json", fitted.metrics)
+    write_json(path / "history.json", fitted.fitted.history.rows)
+    return facts
 
 
-def _report(path: Path, recipe: Recipe, prepared: Prepared, fitted: FitResult, facts: dict[str, Any]) -> None:
+def _report(folder: RunFolder, job: Job, fitted: FitResult, facts: dict[str, Any], listen: Listener) -> None:
+    """Pictures and card; a model is not held up by a picture that cannot be drawn."""
     from phasefit.runner.report import write_report
 
-    write_report(path, recipe, prepared, fitted.metrics, fitted.fitted.history, facts)
+    try:
+        known, of = folder.facts | facts, fitted.fitted
+        shown = (fitted.metrics, of.history, known, of.cut, of.snapshots)
+        write_report(folder.path, job.recipe, job.prepared, *shown)
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a plotting library may raise
+        what = f"{type(error).__name__}: {error}"
+        listen(Note(f"the report could not be written ({what}); the model is complete", warning=True))
 
 
 def _refuse_in_place(request: TrainRequest) -> None:
-    if request.model is not None and Path(request.model).expanduser().resolve() == Path(str(request.out)).resolve():
+    if request.model is None or not Path(request.model).expanduser().exists():
+        return
+    model, out = Path(request.model).expanduser().resolve(), Path(str(request.out)).resolve()
+    if out in (model, *model.parents):
         raise RunError(
             f"{request.out} is the run to go on from and cannot be replaced by it; give another folder with -o"
         )

@@ -1,7 +1,8 @@
 """Store: run folders and the models in them. Safetensors, JSON and TOML only; reading runs no code.
 
 A run folder is a model folder: `phasefit.json` (the manifest), `encoder/`, `heads.safetensors`, `labels.json`,
-`recipe.toml`, `metrics.json`, `history.json`, pictures and a card. `folder` begins and ends runs and imports no torch.
+`recipe.toml`, `metrics.json`, `history.json`, `data.json`, pictures and a card; until its run is finished it also has
+`checkpoints/`. `folder` begins and ends runs and imports no torch.
 """
 
 from __future__ import annotations

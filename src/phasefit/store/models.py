@@ -17,7 +17,7 @@ from phasefit.models.encoder import load_encoder
 from phasefit.models.heads import Head
 from phasefit.models.model import Model
 from phasefit.store.folder import RunFolder
-from phasefit.store.manifest import MANIFEST, read_json, read_manifest, write_json
+from phasefit.store.manifest import MANIFEST, flush, read_json, read_manifest, settle, write_json
 
 ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
 
@@ -39,11 +39,15 @@ def write_model(model: Model, folder: Path) -> dict[str, Any]:
         part = folder / f"{ENCODER}.part"
         shutil.rmtree(part, ignore_errors=True)
         model.encoder.save(part)
+        for file in filter(Path.is_file, part.rglob("*")):
+            settle(file)
         shutil.rmtree(folder / ENCODER, ignore_errors=True)
         os.replace(part, folder / ENCODER)
         weights = {name: value.detach().cpu().contiguous() for name, value in model.heads.state_dict().items()}
         save_file(weights, folder / f"{HEADS}.part")
+        settle(folder / f"{HEADS}.part")
         os.replace(folder / f"{HEADS}.part", folder / HEADS)
+        flush(folder)
     except (OSError, SafetensorError) as error:
         raise RunError(f"the model cannot be written to {folder}: {error}") from error
     write_json(folder / LABELS, {task: space.to_json() for task, space in model.spaces.items()})
@@ -59,8 +63,9 @@ def load_model(source: str | Path, device: str = "auto") -> Model:
     if not (folder / MANIFEST).is_file():
         return Model(load_encoder(str(source))).to(where).eval()
     manifest = read_manifest(folder)
-    if not (folder / ENCODER).is_dir():
-        raise ModelError(f"the model in '{folder}' is damaged: its folder {ENCODER} is missing; train or save it again")
+    needed = f"{ENCODER}/modules.json"
+    if not (folder / needed).is_file():  # a folder without it would be loaded as a bare Transformer, pooled anew
+        raise ModelError(f"the model in '{folder}' is damaged: {needed} is missing; train or save it again")
     encoder = load_encoder(str(folder / ENCODER))
     encoder.name = str(manifest.get("model", encoder.name))
     model = Model(encoder)

@@ -5,29 +5,26 @@ Imports no torch: splits are made before it is needed.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from phasefit.data.hashes import same_text_hashes
 from phasefit.errors import ModelError
+from phasefit.store.manifest import settle
 
 SEEN = "trained_on.safetensors"
-
-
-def text_hashes(texts: Iterable[str]) -> np.ndarray:
-    """One 64-bit number per text."""
-    digests = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(digests), dtype="<i8").astype(np.int64)
 
 
 def write_seen(folder: Path, texts: Iterable[str], before: np.ndarray | None = None) -> None:
     """Note the texts of this run and those of the run it went on from."""
     from safetensors.numpy import save_file
 
-    hashes = np.unique(np.concatenate([text_hashes(texts), before if before is not None else np.empty(0, np.int64)]))
+    earlier = before if before is not None else np.empty(0, np.int64)
+    hashes = np.unique(np.concatenate([same_text_hashes(texts), earlier]))
     save_file({"texts": hashes}, folder / SEEN)
+    settle(folder / SEEN)
 
 
 def read_seen(folder: Path) -> np.ndarray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,7 +22,7 @@ class Best:
     def __init__(self, phase: Phase) -> None:
         self._phase = phase
         self._better = -1.0 if phase.lower_is_better else 1.0
-        self._weights: dict[str, Tensor] = {}
+        self.weights: dict[str, Tensor] = {}
         self._peak: float | None = None
         self.step = 0
         self.scores: dict[str, float] = {}
@@ -43,7 +45,7 @@ class Best:
             if not slack or not gain >= -slack:  # without slack the earliest wins a tie
                 return False
         self.step, self.scores = step, dict(scores)
-        self._weights = {
+        self.weights = {
             name: value.detach().to("cpu", copy=True)
             for name, value in self._phase.named_parameters()
             if value.requires_grad
@@ -56,6 +58,16 @@ class Best:
             return False
         with torch.no_grad():
             for name, value in self._phase.named_parameters():
-                if name in self._weights:
-                    value.copy_(self._weights[name])
+                if name in self.weights:
+                    value.copy_(self.weights[name])
         return True
+
+    def facts(self) -> dict[str, Any]:
+        """What there is besides the weights, ready for JSON."""
+        return {"peak": self._peak, "step": self.step, "scores": self.scores, "misses": self.misses}
+
+    def load(self, weights: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        """Know again what `weights` and `facts` told."""
+        self.weights = dict(weights)
+        self._peak, self.step, self.misses = facts["peak"], facts["step"], facts["misses"]
+        self.scores = dict(facts["scores"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 import torch
 from accelerate import Accelerator
+from accelerate.optimizer import AcceleratedOptimizer
 from accelerate.utils import broadcast_object_list
 from torch import nn
 
@@ -21,6 +23,7 @@ from phasefit.training.best import Best
 from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
 from phasefit.training.optimiser import make_optimiser
 from phasefit.training.schedule import Schedule
+from phasefit.training.state import PhaseState
 
 
 def train_phase(
@@ -32,61 +35,82 @@ def train_phase(
     phases: int = 1,
     fixed_steps: int | None = None,
     planned_steps: int | None = None,
+    resume: Callable[[PhaseState], None] | None = None,
+    at_rest: Callable[[PhaseState], None] | None = None,
 ) -> Iterator[Event]:
     """Train one phase to its best weights.
 
     Refitting takes `fixed_steps` steps of a schedule made for `planned_steps`, as the first fit did, and looks at no
-    score.
+    score. `resume` puts a saved state in place before the first step; `at_rest` sees the state after every step, when
+    it may be saved.
     """
     schedule = Schedule.of(phase.options, len(phase.batches), planned_steps)
     last = schedule.total if fixed_steps is None else min(fixed_steps, schedule.total)
-    started = time.perf_counter()
+    begun = time.perf_counter()
     phase.to(accelerator.device)
-    optimiser = make_optimiser(phase)
+    state = PhaseState(phase, make_optimiser(phase), Best(phase), accelerator)
     yield PhaseStarted(phase.name, index, phases, last, phase.watch, phase.facts() | _sizes(phase))
     yield from (Note(text) for text in phase.notes())
 
-    best, step = Best(phase), 0
-    if fixed_steps is None and not phase.starts_untrained:
-        yield from _look(phase, accelerator, best, 0, 0.0)
-    module, stepper = accelerator.prepare(phase, optimiser)
+    if resume is not None:
+        resume(state)
+    elif fixed_steps is None and not phase.starts_untrained:
+        yield from _look(phase, accelerator, state.best, 0, 0.0)
+    module, stepper = accelerator.prepare(phase, state.optimiser)
     phase.train()
-    for step, draws in enumerate(_steps(phase.batches, phase.options.accumulate, last), start=1):
-        begun = time.perf_counter()
-        factor = schedule.factor(step)
-        for group in optimiser.param_groups:
-            group["lr"] = group["peak_lr"] * factor
-        loss, scalars = _backward(phase, module, accelerator, draws, seed, step)
-        if phase.options.clip:
-            accelerator.clip_grad_norm_(phase.parameters(), phase.options.clip)
-        stepper.step()
-        stepper.zero_grad()
-        epoch, took = step / schedule.per_epoch, time.perf_counter() - begun
-        yield StepDone(phase.name, step, last, epoch, loss, phase.options.lr * factor, took, scalars)
-        if fixed_steps is None and schedule.looks(step):
-            yield from _look(phase, accelerator, best, step, epoch)
-            if phase.options.patience and best.misses >= phase.options.patience:
-                break
-    if not best.restore():
-        best.step = step
+    before = state.seconds
+    steps = _steps(phase.batches, phase.options.accumulate, state.step)
+    while state.step < last and not state.stopped:
+        state.step += 1
+        yield _step(state, module, stepper, next(steps), schedule, seed, last)
+        if fixed_steps is None and schedule.looks(state.step):
+            yield from _look(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
+            state.stopped = 0 < phase.options.patience <= state.best.misses
+        state.seconds = before + time.perf_counter() - begun
+        if at_rest is not None:
+            at_rest(state)
+    if not state.best.restore():
+        state.best.step = state.step
     accelerator.free_memory()
-    took = time.perf_counter() - started
-    yield PhaseEnded(phase.name, step, took, best.step, best.scores, step < last, phase.watch, schedule.total)
+    took = before + time.perf_counter() - begun
+    best = state.best
+    yield PhaseEnded(
+        phase.name, state.step, took, best.step, best.scores, state.step < last, phase.watch, schedule.total
+    )
 
 
-def _steps(batches: Batches, accumulate: int, most: int) -> Iterator[list[Draw]]:
-    """The draws of each step, epoch after epoch; what is left of an epoch makes a smaller step."""
-    epoch = taken = 0
-    while taken < most:
-        waiting: list[Draw] = []
-        for number, draw in enumerate(batches.epoch(epoch), start=1):
-            waiting.append(draw)
-            if len(waiting) == accumulate or number == len(batches):
-                yield waiting
-                waiting, taken = [], taken + 1
-                if taken == most:
-                    return
-        epoch += 1
+def _step(
+    state: PhaseState,
+    module: nn.Module,
+    stepper: AcceleratedOptimizer,
+    draws: list[Draw],
+    schedule: Schedule,
+    seed: int,
+    last: int,
+) -> StepDone:
+    """One step of the optimiser: the number `state.step`."""
+    phase, accelerator, step = state.phase, state.accelerator, state.step
+    begun = time.perf_counter()
+    factor = schedule.factor(step)
+    for group in state.optimiser.param_groups:
+        group["lr"] = group["peak_lr"] * factor
+    loss, scalars = _backward(phase, module, accelerator, draws, seed, step)
+    if phase.options.clip:
+        accelerator.clip_grad_norm_(phase.parameters(), phase.options.clip)
+    stepper.step()
+    stepper.zero_grad()
+    epoch, took = step / schedule.per_epoch, time.perf_counter() - begun
+    return StepDone(phase.name, step, last, epoch, loss, phase.options.lr * factor, took, scalars)
+
+
+def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]]:
+    """The draws of each step behind the first `taken`, without end; what is left of an epoch makes a smaller step."""
+    epoch, skipped = divmod(taken, -(-len(batches) // accumulate))
+    while True:
+        draws = islice(batches.epoch(epoch), skipped * accumulate, None)
+        while step := list(islice(draws, accumulate)):
+            yield step
+        epoch, skipped = epoch + 1, 0
 
 
 def _backward(

@@ -11,6 +11,8 @@ from phasefit.data.batches.contract import Draw
 from phasefit.data.batches.shuffled import ShuffledBatches
 from phasefit.data.seeds import generator
 
+CHUNK = 1 << 16
+
 
 def shuffles(augmentation: int, classes: int) -> int:
     """How often the table is paired with a shuffled copy: the authors' count."""
@@ -24,34 +26,52 @@ def draw_pairs(targets: np.ndarray, origin: np.ndarray, *, times: int, seed: int
     row with its own copy; then each value of the agreement is cut to the size of the rarest one.
     """
     random = generator(seed, "pairs")
-    n = len(origin)
-    keys = np.empty(0, dtype=np.int64)
+    keys = _drawn(origin, times, random)
+    n, levels = max(len(origin), 1), targets.reshape(len(targets), -1)
+    shared = np.empty(len(keys), dtype=np.int16)
+    for start in range(0, len(keys), CHUNK):
+        left, right = np.divmod(keys[start : start + CHUNK], n)
+        shared[start : start + CHUNK] = (levels[left] == levels[right]).cumprod(axis=1).sum(axis=1)
+    kept = _even(shared, random)
+    keys, shared = keys[kept], shared[kept]
+    pairs = np.empty((len(keys), 2), dtype=np.int32)  # half of what NumPy's own row numbers would take
+    np.floor_divide(keys, n, out=pairs[:, 0], casting="same_kind")
+    np.remainder(keys, n, out=pairs[:, 1], casting="same_kind")
+    return pairs, shared / levels.shape[1]
+
+
+def _drawn(origin: np.ndarray, times: int, random: np.random.Generator) -> np.ndarray:
+    """The pairs (low, high) as numbers low * n + high, ascending, each once."""
+    n, filled = len(origin), 0
+    keys = np.empty(times * n, dtype=np.int64)
     for _ in range(times):
         left, right = random.permutation(n), random.permutation(n)
         apart = origin[left] != origin[right]
         low, high = np.minimum(left, right)[apart], np.maximum(left, right)[apart]
-        keys = np.union1d(keys, low.astype(np.int64) * n + high)
-    pairs = np.stack([keys // max(n, 1), keys % max(n, 1)], axis=1)
-    levels = targets.reshape(len(targets), -1)
-    same = (levels[pairs[:, 0]] == levels[pairs[:, 1]]).cumprod(axis=1).mean(axis=1)
-    kept = _even(same, random)
-    return pairs[kept], same[kept]
+        keys[filled : filled + len(low)] = low * n + high
+        filled += len(low)
+    keys = keys[:filled]
+    keys.sort()  # in place: np.unique and np.union1d hold several copies
+    first = np.ones(filled, dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return keys[first]
 
 
 def _even(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Places such that every value occurs as often as the rarest, in order."""
+    """Marks places such that every value occurs as often as the rarest."""
     found, counts = np.unique(values, return_counts=True)
-    if not len(found):
-        return np.empty(0, dtype=np.int64)
-    parts = [random.choice(np.flatnonzero(values == value), counts.min(), replace=False) for value in found]
-    return np.sort(np.concatenate(parts))
+    marked = np.zeros(len(values), dtype=bool)
+    for value in found:
+        marked[random.choice(np.flatnonzero(values == value), counts.min(), replace=False)] = True
+    return marked
 
 
 class PairBatches:
     """The pairs, each once per epoch, shuffled, in batches of similar length."""
 
     def __init__(self, pairs: np.ndarray, lengths: np.ndarray, *, batch_size: int, seed: int) -> None:
-        longest = lengths[pairs].max(axis=1) if len(pairs) else np.empty(0)
+        known = np.asarray(lengths, dtype=np.int32)
+        longest = np.maximum(known[pairs[:, 0]], known[pairs[:, 1]])
         self._inner = ShuffledBatches(pairs, longest, batch_size=batch_size, seed=seed, key="pairs")
 
     def __len__(self) -> int:

@@ -16,6 +16,8 @@ class ZippedBatches:
     def __init__(self, streams: Mapping[str, Batches], *, alternate: bool = False) -> None:
         self._streams = dict(streams)
         self._alternate = alternate
+        if not all(len(stream) for stream in self._streams.values()):
+            raise ValueError("a stream without batches cannot be zipped")
         self._longest = max(len(stream) for stream in self._streams.values())
 
     def __len__(self) -> int:

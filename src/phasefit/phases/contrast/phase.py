@@ -23,7 +23,7 @@ from phasefit.phases.contrast.options import Options
 from phasefit.phases.objective_option import build_objective
 from phasefit.phases.probe import Probe
 
-VALIDATION_PAIRS = 20_000
+PAIRED_ROWS = 200  # of validation: some 20,000 pairs
 
 
 class Contrast(Phase):
@@ -114,8 +114,12 @@ class Contrast(Phase):
             scores |= self.probe.scores(self.encoder)
         return scores
 
+    def rows_looked_at(self) -> int:
+        """Those that are paired, and the probe's."""
+        return min(len(self.data.validation), PAIRED_ROWS) + len(self.probe)
+
     def _validation_pairs(self) -> float:
-        rows = self.data.validation[: int((2 * VALIDATION_PAIRS) ** 0.5)]
+        rows = self.data.validation[:PAIRED_ROWS]
         vectors = encode_rows(self.encoder, self.data.tokens, rows)
         targets = torch.from_numpy(self.data.targets(rows)).to(vectors.device)
         with torch.no_grad():

@@ -15,7 +15,7 @@ from phasefit.models.light_decoder import LightDecoder
 from phasefit.models.model import Model
 from phasefit.models.noise import delete_words, mask_words
 from phasefit.models.tied_decoder import TiedDecoder
-from phasefit.models.tokens import Features
+from phasefit.models.tokens import SPECIAL, Features
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.denoise.options import Options
 from phasefit.phases.probe import Probe
@@ -32,6 +32,10 @@ class Denoise(Phase):
         super().__init__(name, options, model, data, seed)
         if options.noise == "mask" and data.tokens.mask is None:
             raise RecipeError(f"{name}: noise = 'mask' needs a tokenizer with a mask token; use noise = 'delete'")
+        if not (data.tokens.words != SPECIAL).any():
+            raise RecipeError(
+                f"{name}: the texts hold nothing that the tokenizer can see, so there is nothing to denoise"
+            )
         self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
         self.rows = np.concatenate([data.train, data.unlabelled])
         decoder_seed = derive(seed, name, "decoder")
@@ -84,6 +88,10 @@ class Denoise(Phase):
         if self.probe:
             scores |= self.probe.scores(self.encoder)
         return scores
+
+    def rows_looked_at(self) -> int:
+        """Those that are rebuilt, and the probe's."""
+        return min(len(self.data.validation), VALIDATION_ROWS) + len(self.probe)
 
     def reconstruction(self) -> dict[str, float]:
         """The loss on (some) validation rows."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from phasefit.phases.contrast.options import ContrastSettings, check_contrast
 from phasefit.phases.denoise.options import DenoiseSettings
@@ -22,6 +22,12 @@ class Options(PhaseOptions):
     denoise: DenoiseSettings = Field(default_factory=lambda: DenoiseSettings())
     contrast: ContrastSettings = Field(default_factory=lambda: ContrastSettings())
     watch: Literal["auto", "probe", "loss"] = Field("auto", description="probe, or the sum of both validation losses")
+
+    @model_validator(mode="after")
+    def _learns_something(self) -> Self:
+        if not self.denoise_weight and not self.contrast_weight:
+            raise ValueError("denoise_weight and contrast_weight are both 0, so nothing would be learned")
+        return self
 
     def check(self, where: str) -> None:
         """The contrast part's objective and stop words."""

@@ -82,6 +82,11 @@ class Joint(Phase):
             scores |= {"loss": loss, "reconstruction": rebuilt["loss"]}
         return scores
 
+    def rows_looked_at(self) -> int:
+        """Those of contrast, and those that denoising rebuilds."""
+        rebuilt = self.denoise.rows_looked_at() - len(self.denoise.probe)
+        return self.contrast.rows_looked_at() + rebuilt
+
     def facts(self) -> dict[str, float]:
         """Rows of the denoise stream, pairs of the contrast stream."""
         return {**self.contrast.facts(), **self.denoise.facts()}

@@ -1,4 +1,4 @@
-"""The pictures of a run, one file each. Each function takes plain data out of a run's JSON and writes a PNG.
+"""The pictures of a run, one file each. Each function takes plain data out of a run's JSON and writes a PNG and an SVG.
 
 They draw with matplotlib's objects, never with pyplot: no global state, no window, any thread.
 """
@@ -6,5 +6,7 @@ They draw with matplotlib's objects, never with pyplot: no global state, no wind
 from phasefit.runner.figures.classes import class_bars_figure
 from phasefit.runner.figures.confusion import confusion_figure
 from phasefit.runner.figures.history import history_figure
+from phasefit.runner.figures.map import map_figure
+from phasefit.runner.figures.reliability import reliability_figure
 
-__all__ = ["class_bars_figure", "confusion_figure", "history_figure"]
+__all__ = ["class_bars_figure", "confusion_figure", "history_figure", "map_figure", "reliability_figure"]

@@ -1,0 +1,122 @@
+"""What deserves a look in a dataset, as tables and bars for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from phasefit.cli.console import printable
+from phasefit.cli.tables import new_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from phasefit.data.hygiene import Classes, Hygiene, Part
+
+BAR = 30  # characters of the longest bar
+MOST_CLASSES = 60
+
+
+def hygiene_tables(found: Hygiene) -> Iterator[Table]:
+    """All tables that have something to show."""
+    yield parts_table(found)
+    if any(overlap.rows for overlap in found.overlaps):
+        yield overlaps_table(found)
+    if any(part.conflicts for part in found.parts.values()):
+        yield conflicts_table(found)
+    yield lengths_bars(found)
+
+
+def parts_table(found: Hygiene) -> Table:
+    """Counts down, parts across."""
+    from phasefit.data.hygiene import NEAR_EMPTY
+
+    parts = found.parts.values()
+    table = new_table("", *found.parts, title="Hygiene", right=range(1, len(found.parts) + 1))
+    rows: dict[str, Callable[[Part], str]] = {
+        "rows": lambda part: f"{part.rows:,}",
+        "rows that repeat an earlier text": lambda part: f"{part.repeated:,}",
+        "texts with conflicting labels": lambda part: f"{part.conflicting_texts:,}" if part.classes else "-",
+        "rows with conflicting labels": lambda part: f"{part.conflicting_rows:,}" if part.classes else "-",
+        f"near-empty texts ({NEAR_EMPTY})": lambda part: f"{part.near_empty:,}",
+        "words in a text: least": lambda part: f"{part.words.least:,}",
+        "median": lambda part: f"{part.words.median:,g}",
+        "mean": lambda part: f"{part.words.mean:,.1f}",
+        "95 % up to": lambda part: f"{part.words.p95:,}",
+        "most": lambda part: f"{part.words.most:,}",
+        "classes": lambda part: _of(part.classes, lambda of: f"{len(of.sizes):,}"),
+        "largest / smallest class": lambda part: _of(part.classes, lambda of: f"{of.imbalance:,.1f}"),
+        "classes with one row": lambda part: _of(part.classes, lambda of: f"{len(of.with_one_row):,}"),
+        "classes that only other parts have": lambda part: _of(part.classes, lambda of: f"{len(of.missing):,}"),
+    }
+    for name, cell in rows.items():
+        table.add_row(name, *map(cell, parts))
+    if any(part.near_empty for part in parts):
+        table.add_row("near-empty rows", *(_row_list(part) for part in parts))
+    return table
+
+
+def overlaps_table(found: Hygiene) -> Table:
+    """Which parts share texts."""
+    table = new_table("", "rows", "with another label there", title="Texts in two parts", right=(1, 2))
+    for overlap in found.overlaps:
+        share = overlap.rows / found.parts[overlap.part].rows
+        name = f"{overlap.part} texts that {overlap.other} has too"
+        table.add_row(name, f"{overlap.rows:,} ({share:.1%})", f"{overlap.other_label:,}")
+    return table
+
+
+def conflicts_table(found: Hygiene) -> Table:
+    """Some texts with several labels, by row as in the file."""
+    table = new_table("part", "text", "labels", title="Conflicting labels, e.g.")
+    for name, part in found.parts.items():
+        for conflict in part.conflicts:
+            told = zip(conflict.labels, conflict.rows, strict=True)
+            labels = ", ".join(f"{printable(label, 40)} (row {row:,})" for label, row in told)
+            table.add_row(name, printable(conflict.text, 70), labels)
+    return table
+
+
+def lengths_bars(found: Hygiene) -> Table:
+    """How many texts have how many words, all parts together."""
+    counts: dict[tuple[int, int], int] = {}
+    for part in found.parts.values():
+        for begin, end, texts in part.words.histogram:
+            counts[begin, end] = counts.get((begin, end), 0) + texts
+    table = new_table("words", "texts", "", title="Lengths", right=(0, 1))
+    largest = max(counts.values())
+    for (begin, end), texts in sorted(counts.items()):
+        table.add_row(f"{begin:,}" if begin == end else f"{begin:,} to {end:,}", f"{texts:,}", bar(texts, largest))
+    return table
+
+
+def class_bars(counts: Mapping[str, int], found: Hygiene | None = None) -> Table:
+    """Rows per class, the largest first; where parts are known, a column for each and the bar for train."""
+    labelled = {name: part.classes.sizes for name, part in found.parts.items() if part.classes} if found else {}
+    if len(labelled) < 2:
+        labelled = {"rows": dict(counts)}
+    else:  # classes that train lacks come last
+        others = {name: 0 for sizes in labelled.values() for name in sizes if name not in counts}
+        counts = {**counts, **others}
+    table = new_table("class", *labelled, "", right=range(1, len(labelled) + 1))
+    largest = max(counts.values())
+    for name, rows in list(counts.items())[:MOST_CLASSES]:
+        cells = (f"{sizes.get(name, 0):,}" for sizes in labelled.values())
+        table.add_row(printable(name, 40), *cells, bar(rows, largest))
+    if len(counts) > MOST_CLASSES:
+        table.add_row(f"and {len(counts) - MOST_CLASSES:,} smaller ones", *[""] * (len(labelled) + 1))
+    return table
+
+
+def bar(value: int, largest: int) -> str:
+    """A bar whose length is in proportion; nothing for nothing."""
+    return "█" * max(1, round(BAR * value / largest)) if value else ""
+
+
+def _of(classes: Classes | None, cell: Callable[[Classes], str]) -> str:
+    return "-" if classes is None else cell(classes)
+
+
+def _row_list(part: Part) -> str:
+    more = ", …" if part.near_empty > len(part.near_empty_rows) else ""
+    return ", ".join(f"{row:,}" for row in part.near_empty_rows) + more

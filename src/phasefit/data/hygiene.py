@@ -1,0 +1,232 @@
+"""Hygiene: what deserves a look in a dataset before anything is trained on it.
+
+Texts are the same when they differ in case and white space only. All is counted on 64-bit hashes of the texts, in time
+and memory that grow with the number of rows, not with its square.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from phasefit.data.hashes import are_among
+from phasefit.data.table import Label, Table
+
+EXAMPLES = 5  # conflicts that are shown in full
+ROWS_SHOWN = 10
+LONGEST_SHOWN = 120  # characters of a text in an example
+NEAR_EMPTY = "fewer than two letters or digits"
+_TWO_LETTERS = re.compile(r"[^\W_].*?[^\W_]", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long texts are, in words or in tokens; the histogram has (from, to, texts), each bin twice as wide."""
+
+    least: int
+    median: float
+    mean: float
+    p95: int
+    most: int
+    histogram: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A text that stands in several rows with different labels: the first row of each label."""
+
+    text: str
+    rows: tuple[int, ...]  # from 1, as in the file
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a part; `missing` are those that only other parts have."""
+
+    sizes: dict[str, int]  # largest first
+    imbalance: float  # largest / smallest
+    with_one_row: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table. Rows that repeat an earlier row's text are `repeated`; row numbers are those of the file, from 1."""
+
+    rows: int
+    repeated: int
+    near_empty: int
+    near_empty_rows: tuple[int, ...]
+    words: Lengths
+    conflicting_texts: int = 0
+    conflicting_rows: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+    classes: Classes | None = None
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many rows of a part have a text that another part has too, and how many of these no such label there."""
+
+    part: str
+    other: str
+    rows: int
+    other_label: int
+
+
+@dataclass(frozen=True)
+class Hygiene:
+    """Each part by name, and what parts share."""
+
+    parts: dict[str, Part]
+    overlaps: tuple[Overlap, ...] = field(default=())
+
+    @property
+    def repeated(self) -> int:
+        """Rows that repeat an earlier row of their part."""
+        return sum(part.repeated for part in self.parts.values())
+
+    def leaked(self, part: str) -> int:
+        """How many rows of a part have a training text."""
+        return sum(overlap.rows for overlap in self.overlaps if (overlap.part, overlap.other) == (part, "train"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `data.json`."""
+        return asdict(self)
+
+
+def hygiene(tables: Mapping[str, Table | None]) -> Hygiene:
+    """Look at all parts (train, validation, test, unlabelled) of a dataset; those that are None are left out."""
+    found = {name: table for name, table in tables.items() if table is not None and len(table)}
+    codes, names = _codes(found)
+    parts = {name: _part(table, codes.get(name), names) for name, table in found.items()}
+    pairs = [("validation", "train"), ("test", "train"), ("test", "validation")]
+    overlaps = [
+        _overlap((one, found[one], codes.get(one)), (other, found[other], codes.get(other)))
+        for one, other in pairs
+        if one in found and other in found
+    ]
+    return Hygiene(parts, tuple(overlaps))
+
+
+def lengths(values: np.ndarray) -> Lengths:
+    """The distribution of some lengths (at least one)."""
+    return Lengths(
+        int(values.min()),
+        float(np.median(values)),
+        round(float(values.mean()), 2),
+        int(np.percentile(values, 95, method="inverted_cdf")),
+        int(values.max()),
+        _histogram(values),
+    )
+
+
+def label_name(label: Label) -> str:
+    """How a label is written, whatever its kind."""
+    return "/".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def shared(table: Table, others: Sequence[Table | None]) -> np.ndarray:
+    """Which rows have a text that one of the other tables has too."""
+    there = [other.same for other in others if other is not None]
+    return are_among(table.same, np.concatenate(there)) if there else np.zeros(len(table), dtype=bool)
+
+
+def _part(table: Table, codes: np.ndarray | None, names: Sequence[str]) -> Part:
+    order = np.argsort(table.same, kind="stable")
+    starts = np.flatnonzero(np.diff(table.same[order], prepend=table.same[order[0]] ^ 1))
+    empty = np.array([row for row, text in enumerate(table.texts) if not _TWO_LETTERS.search(text)], dtype=np.int64)
+    words = np.fromiter((len(text.split()) for text in table.texts), dtype=np.int32, count=len(table))
+    labelled: dict[str, Any] = {}
+    if codes is not None:
+        labelled = {"classes": _classes(codes, names), **_conflicts(table, codes, names, order, starts)}
+    return Part(
+        rows=len(table),
+        repeated=len(table) - len(starts),
+        near_empty=len(empty),
+        near_empty_rows=tuple(table.row_numbers(empty[:ROWS_SHOWN]).tolist()),
+        words=lengths(words),
+        **labelled,
+    )
+
+
+def _codes(tables: Mapping[str, Table]) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Each labelled table's labels as numbers that mean the same in all of them, and the names behind the numbers."""
+    known: dict[tuple[type, Label], int] = {}
+    by_name: dict[str, int] = {}
+    codes = {}
+    for part, table in tables.items():
+        if table.labels is None:
+            continue
+        for label in table.labels:
+            if (type(label), label) not in known:
+                # "1" out of a CSV and 1 out of a list are the same class.
+                known[type(label), label] = by_name.setdefault(label_name(label), len(by_name))
+        codes[part] = np.fromiter((known[type(label), label] for label in table.labels), np.int64, len(table))
+    return codes, list(by_name)
+
+
+def _classes(codes: np.ndarray, names: Sequence[str]) -> Classes:
+    counts = np.bincount(codes, minlength=len(names)).tolist()
+    sizes = {name: rows for name, rows in zip(names, counts, strict=True) if rows}
+    sizes = dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))
+    return Classes(
+        sizes,
+        round(max(sizes.values()) / min(sizes.values()), 2),
+        tuple(name for name, rows in sizes.items() if rows == 1),
+        tuple(sorted(set(names) - set(sizes))),
+    )
+
+
+def _conflicts(
+    table: Table, codes: np.ndarray, names: Sequence[str], order: np.ndarray, starts: np.ndarray
+) -> dict[str, Any]:
+    """Texts with more than one label; `order` has the copies of a text together, each text from one of `starts` on."""
+    sizes = np.diff(np.append(starts, len(order)))
+    differ = np.minimum.reduceat(codes[order], starts) != np.maximum.reduceat(codes[order], starts)
+    texts = np.flatnonzero(differ)
+    shown = texts[np.argsort(order[starts[texts]])][:EXAMPLES]
+    return {
+        "conflicting_texts": len(texts),
+        "conflicting_rows": int(sizes[texts].sum()),
+        "conflicts": tuple(_conflict(table, codes, names, order[starts[t] : starts[t] + sizes[t]]) for t in shown),
+    }
+
+
+def _conflict(table: Table, codes: np.ndarray, names: Sequence[str], rows: np.ndarray) -> Conflict:
+    first = np.sort(np.unique(codes[rows], return_index=True)[1])[:EXAMPLES]
+    text = " ".join(table.texts[rows[0]].split())
+    return Conflict(
+        text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…",
+        tuple(table.row_numbers(rows[first]).tolist()),
+        tuple(names[code] for code in codes[rows[first]]),
+    )
+
+
+def _overlap(one: tuple[str, Table, np.ndarray | None], other: tuple[str, Table, np.ndarray | None]) -> Overlap:
+    (name, table, codes), (other_name, other_table, other_codes) = one, other
+    both = shared(table, [other_table])
+    differ = 0
+    if codes is not None and other_codes is not None:
+        agree = are_among(_labelled(table.same, codes)[both], _labelled(other_table.same, other_codes))
+        differ = int((~agree).sum())
+    return Overlap(name, other_name, int(both.sum()), differ)
+
+
+def _labelled(same: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Hashes of texts with their labels: an odd multiple of the code moves the hash to a place of its own."""
+    return same.view(np.uint64) + codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+
+
+def _histogram(values: np.ndarray) -> tuple[tuple[int, int, int], ...]:
+    """Bins 0, 1, 2, 3-4, 5-8, 9-16 ... from the first to the last that has texts."""
+    bins = np.where(values < 1, -1, np.ceil(np.log2(np.maximum(values, 1)))).astype(np.int64)
+    low = int(bins.min())
+    counts = np.bincount(bins - low).tolist()
+    edges = [(0, 0) if power < 0 else (2**power // 2 + 1, 2**power) for power in range(low, low + len(counts))]
+    return tuple((begin, end, texts) for (begin, end), texts in zip(edges, counts, strict=True))

@@ -1,0 +1,150 @@
+"""What is said of the data before training: one line for a clean table, one more for each thing to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from phasefit.data.columns import Columns
+from phasefit.data.hashes import normal_form
+from phasefit.data.hygiene import NEAR_EMPTY, Conflict, Hygiene
+
+NUMBERS = {1: "one row", 2: "two rows", 3: "three rows"}
+SHOWN = 60  # characters of a text in a note
+
+
+def data_notes(found: Hygiene) -> list[str]:
+    """Sentences about a run's tables."""
+    noted = [
+        _repeated(found),
+        _conflicting(found),
+        _near_empty(found),
+        *leak_notes(found),
+        _missing(found),
+    ]
+    notes = [note for note in noted if note]
+    clean = "" if any(noted[:2]) else "; no repeated texts, no conflicting labels"
+    return [_headline(found) + clean, *notes]
+
+
+def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -> str:
+    """How classes with one, two or three rows were split; nothing where there are none."""
+    sizes = np.bincount(codes)
+    said = []
+    for size, name in NUMBERS.items():
+        count = int((sizes == size).sum())
+        if not count:
+            continue
+        held = {
+            part: int((sizes[codes[rows]] == size).sum()) for part, rows in (("validation", validation), ("test", test))
+        }
+        went = {"train": count * size - sum(held.values()), **held}
+        where = ", ".join(f"{rows:,} to {part}" for part, rows in went.items() if rows)
+        said.append(f"{count:,} of {name} ({'trained on and never scored' if size == 1 else where})")
+    return f"classes with few rows: {'; '.join(said)}" if said else ""
+
+
+def columns_note(columns: Columns | None) -> list[str]:
+    """Which columns were taken, which may have been a guess."""
+    if columns is None:
+        return []
+    labels = ", ".join(f"'{name}'" for name in columns.labels)
+    return [f"columns: text '{columns.text}', label {labels}"]
+
+
+def class_notes(classes: Sequence[str], rows: int) -> list[str]:
+    """What looks wrong about the classes themselves; these make every score meaningless."""
+    alike, notes = look_alikes(classes), []
+    if alike:
+        notes.append(f"classes that differ only in case or white space: {alike}; are they meant to be the same?")
+    if len(classes) > rows / 2 and rows >= 20:
+        notes.append(
+            f"there are {len(classes):,} classes for {rows:,} training rows; is that the column of the labels?"
+        )
+    return notes
+
+
+def look_alikes(classes: Iterable[str]) -> str:
+    """The first few groups of class names that a reader would take for one; nothing where there are none."""
+    groups: dict[str, list[str]] = {}
+    for name in classes:
+        groups.setdefault(normal_form(name), []).append(name)
+    alike = [" and ".join(repr(name) for name in group) for group in groups.values() if len(group) > 1]
+    return "; ".join(alike[:3]) + (f" and {len(alike) - 3} more" if len(alike) > 3 else "")
+
+
+def shares_of(rows: dict[str, int]) -> str:
+    """`train 3, test 1`: the parts where there is something to count."""
+    return ", ".join(f"{part} {count:,}" for part, count in rows.items() if count)
+
+
+def conflict_text(conflict: Conflict) -> str:
+    """One conflict in words."""
+    text = conflict.text if len(conflict.text) <= SHOWN else conflict.text[: SHOWN - 1] + "…"
+    told = zip(conflict.labels, conflict.rows, strict=True)
+    return f"'{text}' is " + ", ".join(f"'{label}' in row {row:,}" for label, row in told)
+
+
+def _headline(found: Hygiene) -> str:
+    labelled = {name: part for name, part in found.parts.items() if part.classes is not None}
+    said = [f"{sum(part.rows for part in labelled.values()):,} rows"]
+    train = found.parts["train"].classes
+    if train is not None:
+        said.append(f"{len(train.sizes):,} classes ({_span(train.sizes.values())} training rows each)")
+    words = [part.words for part in found.parts.values()]
+    said.append(f"{_span([length.least for length in words] + [length.most for length in words])} words")
+    return f"data: {', '.join(said)}"
+
+
+def _span(values: Iterable[int]) -> str:
+    numbers = list(values)
+    least, most = min(numbers), max(numbers)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _repeated(found: Hygiene) -> str:
+    where = shares_of({name: part.repeated for name, part in found.parts.items()})
+    return f"{found.repeated:,} rows repeat the text of an earlier one: {where}" if where else ""
+
+
+def _conflicting(found: Hygiene) -> str:
+    texts = {name: part.conflicting_texts for name, part in found.parts.items()}
+    if not any(texts.values()):
+        return ""
+    rows = sum(part.conflicting_rows for part in found.parts.values())
+    name, part = next((name, part) for name, part in found.parts.items() if part.conflicts)
+    many = f"{sum(texts.values()):,} texts have" if sum(texts.values()) > 1 else "1 text has"
+    first = f"{name}: {conflict_text(part.conflicts[0])}"
+    return f"{many} different labels, in {rows:,} rows ({shares_of(texts)}), e.g. {first}"
+
+
+def _near_empty(found: Hygiene) -> str:
+    where = shares_of({name: part.near_empty for name, part in found.parts.items()})
+    if not where:
+        return ""
+    name, part = next((name, part) for name, part in found.parts.items() if part.near_empty)
+    rows = ", ".join(f"{row:,}" for row in part.near_empty_rows[:3])
+    return f"near-empty texts ({NEAR_EMPTY}): {where}; e.g. {name} row{'s' * (part.near_empty > 1)} {rows}"
+
+
+def leak_notes(found: Hygiene) -> list[str]:
+    """Texts that are on both sides of a line: they make a score look better than it is."""
+    notes = []
+    for overlap in found.overlaps:
+        if not overlap.rows:
+            continue
+        there = "training" if overlap.other == "train" else overlap.other
+        said = f"{overlap.rows:,} of the {found.parts[overlap.part].rows:,} {overlap.part} texts are also {there} texts"
+        if overlap.other_label:
+            said += f", {overlap.other_label:,} of them with another label"
+        if overlap.other == "train":
+            said += "; --leaked drop-scored or drop-train leaves them out"
+        notes.append(said)
+    return notes
+
+
+def _missing(found: Hygiene) -> str:
+    scored = {name: part.classes for name, part in found.parts.items() if name in ("validation", "test")}
+    missing = [f"{len(of.missing):,} in {name}" for name, of in scored.items() if of is not None and of.missing]
+    return f"classes without a row: {', '.join(missing)}" if missing else ""

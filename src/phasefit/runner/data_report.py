@@ -1,0 +1,44 @@
+"""What a run says of its data: `data.json` with all of it, and the part of the model card for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phasefit.data.hygiene import Hygiene, Part
+from phasefit.runner.card import escape, table
+from phasefit.runner.data_notes import data_notes
+from phasefit.store.manifest import write_json
+
+if TYPE_CHECKING:
+    from phasefit.models.truncation import Truncation
+
+DATA = "data.json"
+
+
+def write_hygiene(folder: Path, found: Hygiene, cut: Truncation | None = None) -> None:
+    """Write `data.json`: what the tables are like and, once the texts are tokenised, what is cut off."""
+    write_json(folder / DATA, found.to_json() | ({} if cut is None else {"tokens": cut.to_json()}))
+
+
+def data_paragraphs(found: Hygiene, cut: Truncation | None = None) -> list[str]:
+    """The tables side by side, and a list of what deserves a look."""
+    head = ["", "rows", "repeated", "conflicting", "near-empty", "words", "classes", "largest / smallest class"]
+    said = [note.removeprefix("data: ") for note in data_notes(found)]
+    if cut is not None:
+        said.append(cut.sentence())
+    listed = "\n".join(f"- {escape(note)}" for note in said)
+    return [table(head, [[name, *_cells(part)] for name, part in found.parts.items()]), listed]
+
+
+def _cells(part: Part) -> list[str]:
+    words, classes = part.words, part.classes
+    return [
+        f"{part.rows:,}",
+        f"{part.repeated:,}",
+        "" if classes is None else f"{part.conflicting_texts:,}",
+        f"{part.near_empty:,}",
+        f"{words.least:,} to {words.most:,}, median {words.median:,g}, 95 % up to {words.p95:,}",
+        "" if classes is None else f"{len(classes.sizes):,}",
+        "" if classes is None else f"{classes.imbalance:,.1f}",
+    ]

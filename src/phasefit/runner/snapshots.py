@@ -1,0 +1,74 @@
+"""Snapshots of the embedding space: the vectors of the same labelled texts before training and after each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from phasefit.data.seeds import generator
+from phasefit.models.encoder import Encoder
+from phasefit.models.inference import encode_rows
+from phasefit.models.tokens import Tokens
+from phasefit.phases.contract import PhaseData
+
+BEFORE = "before training"  # the first stage
+MOST_TEXTS = 500
+SOME = 3  # texts that each class gets before the large ones get more
+
+
+class Snapshots:
+    """Up to 500 texts, of validation where there is one, and what encoders made of them, by stage in order.
+
+    `vectors` maps "before training" and then each phase's name to float32 (texts, dimension); the dimension may differ
+    between stages.
+    """
+
+    def __init__(self, split: str, rows: np.ndarray, codes: np.ndarray) -> None:
+        self.split, self.rows, self.codes = split, rows, codes
+        self.vectors: dict[str, np.ndarray] = {}
+
+    @classmethod
+    def of(cls, data: PhaseData, seed: int, most: int = MOST_TEXTS) -> Snapshots:
+        """Choose the texts."""
+        split = "validation" if (data.codes[data.validation] >= 0).any() else "train"
+        rows = np.asarray(data.validation if split == "validation" else data.train)
+        rows = rows[data.codes[rows] >= 0]
+        rows = rows[some_of_each(data.codes[rows], most, generator(seed, "snapshots"))]
+        return cls(split, rows, data.codes[rows])
+
+    def take(self, name: str, encoder: Encoder, tokens: Tokens) -> None:
+        """Add the encoder's vectors as they are now; a stage taken again replaces itself."""
+        if len(self.rows):
+            self.vectors[name] = encode_rows(encoder, tokens, self.rows).cpu().numpy()
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the vectors, which go where tensors go."""
+        return {
+            "split": self.split,
+            "rows": self.rows.tolist(),
+            "codes": self.codes.tolist(),
+            "stages": list(self.vectors),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], vectors: Sequence[np.ndarray]) -> Snapshots:
+        """What was saved, with the vectors of its stages in their order."""
+        made = cls(content["split"], np.array(content["rows"], np.int64), np.array(content["codes"], np.int64))
+        made.vectors = dict(zip(content["stages"], vectors, strict=True))
+        return made
+
+
+def some_of_each(codes: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
+    """Places of up to `most` codes in their order: a few of each class first, the rest in proportion."""
+    order = random.permutation(len(codes))
+    if len(codes) <= most:
+        return np.arange(len(codes))
+    _, group, sizes = np.unique(codes[order], return_inverse=True, return_counts=True)
+    by_class = np.argsort(group, kind="stable")
+    rank = np.empty(len(codes))  # 0 for the first of its class, 1 for the second ...
+    rank[by_class] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    first = rank < SOME
+    turn = np.where(first, rank - SOME, (rank + 0.5) / sizes[group])  # first ones below 0, then in proportion
+    return np.sort(order[np.argsort(turn, kind="stable")[:most]])

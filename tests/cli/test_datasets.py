@@ -1,0 +1,101 @@
+"""phasefit datasets NAME: a dataset looked at before training."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    train = tmp_path / "train.csv"
+    train.write_text('text,label\nhello there,a\n"HELLO  there",b\n?,b\nsome more words here,a\nlast one,a\n')
+    test = tmp_path / "held-out.csv"
+    test.write_text("text,label\nlast One,b\nquite new,a\n")
+    return str(train), str(test)
+
+
+def test_all_that_deserves_a_look_is_shown(phasefit, files) -> None:
+    result = phasefit("datasets", files[0], "--test", files[1])
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    for line in (
+        "rows 5 2",
+        "rows that repeat an earlier text 1 0",
+        "texts with conflicting labels 1 0",
+        "near-empty texts (fewer than two letters or digits) 1 0",
+        "near-empty rows 3",
+        "test texts that train has too 1 (50.0%) 1",
+        "train hello there a (row 1), b (row 2)",
+        "95 % up to 4 2",
+    ):
+        assert line in lines, line
+    bars = [line for line in lines if "█" in line]
+    assert bars == [
+        "a 3 1 " + "█" * 30,
+        "b 2 1 " + "█" * 20,
+        "1 1 " + "█" * 6,
+        "2 5 " + "█" * 30,
+        "3 to 4 1 " + "█" * 6,
+    ]
+
+
+def test_a_clean_dataset_shows_no_empty_tables(phasefit) -> None:
+    output = phasefit("datasets", "snips").stdout
+    assert "Hygiene" in output
+    assert "Texts in two parts" not in output
+    assert "Conflicting labels" not in output
+    assert "Lengths" in output
+
+
+def test_json_has_all_of_it(phasefit, files) -> None:
+    result = phasefit("datasets", files[0], "--test", files[1], "--json")
+    found = json.loads(result.stdout, parse_constant=pytest.fail)
+    assert found["rows"] == {"train": 5, "test": 2}
+    assert found["hygiene"]["parts"]["train"]["conflicts"][0] == {
+        "text": "hello there",
+        "rows": [1, 2],
+        "labels": ["a", "b"],
+    }
+    assert found["hygiene"]["overlaps"] == [{"part": "test", "other": "train", "rows": 1, "other_label": 1}]
+
+
+def test_json_of_a_named_one_of_one_that_is_not_here_and_of_the_list(phasefit, monkeypatch) -> None:
+    monkeypatch.delenv("PHASEFIT_DATA", raising=False)
+    snips = json.loads(phasefit("datasets", "snips", "--json").stdout)
+    assert snips["classes"] == len(snips["hygiene"]["parts"]["train"]["classes"]["sizes"]) == 10
+    assert snips["licence"] == "CC0-1.0"
+    trec = json.loads(phasefit("datasets", "trec", "--json").stdout)
+    assert trec["where"] is None
+    assert "hygiene" not in trec
+    listed = json.loads(phasefit("datasets", "--json").stdout)
+    assert {"snips", "trec"} <= {one["name"] for one in listed}
+
+
+@pytest.mark.parametrize(("kind", "content"), [
+    ("mrpc", "text_a,text_b,label\na b,c d,1\nA b,c  d,0\n"),
+    ("goemotions", "text,label\na b,joy|fear\nA b,joy\n"),
+    ("stsb", "text_a,text_b,label\na b,c d,1.5\nA b,c  d,0.5\n"),
+    ("nli_triples", "text_a,text_b,text_c\na b,c d,e\nA b,c  d,e\n"),
+])  # fmt: skip
+def test_kinds_that_cannot_be_trained_on_are_shown_too(phasefit, tmp_path: Path, kind: str, content: str) -> None:
+    (tmp_path / kind).mkdir()
+    (tmp_path / kind / "train.csv").write_text(content)
+    result = phasefit("datasets", kind, "--data-dir", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "rows that repeat an earlier text 1" in lines
+    assert f"texts with conflicting labels {1 if kind == 'mrpc' else '-'}" in lines
+
+
+def test_a_tree_of_labels(phasefit, tmp_path: Path) -> None:
+    file = tmp_path / "tree.csv"
+    file.write_text("text,label\na b,x/y\na b,x/z\nc d,x/y\n")
+    result = phasefit("datasets", str(file), "--tree", "/")
+    assert "x/y (row 1), x/z (row 2)" in result.stdout
+
+
+def test_a_held_out_file_that_is_not_there(phasefit, files, sentence) -> None:
+    assert "nowhere.csv" in sentence(phasefit("datasets", files[0], "--test", "nowhere.csv"))

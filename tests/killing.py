@@ -1,0 +1,183 @@
+"""Runs that are killed: at a place in the code, at a moment of the training, or at any time from outside.
+
+Run as a script it imports everything once and then forks a child for each job it is told of, so that a kill costs no
+import: `Nursery` is the test's side of it. The child kills itself with SIGKILL, which no handler sees.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+Job = dict[str, Any]
+
+
+class Nursery:
+    """Starts the script and hands it jobs, one after the other."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+        )
+
+    def train(self, *, kill: Any = None, after: float | None = None, pictures: bool = False, **request: Any) -> int:
+        """A new run; the exit code of the child, negative for a signal."""
+        return self._run({"request": request, "kill": kill, "after": after, "pictures": pictures})
+
+    def resume(self, run: Path, *, kill: Any = None, after: float | None = None, pictures: bool = False) -> int:
+        """On with a run."""
+        return self._run({"resume": str(run), "kill": kill, "after": after, "pictures": pictures})
+
+    def _run(self, job: Job) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(job, default=str) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End the script."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(20)
+
+
+def die() -> None:
+    """At once, like the system's killer of processes that take too much memory."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_at(place: str, count: int) -> Callable[[Any], None]:
+    """Arrange for death at a place in the code, the `count`th time it is reached; gives the run's listener."""
+    from phasefit.runner import report, train
+    from phasefit.store import checkpoints, folder, models
+    from phasefit.training.events import PhaseEnded, PhaseStarted, Scored, StepDone
+
+    left = count
+
+    def now() -> bool:
+        nonlocal left
+        left -= 1
+        return left == 0
+
+    def before(owner: Any, name: str, instead: Callable[..., None] = lambda *_, **__: die()) -> None:
+        real = getattr(owner, name)
+
+        def killed(*arguments: Any, **named: Any) -> Any:
+            if now():
+                instead(*arguments, **named)
+            return real(*arguments, **named)
+
+        setattr(owner, name, killed)
+
+    def half_a_file(tensors: Any, path: Path) -> None:
+        real_save(tensors, path)
+        with open(path, "r+b") as file:
+            file.truncate(path.stat().st_size // 2)
+        die()
+
+    def half_a_folder(path: Path, **_: Any) -> None:
+        (Path(path) / checkpoints.TENSORS).unlink(missing_ok=True)
+        die()
+
+    real_save = checkpoints.save_file
+    kinds = {"step": StepDone, "scored": Scored, "started": PhaseStarted, "ended": PhaseEnded}
+    if place == "tensors":
+        before(checkpoints, "save_file", half_a_file)
+    elif place == "flush":
+        before(checkpoints, "flush")
+    elif place == "rotate":
+        real_remove = shutil.rmtree
+
+        def remove(path: Any, *arguments: Any, **named: Any) -> None:
+            if Path(path).name.isdecimal() and now():
+                half_a_folder(path)
+            real_remove(path, *arguments, **named)
+
+        checkpoints.shutil = type("shutil", (), {"rmtree": staticmethod(remove)})  # type: ignore[assignment,attr-defined]
+    elif place == "begin":
+        before(train, "write_text")
+    elif place == "model":
+        before(models, "save_file")
+    elif place == "report":
+        before(report, "write_report")
+    elif place == "finish":
+        before(folder.RunFolder, "finish")
+    elif place == "finished":
+        before(folder.RunFolder, "clear")
+    elif place not in kinds:
+        raise ValueError(place)
+
+    def listen(event: Any) -> None:
+        if place in kinds and isinstance(event, kinds[place]) and now():
+            die()
+
+    return listen
+
+
+def work(job: Job) -> None:
+    """The child: train or resume."""
+    import phasefit.runner.report
+    from phasefit.runner.request import TrainRequest
+    from phasefit.runner.train import resume, train
+
+    if not job["pictures"]:  # they take longer than all the rest
+        phasefit.runner.report.write_report = lambda *_, **__: None
+    listen = die_at(*job["kill"]) if job["kill"] else lambda _: None
+    if "resume" in job:
+        resume(Path(job["resume"]), listen)
+    else:
+        given = job["request"]
+        lists = {name: tuple(given[name]) for name in ("settings", "label") if name in given}
+        train(replace(TrainRequest(**given), **lists, out=Path(given["out"])), listen)
+
+
+def main() -> None:
+    """Fork a child per line of standard input and answer with its exit code."""
+    import matplotlib.pyplot  # noqa: F401
+    import sentence_transformers  # noqa: F401
+    import sklearn.linear_model
+    import sklearn.manifold  # noqa: F401
+
+    import phasefit.runner.fit_request
+    import phasefit.runner.report  # noqa: F401
+
+    for line in sys.stdin:
+        job = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            code = 1
+            try:
+                work(job)
+                code = 0
+            except BaseException as error:  # noqa: BLE001 - told to whoever reads the test's output
+                sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            finally:
+                sys.stderr.flush()
+                os._exit(code)
+        if job["after"] is not None:
+            time.sleep(job["after"])
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phasefit.metrics import classification_metrics
+from phasefit.metrics.calibration import BINS, calibration_bins, calibration_error
+
+
+def two_classes(confidence: list[float]) -> np.ndarray:
+    """Probabilities that predict class 0 with this confidence."""
+    return np.array([[sure, 1 - sure] for sure in confidence])
+
+
+def test_bins_and_error_by_hand() -> None:
+    # Of 5 bins, (0.6, 0.8] holds 0.65, 0.75 and 0.8 with two right, (0.8, 1] holds 0.9 and 1 with one right.
+    true = np.array([0, 1, 0, 1, 0])
+    bins = calibration_bins(true, two_classes([0.65, 0.75, 0.8, 0.9, 1.0]), bins=5)
+    assert [(each["from"], each["to"], each["rows"]) for each in bins] == [
+        (pytest.approx(0.6), pytest.approx(0.8), 3),
+        (pytest.approx(0.8), 1.0, 2),
+    ]
+    assert [each["confidence"] for each in bins] == pytest.approx([2.2 / 3, 0.95])
+    assert [each["accuracy"] for each in bins] == pytest.approx([2 / 3, 0.5])
+    assert calibration_error(bins) == pytest.approx((3 * (2.2 - 2) / 3 + 2 * 0.45) / 5)
+
+
+def test_the_error_is_in_the_report_of_every_kind_of_label() -> None:
+    true, probabilities = np.array([0, 0, 1, 2]), np.array([[0.8, 0.1, 0.1]] * 4)  # says 0.8, is right in half
+    for levels in (None, [("a", "x"), ("a", "y"), ("b", "z")]):
+        report = classification_metrics(true, probabilities, ["x", "y", "z"], levels)
+        assert report["ece"] == pytest.approx(0.3)
+        assert [each["rows"] for each in report["calibration"]] == [4]
+        assert json.loads(json.dumps(report, allow_nan=False)) == report
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_certainty_stays_within_the_bins(dtype: type) -> None:
+    sure = np.array([[1.0, 0.0], [1.0 + 1e-7, 0.0]], dtype=dtype)
+    (last,) = calibration_bins(np.array([0, 0]), sure)
+    assert (last["to"], last["rows"], last["confidence"], last["accuracy"]) == (1.0, 2, 1.0, 1.0)
+
+
+def test_nothing_has_no_error() -> None:
+    assert calibration_error([]) == 0
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(1, 60), st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_every_row_is_in_the_bin_that_holds_its_confidence(rows: int, classes: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    probabilities, true = random.dirichlet(np.ones(classes), size=rows), random.integers(classes, size=rows)
+    bins = calibration_bins(true, probabilities)
+    sure, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == true
+    expected = 0.0
+    for number in range(BINS):
+        here = (sure > number / BINS) & (sure <= (number + 1) / BINS)
+        expected += abs(sure[here].sum() - right[here].sum()) / rows
+    assert calibration_error(bins) == pytest.approx(expected)
+    assert sum(each["rows"] for each in bins) == rows
+    assert all(each["rows"] and each["from"] < each["confidence"] <= each["to"] for each in bins)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from phasefit.models.inference import encode_rows
+from phasefit.phases.contract import PhaseData
+from phasefit.runner.snapshots import Snapshots, some_of_each
+from tiny import fresh_model, make_data, make_table
+
+
+@pytest.fixture(scope="module")
+def data(tiny_folder: Path) -> PhaseData:
+    texts, labels = make_table(rows=40)
+    return make_data(fresh_model(tiny_folder).encoder, texts, labels, validation=12, unlabelled=["a song"])
+
+
+def test_stages_are_kept_in_order_for_the_same_validation_texts(data: PhaseData, tiny_folder: Path) -> None:
+    encoder = fresh_model(tiny_folder).encoder
+    snapshots = Snapshots.of(data, seed=0)
+    assert snapshots.split == "validation"
+    assert snapshots.rows.tolist() == data.validation.tolist()
+    assert snapshots.codes.tolist() == data.codes[data.validation].tolist()
+    encoder.train()
+    for name in ("before training", "denoise", "before training"):
+        snapshots.take(name, encoder, data.tokens)
+    assert encoder.training, "it is left as it was"
+    assert list(snapshots.vectors) == ["before training", "denoise"]
+    expected = encode_rows(encoder, data.tokens, data.validation).numpy()
+    for vectors in snapshots.vectors.values():
+        assert vectors.dtype == np.float32
+        assert np.array_equal(vectors, expected), "without dropout"
+
+
+def test_training_texts_stand_in_where_there_is_no_validation(tiny_folder: Path) -> None:
+    texts, labels = make_table(rows=40)
+    data = make_data(fresh_model(tiny_folder).encoder, texts, labels, validation=0, unlabelled=["a song"])
+    snapshots = Snapshots.of(data, seed=0, most=10)
+    assert snapshots.split == "train"
+    assert len(set(snapshots.rows.tolist())) == 10
+    assert (snapshots.codes >= 0).all()
+    assert set(snapshots.codes.tolist()) == {0, 1, 2}
+    assert snapshots.rows.tolist() == Snapshots.of(data, seed=0, most=10).rows.tolist()
+    assert snapshots.rows.tolist() != Snapshots.of(data, seed=1, most=10).rows.tolist()
+
+
+def test_a_few_of_each_class_then_in_proportion() -> None:
+    codes = np.repeat([0, 1, 2, 3], [9000, 900, 90, 2])
+    chosen = some_of_each(codes, 500, np.random.default_rng(0))
+    assert len(set(chosen.tolist())) == 500
+    assert (np.diff(chosen) > 0).all()
+    counts = np.bincount(codes[chosen])
+    assert counts[3] == 2
+    assert counts[2] >= 3
+    assert counts[0] / counts[1] == pytest.approx(10, rel=0.1)
+
+
+def test_more_classes_than_places() -> None:
+    chosen = some_of_each(np.repeat(np.arange(30), 2), 20, np.random.default_rng(0))
+    assert len(set((chosen // 2).tolist())) == 20, "no class twice before others have one"
+
+
+def test_few_texts_are_all_taken() -> None:
+    assert some_of_each(np.array([1, 0, 1]), 500, np.random.default_rng(0)).tolist() == [0, 1, 2]

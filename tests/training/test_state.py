@@ -1,0 +1,102 @@
+"""The state of a phase, taken between two steps and put back into a phase built anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from phasefit.errors import ModelError
+from phasefit.phases import PHASES
+from phasefit.training.device import make_accelerator
+from phasefit.training.loop import train_phase
+from phasefit.training.state import PhaseState, put_weights, weights_of
+from tiny import fresh_model, make_data, make_phase, make_table
+
+STEPS = 6
+OPTIONS: dict[str, Any] = {
+    **{"min_steps": STEPS, "max_steps": STEPS, "patience": 0, "lr": 1e-3},
+    **{"batch_size": 8, "evaluate_every": 2, "accumulate": 2},
+}
+
+
+class Rest:
+    """Copies the state at one step, as a checkpoint would."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        self.tensors: dict[str, torch.Tensor] = {}
+        self.facts = ""
+
+    def __call__(self, state: PhaseState) -> None:
+        if state.step == self.step:
+            found = weights_of(phase=state.phase) | state.tensors()
+            self.tensors = {name: value.detach().clone() for name, value in found.items()}
+            self.facts = json.dumps(state.facts())
+
+
+def built(folder: Path, kind: str, **options: Any) -> Any:
+    model = fresh_model(folder)
+    data = make_data(model.encoder, *make_table(60), validation=15)
+    return make_phase(kind, model, data, **{**OPTIONS, **options})
+
+
+def train(phase: Any, **more: Any) -> dict[str, torch.Tensor]:
+    for _ in train_phase(phase, make_accelerator("cpu"), seed=0, **more):
+        pass
+    return {name: value.detach().clone() for name, value in phase.named_parameters()}
+
+
+@pytest.mark.parametrize("step", [1, 3, STEPS])
+@pytest.mark.parametrize("kind", PHASES)
+def test_every_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, kind: str, step: int) -> None:
+    rest = Rest(step)
+    whole = train(built(tiny_folder, kind), at_rest=rest)
+    torch.manual_seed(99)  # another process has another generator
+    again = built(tiny_folder, kind)
+    taken: list[int] = []
+
+    def resume(state: PhaseState) -> None:
+        put_weights(rest.tensors, phase=again)
+        state.load(rest.tensors, json.loads(rest.facts))
+
+    resumed = train(again, resume=resume, at_rest=lambda state: taken.append(state.step))
+    assert taken == list(range(step + 1, STEPS + 1))
+    assert whole.keys() == resumed.keys()
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+def test_patience_that_ran_out_stays_so(tiny_folder: Path) -> None:
+    options = {"patience": 1, "evaluate_every": 1, "max_steps": 50, "lr": 1e-12, "watch": "accuracy", "slack": 0.0}
+    seen: list[int] = []
+    train(built(tiny_folder, "finetune", **options), at_rest=lambda state: seen.append(state.step))
+    assert seen[-1] < 50
+    rest = Rest(seen[-1])
+    train(built(tiny_folder, "finetune", **options), at_rest=rest)
+    again = built(tiny_folder, "finetune", **options)
+
+    def resume(state: PhaseState) -> None:
+        put_weights(rest.tensors, phase=again)
+        state.load(rest.tensors, json.loads(rest.facts))
+
+    train(again, resume=resume, at_rest=lambda state: pytest.fail(f"step {state.step} was taken"))
+
+
+def test_what_is_shared_is_stored_once() -> None:
+    layer = nn.Linear(3, 3)
+    layer.register_buffer("mean", torch.zeros(3))
+    both = nn.ModuleList([layer, nn.Linear(3, 3)])
+    both[1].weight = layer.weight
+    assert list(weights_of(one=layer, two=both)) == ["one.weight", "one.bias", "one.mean", "two.1.bias"]
+
+
+def test_weights_of_something_else_are_refused() -> None:
+    one, other = nn.Linear(3, 3), nn.Linear(3, 4)
+    with pytest.raises(ModelError, match=r"does not fit.*model\.bias"):
+        put_weights(weights_of(model=one), model=other)
+    with pytest.raises(ModelError, match="does not fit"):
+        put_weights({}, model=other)
