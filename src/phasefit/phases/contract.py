@@ -31,6 +31,7 @@ class PhaseData:
     train: np.ndarray
     validation: np.ndarray
     unlabelled: np.ndarray
+    others: np.ndarray | None = None  # (texts, 1 or 2): the positive, the hard negative beside a text; -1 for none
 
     def targets(self, rows: np.ndarray) -> np.ndarray:
         """What objectives see of the rows' labels."""
@@ -68,8 +69,6 @@ class Phase(nn.Module, ABC):
     without knowing what the phase does.
     """
 
-    gathers: ClassVar[bool] = False  # the loss looks at the rows of all processes
-
     def __init__(self, name: str, options: PhaseOptions, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__()
         self.name = name
@@ -89,6 +88,11 @@ class Phase(nn.Module, ABC):
         """The score that decides which weights are kept."""
 
     @property
+    def gathers(self) -> bool:
+        """Whether the loss looks at the rows of all processes."""
+        return False
+
+    @property
     def lower_is_better(self) -> bool:
         """Whether a smaller watched score is a better one."""
         return False
@@ -106,9 +110,16 @@ class Phase(nn.Module, ABC):
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Trained parameters by part, for learning rates of their own."""
 
+    def before_step(self, step: int) -> None:
+        """Called ahead of every step, for what is renewed now and then; what it changes is kept in buffers."""
+
     @abstractmethod
     def encode(self, batch: Batch) -> Encoded:
-        """Rows -> vectors."""
+        """Rows -> vectors, one along the first axis for each row of the draw."""
+
+    def join(self, parts: Sequence[Encoded]) -> Encoded:
+        """The vectors of a batch out of those of its chunks."""
+        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
     @abstractmethod
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:

@@ -43,6 +43,11 @@ class PhaseOptions(Strict):
     patience: int = Field(4, ge=0, description="looks without improvement before the phase stops; 0 never stops early")
 
     @property
+    def needs(self) -> Literal["texts", "labels", "pairs"]:
+        """What the training rows must have: a text is enough, or a label with it, or other texts beside it."""
+        return "labels"
+
+    @property
     def skips_parameters(self) -> bool:
         """Whether some steps leave some parameters without gradient, which distributed training must be told."""
         return False

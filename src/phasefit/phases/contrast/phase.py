@@ -30,7 +30,6 @@ class Contrast(Phase):
     """A metric objective on all pairs of class-aware batches, or on the paper's explicit pairs."""
 
     options: Options
-    gathers = True
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
@@ -77,6 +76,11 @@ class Contrast(Phase):
     def lower_is_better(self) -> bool:
         """A loss."""
         return self.watch == "pairs"
+
+    @property
+    def gathers(self) -> bool:
+        """Pairs are those of the whole batch."""
+        return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder and added layers."""

@@ -31,3 +31,8 @@ class Options(PhaseOptions, DenoiseSettings):
         "auto",
         description="probe: a linear probe's macro F1; loss: reconstruction; auto: the probe where it can be had",
     )
+
+    @property
+    def needs(self) -> Literal["texts", "labels", "pairs"]:
+        """Labels are never looked at."""
+        return "texts"

@@ -18,7 +18,6 @@ class Joint(Phase):
     """`L_DAE + L_CL`, each on batches of its own; or one of them per step in turn."""
 
     options: Options
-    gathers = True
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
@@ -49,6 +48,11 @@ class Joint(Phase):
     def lower_is_better(self) -> bool:
         """A loss."""
         return self.watch == "loss"
+
+    @property
+    def gathers(self) -> bool:
+        """Pairs are those of the whole batch."""
+        return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder, added layers, decoder."""
