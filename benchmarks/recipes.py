@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,8 @@ def parse() -> argparse.Namespace:
         default="finetune,three-phase,joint,contrast-finetune",
         help="comma-separated; settings after a colon, joined with +: finetune:finetune.lr=1e-5+finetune.epochs=3",
     )
+    add("--classes", type=int, help="only the so many most frequent classes")
+    add("--per-class", type=int, help="so many training rows of each class, validation included")
     add("--seeds", type=int, default=3, help="so many seeds, from 0 on")
     add("--split-seed", type=int, default=0)
     add("--unseen", default="error", help="labels that only the test rows have: error, drop or keep")
@@ -107,7 +110,7 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
 
     recipe, _, settings = args.cell.partition(":")
     request = TrainRequest(
-        data=args.data,
+        data=source(args),
         rows=args.rows,
         recipe=recipe,
         settings=tuple(filter(None, settings.split("+"))),
@@ -127,7 +130,7 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
     }
     return {
         "data": args.data,
-        "rows": args.rows or "all",
+        "rows": rows_of(args),
         "split_seed": args.split_seed,
         "unseen": args.unseen,
         "recipe": recipe,
@@ -139,10 +142,44 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def source(args: argparse.Namespace) -> Any:
+    """The dataset by its name, or as lists of those rows that --classes and --per-class leave of it."""
+    if not args.classes and not args.per_class:
+        return args.data
+    from phasefit.data.seeds import generator
+    from phasefit.data.sources import read_dataset
+
+    dataset = read_dataset(args.data, data_dir=args.data_dir)
+    found = Counter(dataset.train.labels or ()).most_common(args.classes)
+    kept = {label for label, _ in found}
+    parts = {}
+    for part in ("train", "validation", "test"):
+        table = getattr(dataset, part)
+        if table is None:
+            continue
+        order = generator(args.split_seed, "benchmark", part).permutation(len(table)).tolist()
+        taken: Counter[Any] = Counter()
+        rows = []
+        for row in order:
+            label = table.labels[row]
+            if label in kept and (part != "train" or not args.per_class or taken[label] < args.per_class):
+                taken[label] += 1
+                rows.append(row)
+        parts[part] = ([table.texts[row] for row in rows], [table.labels[row] for row in rows])
+    return parts
+
+
+def rows_of(args: argparse.Namespace) -> str:
+    """How much of the dataset is used, for the record."""
+    if not args.classes and not args.per_class:
+        return str(args.rows or "all")
+    return f"{args.classes or 'all'} classes x {args.per_class or 'all'}"
+
+
 def is_cell(row: Cell, args: argparse.Namespace, variant: str, seed: int) -> bool:
     """Whether a line of the file is this cell."""
     recipe, _, settings = variant.partition(":")
-    wanted = (args.data, args.rows or "all", args.split_seed, args.unseen, recipe, settings, seed)
+    wanted = (args.data, rows_of(args), args.split_seed, args.unseen, recipe, settings, seed)
     found = tuple(row[name] for name in ("data", "rows", "split_seed", "unseen", "recipe", "settings", "seed"))
     return tuple(map(str, found)) == tuple(map(str, wanted))
 

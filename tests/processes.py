@@ -31,6 +31,11 @@ TRAINED: dict[str, tuple[str, dict[str, Any], int]] = {  # kind, options, rows
     "accumulated": ("finetune", {"batch_size": 4, "accumulate": 2}, 50),
     "contrast": ("contrast", {"batch_size": 16, "balance": {"mode": "none"}}, 60),
     "explicit": ("contrast", {"batch_size": 16, "pairs": "explicit", "balance": {"mode": "none"}}, 60),
+    "chunked": ("contrast", {"batch_size": 16, "objective": "supcon", "chunk": 3, "balance": {"mode": "none"}}, 60),
+    "beside": ("finetune", {"batch_size": 16, "objective": "label-aware", "views": ["dropout"]}, 60),
+    "proxies": ("finetune", {"batch_size": 16, "objective": "proxy-nca", "chunk": 5}, 60),
+    "tokens": ("finetune", {"batch_size": 16, "objective": "soft-triple", "on": "tokens"}, 60),
+    "simcse": ("simcse", {"batch_size": 16}, 60),
     "denoise": ("denoise", {"batch_size": 6, "ratio": 0.0}, 31 + 18),
     "joint": ("joint", {"batch_size": 8}, 60),
     "alternate": ("joint", {"batch_size": 8, "mix": "alternate"}, 60),
@@ -42,8 +47,10 @@ def trained(name: str, folder: Path) -> dict[str, torch.Tensor]:
     kind, options, rows = TRAINED[name]
     model: Model = fresh_model(folder)
     data = make_data(model.encoder, *make_table(rows), unlabelled=())
-    extra = {"dropout": 0.0} if kind == "finetune" else {}
-    phase = make_phase(kind, model, data, **COMMON, **options, **extra)
+    phase = make_phase(kind, model, data, **COMMON, **options)
+    for part in phase.modules():
+        if isinstance(part, torch.nn.Dropout):  # what is drawn depends on the process
+            part.p = 0.0
     if hasattr(phase, "decoder"):
         phase.decoder.layer.dropout1.p = phase.decoder.layer.dropout2.p = phase.decoder.layer.dropout.p = 0.0
         phase.decoder.layer.self_attn.dropout = 0.0

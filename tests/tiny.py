@@ -228,16 +228,28 @@ def make_data(
     validation: int = 18,
     unlabelled: Sequence[str] = (),
 ) -> PhaseData:
-    """The last `validation` labelled rows validate, the rest train."""
+    """The last `validation` labelled rows validate, the rest train; beside a text are one of its class and one not."""
     every = [*texts, *unlabelled]
     space = label_space(labels)
     codes = np.full(len(every), -1, dtype=np.int64)
     codes[: len(texts)] = space.encode(labels)
     rows = np.arange(len(every))
     cut = len(texts) - validation
-    return PhaseData(
-        every, encoder.tokenise(every), codes, space, rows[:cut], rows[cut : len(texts)], rows[len(texts) :]
-    )
+    train, held_out, more = rows[:cut], rows[cut : len(texts)], rows[len(texts) :]
+    others = beside(codes, [train, held_out])
+    return PhaseData(every, encoder.tokenise(every), codes, space, train, held_out, more, others)
+
+
+def beside(codes: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
+    """For each row the next one of its class and the next one of another class, of its own part; -1 where none is."""
+    others = np.full((len(codes), 2), -1, dtype=np.int64)
+    for part in parts:
+        for place, row in enumerate(part):
+            after = np.roll(part, -place - 1)[:-1]
+            alike = codes[after] == codes[row]
+            for side, found in enumerate((after[alike], after[~alike])):
+                others[row, side] = found[0] if len(found) else -1
+    return others
 
 
 def make_phase(

@@ -1,4 +1,4 @@
-"""phasefit: text classifiers trained in phases.
+"""phasefit: text classifiers and sentence encoders trained in phases.
 
 Importing it imports nothing heavy: torch comes with the first name that needs it.
 """
@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phasefit.estimator import TextClassifier
+    from phasefit.estimator import TextClassifier, TextEncoder
 
-__all__ = ["TextClassifier", "__version__"]
+__all__ = ["TextClassifier", "TextEncoder", "__version__"]
 
 __version__ = "0.1.0"
 
-_LAZY = {"TextClassifier": "phasefit.estimator"}
+_LAZY = {"TextClassifier": "phasefit.estimator", "TextEncoder": "phasefit.estimator"}
 
 
 def __getattr__(name: str) -> Any:

@@ -67,3 +67,25 @@ def test_a_thousand_lone_classes_keep_the_memory_small() -> None:
 def test_one_class_is_refused() -> None:
     with pytest.raises(ValueError, match="two classes"):
         ClassBatches(np.zeros(10, dtype=int), batch_size=4, per_class=2, seed=0)
+
+
+@given(codes=many_codes, named=st.lists(st.integers(0, 12), max_size=20), seed=st.integers(0, 3))
+def test_every_class_of_a_batch_has_its_name(codes: list[int], named: list[int], seed: int) -> None:
+    given_codes, names = np.array(codes), np.array(named, dtype=np.int64)
+    every = np.concatenate([given_codes, names])
+    plain = ClassBatches(given_codes, batch_size=8, per_class=4, seed=seed)
+    batches = ClassBatches(given_codes, batch_size=8, per_class=4, seed=seed, named=names)
+    assert len(batches) == len(plain)
+    seen: set[int] = set()
+    for draw in batches.epoch(0):
+        rows = draw["rows"]
+        texts, stand = rows[rows < len(codes)], rows[rows >= len(codes)]
+        assert sorted(every[stand].tolist()) == sorted(set(every[texts].tolist()) & set(named)), "one for each class"
+        seen |= set(texts.tolist())
+    assert seen == set(range(len(codes)))
+
+
+def test_all_names_of_a_class_take_their_turn() -> None:
+    batches = ClassBatches(np.repeat([3, 5], 100), batch_size=8, per_class=4, seed=0, named=np.array([5, 3, 5, 5]))
+    seen = np.concatenate([draw["rows"] for draw in batches.epoch(0)])
+    assert set(seen.tolist()) == set(range(204))

@@ -25,6 +25,7 @@ class FakeModel:
 
     def __init__(self, classes: Sequence[Any] = CLASSES) -> None:
         self.space: LabelSpace = label_space(list(classes))
+        self.heads = {"default": None}
 
     def predict_proba(
         self, texts: Sequence[str], *, batch_size: int = 64, progress: Callable[[int], None] | None = None

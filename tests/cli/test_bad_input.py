@@ -201,7 +201,7 @@ OUTPUTS = {
     "predict, no such file": line("predict {run} gone.csv", "no such file: gone.csv"),
     "embed to an old file": line("embed {run} good.csv -o o.npy", "o.npy exists already", "--overwrite", o_npy="1"),
     "embed to no folder": line("embed {run} good.csv -o no/o.npy", "no folder no; make it first"),
-    "embed to an unknown ending": line("embed {run} good.csv -o o.bin", "'.bin'", "known: .npy, .csv"),
+    "embed to an unknown ending": line("embed {run} good.csv -o o.bin", "'.bin'", "known: .csv", ".npy"),
     "embed without the column": line("embed {run} t.csv -o o.npy", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
     "embed, column clash": line("embed {run} t.csv -o o.csv -q", "'embedding'", ".npy", t_csv="text,embedding\na,b\n"),
     "evaluate into something": line("evaluate {run} good.csv -o o", "not empty", "--overwrite", **{"o/x": "1"}),

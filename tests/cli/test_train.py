@@ -30,7 +30,7 @@ def test_every_option_arrives(phasefit, training, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["phasefit", *line.split()])
     assert phasefit(*line.split()).exit_code == 0
     assert training.request == TrainRequest(
-        data="d.csv", text="t", label=("a", "b"), tree="/", validation="v.csv", test="e.csv", unlabelled="u.csv",
+        data="d.csv", text=("t",), label=("a", "b"), tree="/", validation="v.csv", test="e.csv", unlabelled="u.csv",
         validation_size=0.3, test_size=0.0, rows=9, unseen="drop", leaked="drop-train", recipe="finetune",
         settings=("finetune.epochs=1", "a.b=c"), model="enc", seed=7, out=Path("out"), overwrite=True,
         refit=True, device="cpu", threads=2, precision="bf16",

@@ -52,11 +52,12 @@ def test_two_steps_of_every_phase(tiny_folder, name: str, kind: str) -> None:
     texts, labels = make_table(48, classes=4)
     data = make_data(model.encoder, texts, labels if kind == "single" else tree(labels), validation=12)
     for label, options in zip(recipe.phase_names, recipe.phases, strict=True):
-        short = options.model_copy(update={"max_steps": 2, "min_steps": 1})
+        short = options.model_copy(update={"max_steps": 2, "min_steps": 2})
         ended = run(phase_of(options.kind)(label, short, model, data, 0))[-1]
         assert isinstance(ended, PhaseEnded)
         assert ended.steps == 2
-    assert set(model.predict(texts)) <= set(data.space.classes)
+    if recipe.phases[-1].trains_head:
+        assert set(model.predict(texts)) <= set(data.space.classes)
 
 
 def test_ours_is_a_tree_of_differences_from_three_phase() -> None:

@@ -55,6 +55,9 @@ def test_repeated_kinds_are_numbered() -> None:
         ("max_lenght = 3\n" + GOOD, "mine.toml: unknown option 'max_lenght'; did you mean 'max_length'"),
         ("max_length = 2\n" + GOOD, r"max_length is 'model', 'auto' or a number of tokens from 4 on \(found 2\)"),
         ("max_length = true\n" + GOOD, "max_length is"),
+        ("prompt = 3\n" + GOOD, r"mine.toml: prompt is a text such as .* \(found 3\)"),
+        ("prompt = 'about {mask}'\n" + GOOD, r"mine.toml: prompt needs \{text\} once"),
+        ("promt = '{text}'\n" + GOOD, "mine.toml: unknown option 'promt'; did you mean 'prompt'"),
     ],
 )
 def test_an_error_says_where_and_what(text: str, message: str) -> None:
@@ -161,3 +164,23 @@ def test_a_head_must_not_be_left_behind() -> None:
     text = '[[phase]]\nkind = "finetune"\n[[phase]]\nkind = "contrast"\n'
     with pytest.raises(RecipeError, match=r"own\.toml, phase 2: 'contrast' would change the encoder under a head"):
         parse_recipe(text, name="own", where="own.toml")
+
+
+PROMPT = "{text} It is about {mask}."
+
+
+@pytest.mark.parametrize("setting", [f"prompt={PROMPT}", f'prompt="{PROMPT}"'])
+def test_a_prompt_is_read_set_and_spelled_out(setting: str) -> None:
+    recipe = parse(f'prompt = "{PROMPT}"\n{GOOD}')
+    assert recipe.prompt == parse(GOOD, setting).prompt == PROMPT
+    assert parse(recipe.to_toml()).prompt == PROMPT
+    assert parse(GOOD).prompt is None
+    assert "prompt" not in parse(GOOD).to_toml()
+
+
+def test_a_base_passes_its_prompt_on(tmp_path: Path) -> None:
+    (tmp_path / "first.toml").write_text(f'prompt = "{PROMPT}"\n{GOOD}', encoding="utf-8")
+    (tmp_path / "second.toml").write_text('base = "first.toml"\nmax_length = 32\n', encoding="utf-8")
+    second = read_recipe(str(tmp_path / "second.toml"))
+    assert (second.prompt, second.max_length) == (PROMPT, 32)
+    assert read_recipe(str(tmp_path / "second.toml"), ["prompt="]).prompt is None

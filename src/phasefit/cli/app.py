@@ -13,6 +13,7 @@ from phasefit.cli.demo import demo
 from phasefit.cli.embed import embed
 from phasefit.cli.errors import one_line_errors, one_line_warnings
 from phasefit.cli.evaluate import evaluate
+from phasefit.cli.geometry import geometry
 from phasefit.cli.predict import predict
 from phasefit.cli.recipes import recipes
 from phasefit.cli.train import train
@@ -52,6 +53,7 @@ app.command(rich_help_panel="The main job")(train)
 app.command(rich_help_panel="The main job")(predict)
 app.command(rich_help_panel="The main job")(evaluate)
 app.command(rich_help_panel="The main job")(embed)
+app.command(rich_help_panel="The main job")(geometry)
 app.add_typer(recipes, name="recipes", rich_help_panel="What there is")
 app.command(rich_help_panel="What there is")(datasets)
 app.command(rich_help_panel="What there is")(demo)

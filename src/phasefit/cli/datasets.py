@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from phasefit.data.describe import Description, Look
 
 EXAMPLES = 4
+NO_LABELS = "none; if there are some, name their column with --label"
 
 
 def datasets(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="One of them, or a file of yours, to see it closer.")
     ] = None,
-    text: opt.Text = None,
+    text: opt.Texts = None,
     label: opt.Label = None,
     tree: opt.Tree = None,
     validation: opt.Validation = None,
@@ -64,16 +65,18 @@ def look_at(name: str, data_dir: Path | None, given: dict[str, Any]) -> Look:
     """The dataset with what else was given to score on."""
     from dataclasses import replace
 
-    from phasefit.data.describe import look
-    from phasefit.data.sources import read_dataset, read_table
+    from phasefit.data.describe import look, read_to_look
+    from phasefit.data.sources import read_table
 
     scored = {part: given.pop(part) for part in ("validation", "test") if part in given}
     if not scored:
         return look(name, data_dir=data_dir, **given)
+    dataset = read_to_look(name, data_dir=data_dir, **given)
+    how: dict[str, Any] = {**given, "need_labels": dataset.train.labels is not None, "sides": "any"}
     tables: dict[str, Any] = {
-        part: read_table(file, split=part, what=part, data_dir=data_dir, **given) for part, file in scored.items()
+        part: read_table(file, split=part, what=part, data_dir=data_dir, **how) for part, file in scored.items()
     }
-    return look(replace(read_dataset(name, data_dir=data_dir, **given), **tables))
+    return look(replace(dataset, **tables))
 
 
 def as_json(seen: Look) -> dict[str, Any]:
@@ -129,7 +132,7 @@ def facts(one: Description) -> dict[str, str]:
     """The numbers, and where it is from."""
     found = {
         "rows": ", ".join(f"{part} {rows:,}" for part, rows in one.rows.items()),
-        "labels": f"{one.kind}, {_or_dash(one.classes, ',d')} classes",
+        "labels": NO_LABELS if one.kind == "none" else f"{one.kind}, {_or_dash(one.classes, ',d')} classes",
         "imbalance": f"{_or_dash(one.imbalance, '.1f')} (largest class / smallest class)",
         "words in a text": f"{_or_dash(one.mean_words, '.1f')} on average, {_or_dash(one.longest_words, ',d')} at most",
     }

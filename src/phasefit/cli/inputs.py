@@ -40,7 +40,9 @@ def columns_of(run: str) -> Columns | None:
     from phasefit.data.columns import Columns
 
     known = _about_data(run).get("columns")
-    return Columns(str(known["text"]), tuple(known["labels"])) if isinstance(known, dict) else None
+    if not isinstance(known, dict):
+        return None
+    return Columns(str(known["text"]), tuple(known["labels"]), tuple(known.get("others", ())))
 
 
 def tree_of(run: str) -> str | None:

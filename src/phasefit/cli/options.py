@@ -17,6 +17,15 @@ Text: TypeAlias = Annotated[
         metavar="COLUMN", help="The column with the texts; found by its usual names if not given.", rich_help_panel=DATA
     ),
 ]
+Texts: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The column with the texts; found by its usual names if not given. Given two or three times, the columns "
+        "of a pair or triple: anchor, positive, hard negative.",
+        metavar="COLUMN",
+        rich_help_panel=DATA,
+    ),
+]
 Label: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -46,7 +55,7 @@ Test: TypeAlias = Annotated[
 Unlabelled: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="More texts of the same kind, without labels: the denoise phase learns from them.",
+        help="More texts of the same kind, without labels: phases that need none, such as denoise, learn from them.",
         metavar="FILE",
         rich_help_panel=DATA,
     ),
@@ -54,7 +63,7 @@ Unlabelled: TypeAlias = Annotated[
 ValidationSize: TypeAlias = Annotated[
     float,
     typer.Option(
-        help="Share of DATA split off for validation, each class in proportion.",
+        help="Share of DATA split off for validation, each class in proportion (at random without labels).",
         min=0,
         max=0.9,
         metavar="SHARE",
@@ -64,13 +73,18 @@ ValidationSize: TypeAlias = Annotated[
 TestSize: TypeAlias = Annotated[
     float,
     typer.Option(
-        help="Share of DATA split off for the test; 0 for none.", min=0, max=0.9, metavar="SHARE", rich_help_panel=DATA
+        help="Share of DATA split off for the test; 0 for none, as where no classifier is trained.",
+        min=0,
+        max=0.9,
+        metavar="SHARE",
+        rich_help_panel=DATA,
     ),
 ]
 Rows: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Use only so many rows of DATA, each class in proportion; what is split off comes out of them.",
+        help="Use only so many rows of DATA, each class in proportion (at random without labels); what is split off "
+        "comes out of them.",
         min=1,
         metavar="N",
         rich_help_panel=DATA,
@@ -144,6 +158,14 @@ Refit: TypeAlias = Annotated[
     typer.Option(
         "--refit",
         help="After the test, train once more on all rows, for as many steps as proved best.",
+        rich_help_panel=TRAINING,
+    ),
+]
+KeepPhases: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--keep-phases",
+        help="Keep the encoder after each phase in RUN/phases, to look at with 'phasefit geometry' or to go on from.",
         rich_help_panel=TRAINING,
     ),
 ]

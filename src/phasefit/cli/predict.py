@@ -79,10 +79,10 @@ def show_said(model: Model, texts: Sequence[str]) -> None:
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
 
-    table = new_table("text", "prediction", "probability", "then", right=(2,))
+    table, classes = new_table("text", "prediction", "probability", "then", right=(2,)), model.space.names
     for text, row in zip(texts, model.predict_proba(texts), strict=True):
         order = row.argsort()[::-1]
-        names = [printable(model.space.names[code], 40) for code in order[: 1 + RUNNERS_UP]]
+        names = [printable(classes[code], 40) for code in order[: 1 + RUNNERS_UP]]
         then = ", ".join(f"{name} {row[code]:.3f}" for name, code in zip(names[1:], order[1:], strict=False))
         table.add_row(printable(text, 80), names[0], f"{row[order[0]]:.3f}", then)
     stdout().print(table)

@@ -65,14 +65,16 @@ def options(
     """
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
-    from phasefit.recipes.option_list import list_options
+    from phasefit.recipes.option_list import WHOLE_RUN, list_options
 
     table = new_table("option", "default", "what it does")
-    for option in list_options(kind):
+    for option in (*list_options(kind), *WHOLE_RUN):
         choices = f" ({option.choices})" if option.choices else ""
         table.add_row(option.name, option.default, option.description + choices)
     stdout().print(table)
     stdout().print(f'In a recipe: [[phase]] with kind = "{kind}"; on the command line: --set {kind}.epochs=4')
+    named = " and ".join(option.name for option in WHOLE_RUN)
+    stdout().print(f"{named} hold for the whole run: above the phases of a recipe, or --set max_length=128")
 
 
 @recipes.command()

@@ -1,7 +1,8 @@
-"""`phasefit train`: from a table of texts and labels to a run."""
+"""`phasefit train`: from a table of texts, with labels or without, to a run."""
 
 from __future__ import annotations
 
+import json as json_text
 import shlex
 import sys
 from collections.abc import Mapping
@@ -23,9 +24,12 @@ def train(
     ctx: typer.Context,
     data: Annotated[
         str | None,
-        typer.Argument(metavar="DATA", help="A CSV, TSV, JSONL or Parquet file, a dataset's name, or hub:owner/name."),
+        typer.Argument(
+            metavar="DATA",
+            help="A CSV, TSV, JSONL or Parquet file, a .txt of one text a line, a dataset's name, or hub:owner/name.",
+        ),
     ] = None,
-    text: opt.Text = None,
+    text: opt.Texts = None,
     label: opt.Label = None,
     tree: opt.Tree = None,
     validation: opt.Validation = None,
@@ -42,6 +46,7 @@ def train(
     model: opt.Model = None,
     seed: opt.Seed = 0,
     refit: opt.Refit = False,
+    keep_phases: opt.KeepPhases = False,
     plan: opt.Plan = False,
     resume: opt.Resume = None,
     checkpoint_minutes: opt.CheckpointMinutes = 5.0,
@@ -54,17 +59,20 @@ def train(
     threads: opt.Threads = None,
     precision: opt.Precision = "auto",
 ) -> None:
-    """Train a classifier on a table of texts and labels.
+    """Train a classifier on a table of texts and labels, or an encoder on texts alone.
 
     Columns are found by their usual names, or given with --text and --label.
     Validation and test rows are split off before anything is trained.
     What comes out is a folder: the model, its metrics, its pictures.
+    Recipes whose phases need no labels take texts, pairs or triples of them, and end with an encoder.
 
     [bold]phasefit train reviews.csv[/]
 
     [bold]phasefit train tickets.parquet --text body --label area --label topic --unlabelled more.csv[/]
 
     [bold]phasefit train snips --recipe finetune --set finetune.epochs=4 --plan[/]
+
+    [bold]phasefit train pairs.csv --text question --text answer --recipe my-pairs.toml[/]
 
     [bold]phasefit train --resume runs/reviews[/]
     """
@@ -90,7 +98,7 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
     from phasefit.runner.request import TrainRequest
 
     given = {field.name: params[field.name] for field in fields(TrainRequest) if field.name in params}
-    lists = {name: tuple(given[name] or ()) for name in ("label", "settings")}
+    lists = {name: tuple(given[name] or ()) for name in ("text", "label", "settings")}
     return TrainRequest(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
 
 
@@ -163,6 +171,14 @@ def show_next(result: TrainResult) -> None:
     folder = shlex.quote(str(result.folder))
     console.print(f"The run is in {result.folder}\n", soft_wrap=True)
     console.print("Next:", style="bold")
+    if not result.model.heads:
+        encoder = json_text.dumps(str(result.folder / "encoder"), ensure_ascii=False)
+        console.print("  (the run is an encoder: it turns texts into vectors and has no classifier)", soft_wrap=True)
+        console.print(f"  phasefit embed {folder} new.csv -o vectors.npy", soft_wrap=True)
+        console.print(f"  phasefit train labelled.csv -m {folder}", soft_wrap=True)
+        line = f"  python: sentence_transformers.SentenceTransformer({encoder}).encode(texts)"
+        console.print(line, soft_wrap=True, highlight=False)
+        return
     console.print(f'  phasefit predict {folder} --say "a text of yours"', soft_wrap=True)
     console.print(f"  phasefit predict {folder} new.csv -o predictions.csv", soft_wrap=True)
     console.print(f"  phasefit evaluate {folder} other.csv", soft_wrap=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from phasefit.data.columns import Sides
 from phasefit.errors import DataError, LabelError
 
 REFUSED = {
@@ -15,6 +16,7 @@ REFUSED = {
     "score": "pairs of texts with scores",
     "triple": "triples of texts without labels",
 }
+SEVERAL_TEXTS = ("pair", "score", "triple")  # the kinds whose rows have more than one text
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,26 @@ class Card:
         options = "".join(f" --label {name}" for name in self.hub_label)
         return f"hub:{self.hub}{options}"
 
-    def check_handled(self) -> None:
-        """Raise for the kinds that cannot be trained on yet, by name."""
-        if self.kind in REFUSED:
-            raise LabelError(f"dataset '{self.name}' holds {REFUSED[self.kind]} (kind '{self.kind}'): not handled yet")
+    @property
+    def has_classes(self) -> bool:
+        """Whether its label is one class of a single text."""
+        return self.kind not in REFUSED
+
+    def check_handled(self, *, sides: Sides = "one", need_labels: bool = True, named: int = 0) -> None:
+        """Raise, by name, for the kinds that cannot be used as asked; `named` is how many text columns the user named.
+
+        Pairs and triples are for who learns from texts beside each other or from every side alone, not for classifying.
+        """
+        said = f"dataset '{self.name}' holds {REFUSED.get(self.kind)} (kind '{self.kind}'): not handled yet"
+        if self.kind in SEVERAL_TEXTS and sides == "one" and (need_labels or named != 1):
+            raise LabelError(f"{said} by this recipe; recipes that need no labels can learn from them")
+        if self.kind == "multi" and need_labels:
+            raise LabelError(said)
+        if self.kind not in SEVERAL_TEXTS and sides == "pairs" and named < 2:
+            raise DataError(
+                f"dataset '{self.name}' holds single texts, and this recipe learns from pairs of texts; "
+                "'phasefit datasets' tells which have pairs or triples"
+            )
 
 
 def read_card(path: Path) -> Card:

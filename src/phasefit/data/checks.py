@@ -24,6 +24,7 @@ class Place:
 
     name: str
     path: Path | None = None
+    column: str = ""  # told where several columns hold texts
 
     def row(self, index: int) -> str:
         """The place of a row (0-based), with its line where the file has lines."""
@@ -33,7 +34,8 @@ class Place:
             line = line_of_row(self.path, index) if self.path else None
         except DataError:  # a file that only the lenient reader takes: its row number must do
             line = None
-        return f"{self.name}, row {index + 1}" + (f" (line {line})" if line else "")
+        column = f", column '{self.column}'" if self.column else ""
+        return f"{self.name}, row {index + 1}" + (f" (line {line})" if line else "") + column
 
 
 def check_texts(values: Sequence[Any], place: Place) -> list[str]:

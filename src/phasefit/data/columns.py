@@ -1,9 +1,10 @@
-"""Which column is the text and which the label: by the usual names, or as the user says."""
+"""Which columns hold the text, the label, the texts beside it: by the usual names, or as the user says."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from phasefit.errors import DataError, did_you_mean
 
@@ -18,33 +19,58 @@ LABEL_NAMES = (
     "label_text", "label_name",
 )
 # fmt: on
-PAIRS = (("text_a", "text_b"), ("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"))
+PAIRS = (  # a text, the one that belongs to it, and perhaps the one that does not though it seems to
+    ("text_a", "text_b", "text_c"),
+    ("sentence1", "sentence2"),
+    ("question1", "question2"),
+    ("premise", "hypothesis"),
+    ("anchor", "positive", "negative"),
+    ("sent0", "sent1", "hard_neg"),
+)
+MOST_SIDES = 3
+
+Sides: TypeAlias = Literal["one", "pairs", "each", "any"]
+"""What a reader makes of pairs and triples: `one` wants single texts and refuses them, `pairs` needs them, `each` takes
+every side as a text of its own, `any` takes a table as it is."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The column of the text and those of the label: none, one, or the levels of a tree."""
+    """The column of the text, those of the label (none, one, or the levels of a tree), those of the texts beside it."""
 
     text: str
     labels: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All columns with texts."""
+        return (self.text, *self.others)
 
 
 def find_columns(
-    names: Sequence[str], *, text: str | None, label: Sequence[str], need_labels: bool, where: str
+    names: Sequence[str],
+    *,
+    text: Sequence[str] | str | None,
+    label: Sequence[str],
+    need_labels: bool,
+    where: str,
+    sides: Sides = "one",
 ) -> Columns:
     """Find the columns among these names; a doubt is an error that names the columns and the option to use."""
     given = [_existing(name, names, where) for name in label]
-    twice = next((name for name in given if given.count(name) > 1), None)
-    if twice is not None:
-        raise DataError(
-            f"{where}: --label names the column '{twice}' twice; the levels of a tree are different columns"
-        )
-    if text is not None and text in given:
-        raise DataError(f"{where}: column '{text}' is given as --text and as --label; they must be different columns")
-    if text is not None:
-        return Columns(_existing(text, names, where), _labels(names, given, text, need_labels, where))
-    _refuse_pairs(names, where)
-    labels = _labels(names, given, None, need_labels, where)
+    _refuse_twice(given, f"{where}: --label", "the levels of a tree are different columns")
+    texts = [_existing(name, names, where) for name in as_names(text)]
+    _refuse_twice(texts, f"{where}: --text", "the texts of a pair are different columns")
+    both = next((name for name in texts if name in given), None)
+    if both is not None:
+        raise DataError(f"{where}: column '{both}' is given as --text and as --label; they must be different columns")
+    if not texts:
+        texts = _pair(names, given, sides, where)
+    if texts:
+        _check_sides(texts, sides, where)
+        return Columns(texts[0], _labels(names, given, texts, need_labels, where), tuple(texts[1:]))
+    labels = _labels(names, given, (), need_labels, where)
     left = [name for name in names if name not in labels]
     found = _usual(left, TEXT_NAMES)
     if len(found) == 1:
@@ -54,20 +80,68 @@ def find_columns(
     raise DataError(f"{where}: {_doubt(found, names, 'text')}; say which column is the text with --text")
 
 
+def as_names(given: Sequence[str] | str | None) -> tuple[str, ...]:
+    """One column, several or none, as a tuple."""
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) -> list[str]:
+    """The columns of a pair or triple that go by usual names: `one` must not take them, `pairs` needs them."""
+    by_name = {name.strip().lower(): name for name in reversed(names) if name not in given}
+    for usual in PAIRS:
+        if usual[0] not in by_name or usual[1] not in by_name:
+            continue
+        if sides == "one":
+            raise DataError(
+                f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, which are not "
+                "handled yet by this recipe; name one of them with --text to use it alone"
+            )
+        return [by_name[name] for name in usual if name in by_name]
+    if sides == "pairs":
+        raise DataError(
+            f"{where}: this recipe learns from pairs of texts, and no two columns have usual names for one (columns: "
+            f"{_listed(names)}); name them with --text ANCHOR --text POSITIVE"
+        )
+    return []
+
+
+def _check_sides(texts: Sequence[str], sides: Sides, where: str) -> None:
+    if sides == "one" and len(texts) > 1:
+        raise DataError(
+            f"{where}: --text names {len(texts)} columns ({_listed(texts)}), but pairs of texts are not handled yet by "
+            "this recipe; name one of them"
+        )
+    if sides == "pairs" and len(texts) < 2:
+        raise DataError(
+            f"{where}: this recipe learns from pairs of texts, and --text names only '{texts[0]}'; name the column of "
+            "the texts that belong to them with another --text"
+        )
+    if sides in ("pairs", "any") and len(texts) > MOST_SIDES:
+        raise DataError(
+            f"{where}: --text names {len(texts)} columns; a row has at most three texts: anchor, positive and negative"
+        )
+
+
+def _refuse_twice(names: Sequence[str], what: str, why: str) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{what} names the column '{twice}' twice; {why}")
+
+
 def _labels(
-    names: Sequence[str], given: Sequence[str], text: str | None, need_labels: bool, where: str
+    names: Sequence[str], given: Sequence[str], texts: Sequence[str], need_labels: bool, where: str
 ) -> tuple[str, ...]:
     if given:
         return tuple(given)
-    found = _usual([name for name in names if name != text], LABEL_NAMES)
+    found = _usual([name for name in names if name not in texts], LABEL_NAMES)
     if len(found) == 1:
         return (found[0],)
     if not need_labels:
         return ()
     # Neither is known: one message for both, so that nobody has to run into the second error.
-    both = text is None and not _usual(names, TEXT_NAMES)
+    both = not texts and not _usual(names, TEXT_NAMES)
     what, option = ("text or label", "--text and --label") if both else ("label", "--label")
-    left = [name for name in names if name != text]
+    left = [name for name in names if name not in texts]
     raise DataError(f"{where}: {_doubt(found, left, what)}; say which column it is with {option}")
 
 
@@ -91,16 +165,6 @@ def _existing(name: str, names: Sequence[str], where: str) -> str:
         return name
     near = did_you_mean(name, names)
     raise DataError(f"{where}: there is no column '{name}'; {near}")
-
-
-def _refuse_pairs(names: Sequence[str], where: str) -> None:
-    lower = {name.strip().lower() for name in names}
-    for first, second in PAIRS:
-        if first in lower and second in lower:
-            raise DataError(
-                f"{where}: columns '{first}' and '{second}' are pairs of texts, which are not handled yet; "
-                "name one of them with --text to use it alone"
-            )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -35,10 +35,12 @@ def content_hash(tables: Iterable[Table | None]) -> str:
         digest.update(b"-" if table is None else f"{len(table)}:{table.labels is not None};".encode())
         if table is None:
             continue
+        if table.others:
+            digest.update(f"{len(table.others)} beside;".encode())
         for start in range(0, len(table), ROWS_AT_ONCE):
             stop = min(start + ROWS_AT_ONCE, len(table))
             # Each piece carries its length, so that no two tables share a stream of bytes.
-            pieces = [text.encode() for text in table.texts[start:stop]]
+            pieces = [text.encode() for side in table.sides for text in side[start:stop]]
             if table.labels is not None:
                 pieces += [f"{type(label).__name__} {label!r}".encode() for label in table.labels[start:stop]]
             digest.update(b"".join(b"%d:%b" % (len(piece), piece) for piece in pieces))

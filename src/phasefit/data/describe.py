@@ -71,15 +71,34 @@ def look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Look:
         if card is not None:
             return _look_at_card(card, data_dir)
     if not isinstance(source, Dataset):
-        source = read_dataset(source, data_dir=data_dir, **options)
+        source = read_to_look(source, data_dir=data_dir, **options)
     tables = {part: table for part in PARTS if (table := getattr(source, part)) is not None}
     rows = {part: len(table) for part, table in tables.items()}
-    labels = source.train.labels or []
-    kind = "tree" if labels and isinstance(labels[0], tuple) else "single"
+    train = source.train
+    labels = train.labels or []
     title = source.card.title if source.card else source.name
-    base = Description(source.name, title, kind, None, rows, card=source.card)
-    found = _described(base, map(label_name, labels), source.train.texts)
-    return Look(found, tables, {"text": source.train.texts, "label": labels})
+    base = Description(source.name, title, _kind(train), None, rows, card=source.card)
+    found = _described(base, map(label_name, labels), list(train.all_texts))
+    names = train.columns.texts if train.others and train.columns else ("text", "beside it", "and not it")
+    columns: dict[str, Sequence[object]] = dict(zip(names, train.sides, strict=False))
+    return Look(found, tables, columns | ({"label": labels} if labels else {}))
+
+
+def read_to_look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Dataset:
+    """Whatever it is: with labels or without, single texts, pairs or triples; labels that are there must be right."""
+    found = read_dataset(source, data_dir=data_dir, sides="any", need_labels=False, **options)
+    train = found.train
+    if train.labels is None and not train.others and train.columns is not None and train.columns.labels:
+        return read_dataset(source, data_dir=data_dir, **options)  # which says what is wrong with them
+    return found
+
+
+def _kind(table: Table) -> str:
+    if table.others:
+        return "pair" if len(table.others) == 1 else "triple"
+    if table.labels is None:
+        return "none"
+    return "tree" if isinstance(table.labels[0], tuple) else "single"
 
 
 def _look_at_card(card: Card, data_dir: Path | None) -> Look:

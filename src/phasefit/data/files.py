@@ -44,7 +44,7 @@ def file_format(path: Path, also: Iterable[str] = ()) -> tuple[str, bool]:
     gzipped = name.endswith(".gz")
     ending = Path(name.removesuffix(".gz")).suffix
     if ending not in ENDINGS:
-        known = ", ".join((*also, *ENDINGS))
+        known = ", ".join((*ENDINGS, *also))
         instead = f"; {INSTEAD[ending]}" if ending in INSTEAD else ""
         raise DataError(f"{path.name}: unknown file ending '{ending}'; known: {known}, each also with .gz{instead}")
     return ENDINGS[ending], gzipped
@@ -53,7 +53,7 @@ def file_format(path: Path, also: Iterable[str] = ()) -> tuple[str, bool]:
 def stem(path: Path) -> str:
     """The file's name without its endings: reviews.csv.gz is reviews."""
     name = path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name
-    return Path(name).stem if Path(name).suffix.lower() in ENDINGS else name
+    return Path(name).stem if Path(name).suffix.lower() in (*ENDINGS, ".txt") else name
 
 
 def open_bytes(path: Path) -> IO[bytes]:

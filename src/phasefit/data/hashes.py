@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from unicodedata import normalize
 
@@ -29,6 +29,14 @@ def normal_form(text: str) -> str:
 def same_text_hashes(texts: Iterable[str]) -> np.ndarray:
     """One number per text, equal for texts of the same normal form."""
     return text_hashes(map(normal_form, texts))
+
+
+def row_hashes(sides: Sequence[np.ndarray]) -> np.ndarray:
+    """One number per row out of the hashes of its texts; of rows with one text, that text's own."""
+    mixed = sides[0].view(np.uint64)
+    for side in sides[1:]:  # the multiple makes (a, b) another row than (b, a)
+        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + side.view(np.uint64)
+    return mixed.view(np.int64)
 
 
 def are_among(hashes: np.ndarray, known: np.ndarray) -> np.ndarray:

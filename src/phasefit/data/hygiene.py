@@ -1,7 +1,7 @@
 """Hygiene: what deserves a look in a dataset before anything is trained on it.
 
-Texts are the same when they differ in case and white space only. All is counted on 64-bit hashes of the texts, in time
-and memory that grow with the number of rows, not with its square.
+Texts are the same when they differ in case and white space only; of pairs and triples, whole rows are compared. All is
+counted on 64-bit hashes of the texts, in time and memory that grow with the number of rows, not with its square.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def label_name(label: Label) -> str:
 
 
 def shared(table: Table, others: Sequence[Table | None]) -> np.ndarray:
-    """Which rows have a text that one of the other tables has too."""
+    """Which rows have a text (pairs and triples: all their texts) that one of the other tables has too."""
     there = [other.same for other in others if other is not None]
     return are_among(table.same, np.concatenate(there)) if there else np.zeros(len(table), dtype=bool)
 
@@ -140,8 +140,9 @@ def shared(table: Table, others: Sequence[Table | None]) -> np.ndarray:
 def _part(table: Table, codes: np.ndarray | None, names: Sequence[str]) -> Part:
     order = np.argsort(table.same, kind="stable")
     starts = np.flatnonzero(np.diff(table.same[order], prepend=table.same[order[0]] ^ 1))
-    empty = np.array([row for row, text in enumerate(table.texts) if not _TWO_LETTERS.search(text)], dtype=np.int64)
-    words = np.fromiter((len(text.split()) for text in table.texts), dtype=np.int32, count=len(table))
+    near_empty = {row for side in table.sides for row, text in enumerate(side) if not _TWO_LETTERS.search(text)}
+    empty = np.array(sorted(near_empty), dtype=np.int64)
+    words = np.fromiter((len(text.split()) for text in table.all_texts), dtype=np.int32)
     labelled: dict[str, Any] = {}
     if codes is not None:
         labelled = {"classes": _classes(codes, names), **_conflicts(table, codes, names, order, starts)}

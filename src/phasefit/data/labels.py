@@ -161,6 +161,28 @@ class TreeLabels(LabelSpace):
         return cast(np.ndarray, self._levels[np.asarray(codes, dtype=np.int64)])
 
 
+class NoLabels(LabelSpace):
+    """The space of texts without labels: no classes, and every row's code is -1. It is never saved."""
+
+    kind = "none"
+
+    def __init__(self) -> None:
+        """Nothing to take."""
+        super().__init__(())
+
+    def name(self, label: Label) -> str:
+        """The label as text."""
+        return str(label)
+
+    def encode(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
+        """-1 for every row."""
+        return np.full(len(labels), -1, dtype=np.int64)
+
+    def targets(self, codes: np.ndarray) -> np.ndarray:
+        """The codes themselves, (n,) int64."""
+        return np.asarray(codes, dtype=np.int64)
+
+
 LABEL_KINDS: dict[str, type[LabelSpace]] = {"single": SingleLabels, "tree": TreeLabels}
 
 

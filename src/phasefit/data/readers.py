@@ -1,4 +1,4 @@
-"""Files in and out as pandas frames: CSV, TSV, JSON Lines, Parquet, each also gzipped, by the file's ending."""
+"""Files in and out as pandas frames: CSV, TSV, JSON Lines, Parquet, lines, also gzipped, by the file's ending."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.data import delimited, jsonl
+from phasefit.data import delimited, jsonl, lines
 from phasefit.data.files import file_format, open_bytes, readable
 from phasefit.data.writers import write_frame
 from phasefit.errors import DataError
@@ -29,7 +29,9 @@ def read_frame(path: Path) -> pd.DataFrame:
             raise IsADirectoryError
         if path.stat().st_size == 0:
             raise DataError(f"{path.name} is empty")
-        kind, _ = file_format(path)
+        if lines.is_lines(path):
+            return lines.read_lines(path)
+        kind, _ = file_format(path, also=(lines.ENDING,))
         if kind == "parquet":
             return _read_parquet(path)
         return jsonl.read_jsonl(path) if kind == "jsonl" else delimited.read_delimited(path, SEPARATORS[kind])
@@ -37,6 +39,8 @@ def read_frame(path: Path) -> pd.DataFrame:
 
 def line_of_row(path: Path, row: int) -> int | None:
     """The line of a text file that holds this data row (0-based), for messages; None where there are no lines."""
+    if lines.is_lines(path):
+        return lines.line_of_row(path, row)
     kind, _ = file_format(path)
     if kind == "parquet":
         return None

@@ -10,7 +10,7 @@ from typing import Any, cast
 from phasefit.data import named
 from phasefit.data.card import Card
 from phasefit.data.checks import Place
-from phasefit.data.columns import Columns
+from phasefit.data.columns import Columns, Sides, as_names
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.files import stem
 from phasefit.data.table import Table
@@ -24,7 +24,7 @@ OTHER_NAMES = {"validation": ("valid", "val", "dev")}
 def read_table(
     source: Any,
     *,
-    text: str | None = None,
+    text: Sequence[str] | str | None = None,
     label: Sequence[str] = (),
     tree: str | None = None,
     need_labels: bool = True,
@@ -32,9 +32,10 @@ def read_table(
     split: str = "train",
     what: str = "table",
     usual: Columns | None = None,
+    sides: Sides = "one",
 ) -> Table:
     """One table; `split` picks from sources that have several, `what` names it in messages where no file does."""
-    options = replace(_options(text, label, tree, need_labels), usual=usual)
+    options = replace(_options(text, label, tree, need_labels), usual=usual, sides=sides)
     found = _find(source, options, data_dir, what)
     if found.plain:  # a file or a list is whatever part it is given as
         split = "train"
@@ -49,19 +50,20 @@ def read_table(
 def read_dataset(
     source: Any,
     *,
-    text: str | None = None,
+    text: Sequence[str] | str | None = None,
     label: Sequence[str] = (),
     tree: str | None = None,
     need_labels: bool = True,
     data_dir: Path | None = None,
     what: str = "table",
     usual: Columns | None = None,
+    sides: Sides = "one",
 ) -> Dataset:
     """All splits that a source brings: a named or hub dataset, a folder, a DatasetDict; of a plain file only train.
 
     A validation or test split whose labels are all withheld, as many public ones are, comes with labels None.
     """
-    options = replace(_options(text, label, tree, need_labels), usual=usual)
+    options = replace(_options(text, label, tree, need_labels), usual=usual, sides=sides)
     found = _find(source, options, data_dir, what)
     if "train" not in found.parts:
         raise DataError(f"{found.name} has no split 'train'; it has {', '.join(found.parts) or 'none'}")
@@ -83,12 +85,13 @@ class Found:
     def table(self, part: str) -> Table:
         """The Table of one part; only the train part must have labels, the unlabelled part never has any."""
         table = self._read(part)
-        return Table(table.name, table.texts) if part == "unlabelled" else table
+        return Table(table.name, table.flat().texts) if part == "unlabelled" else table
 
     def _read(self, part: str) -> Table:
         content, options = self.parts[part], replace(self.options, may_lack=part != "train")
         if part == "unlabelled":
-            options = replace(options, label=(), tree=None, need_labels=False)
+            sides: Sides = "one" if options.sides == "one" else "any"
+            options = replace(options, label=(), tree=None, need_labels=False, sides=sides)
         name = self.name if part == "train" else f"{self.name}-{part}"
         if isinstance(content, Path):
             return table_from_path(content, name, options)
@@ -130,13 +133,12 @@ def _find_named(source: str, options: Options, data_dir: Path | None) -> Found:
         if not parts:
             raise DataError(f"{path} is a folder without a train file (train.csv, train.jsonl ...)")
         return Found(path.name, parts, options)
-    card.check_handled()
+    options = _for_card(card, options, card.text, _card_labels(card, options))
     folder = folder or named.locate(card, data_dir)
     if folder is None:
         raise named.not_here(card)
     files = {part: named.split_file(folder, file) for part, file in card.splits.items()}
-    ours = replace(options, text=options.text or card.text[0], label=options.label or _card_labels(card, options))
-    return Found(card.name, {part: file for part, file in files.items() if file}, ours, card)
+    return Found(card.name, {part: file for part, file in files.items() if file}, options, card)
 
 
 def _unlisted_folder(source: str, data_dir: Path | None) -> Path:
@@ -147,6 +149,13 @@ def _unlisted_folder(source: str, data_dir: Path | None) -> Path:
         if (folder / source).is_dir():
             return folder / source
     raise named.not_known(source)
+
+
+def _for_card(card: Card, options: Options, text: tuple[str, ...], label: tuple[str, ...]) -> Options:
+    """The options with the columns of the card where none are named; a card that cannot be used so is refused."""
+    card.check_handled(sides=options.sides, need_labels=options.need_labels, named=len(options.text))
+    no_classes = card.kind in ("multi", "score", "triple")
+    return replace(options, text=options.text or text, label=options.label or label, no_classes=no_classes)
 
 
 def _card_labels(card: Card, options: Options) -> tuple[str, ...]:
@@ -160,8 +169,7 @@ def _find_hub(source: str, options: Options) -> Found:
     hub = source.removeprefix(PREFIX)
     card = named.hub_card(hub)
     if card is not None:
-        card.check_handled()
-        options = replace(options, text=options.text or card.hub_text, label=options.label or card.hub_label)
+        options = _for_card(card, options, as_names(card.hub_text), card.hub_label)
     frames = load_hub(source)
     splits = card.splits if card else {part: part for part in PARTS}
     frames = _parts(frames)
@@ -175,7 +183,9 @@ def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
     return {renamed.get(name, name): value for name, value in content.items()}
 
 
-def _options(text: str | None, label: Sequence[str] | str, tree: str | None, need_labels: bool) -> Options:
+def _options(
+    text: Sequence[str] | str | None, label: Sequence[str] | str, tree: str | None, need_labels: bool
+) -> Options:
     if tree == "":
         raise LabelError("--tree is empty; give what separates the levels of a label, such as --tree /")
-    return Options(text, (label,) if isinstance(label, str) else tuple(label), tree, need_labels)
+    return Options(as_names(text), as_names(label), tree, need_labels)

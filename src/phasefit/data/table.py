@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from phasefit.data.columns import Columns
-from phasefit.data.hashes import same_text_hashes
+from phasefit.data.hashes import row_hashes, same_text_hashes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +24,8 @@ Label: TypeAlias = str | int | bool | tuple[str | int, ...]
 class Table:
     """Texts, labels (None where the table has none) and the frame they came from, for `predict` to keep its columns.
 
-    `rows` are the row numbers (from 0) in what was read, for messages; None where the table is all of it.
+    `rows` are the row numbers (from 0) in what was read, for messages; None where the table is all of it. `others` are
+    the texts beside each text of a pair (its positive) or of a triple (its positive, its hard negative).
     """
 
     name: str
@@ -32,14 +34,33 @@ class Table:
     frame: pd.DataFrame | None = None
     rows: np.ndarray | None = field(default=None, compare=False)
     columns: Columns | None = field(default=None, compare=False)  # where texts and labels stood
+    others: tuple[Sequence[str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @cached_property
     def same(self) -> np.ndarray:
-        """A number per row, equal where texts are the same but for case and white space."""
-        return same_text_hashes(self.texts)
+        """A number per row, equal where texts (of pairs: all of them) are the same but for case and white space."""
+        return row_hashes([same_text_hashes(side) for side in self.sides])
+
+    @property
+    def sides(self) -> tuple[Sequence[str], ...]:
+        """The texts, and those beside them."""
+        return (self.texts, *self.others)
+
+    @property
+    def all_texts(self) -> Iterator[str]:
+        """Every text there is, one side after the other."""
+        return chain(*self.sides)
+
+    def flat(self) -> Table:
+        """Each side of a pair or triple as a row of its own, without labels: those were of the whole row."""
+        if not self.others:
+            return self
+        numbers = np.arange(len(self)) if self.rows is None else self.rows
+        texts = [text for row in zip(*self.sides, strict=True) for text in row]
+        return Table(self.name, texts, rows=np.repeat(numbers, len(self.sides)), columns=self.columns)
 
     def row_numbers(self, places: np.ndarray) -> np.ndarray:
         """Row numbers, from 1, that the reader of the source would count for these places in the table."""
@@ -50,7 +71,8 @@ class Table:
         labels = None if self.labels is None else [self.labels[row] for row in rows]
         frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
         numbers = rows if self.rows is None else self.rows[rows]
-        taken = Table(self.name, [self.texts[row] for row in rows], labels, frame, numbers, self.columns)
+        texts, *others = ([side[row] for row in rows] for side in self.sides)
+        taken = Table(self.name, texts, labels, frame, numbers, self.columns, tuple(others))
         if "same" in self.__dict__:  # hashing a million texts takes seconds: once is enough
             taken.__dict__["same"] = self.same[rows]
         return taken

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.checks import Place, check_labels, check_texts, is_missing, split_paths
-from phasefit.data.columns import Columns, find_columns
+from phasefit.data.columns import Columns, Sides, find_columns
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Which columns to read, and whether a table without labels will do."""
+    """Which columns to read, and whether a table without labels, or with several texts a row, will do."""
 
-    text: str | None = None
+    text: tuple[str, ...] = ()
     label: tuple[str, ...] = ()
     tree: str | None = None
     need_labels: bool = True
     usual: Columns | None = None  # what to take where no column is named and the table has these
     may_lack: bool = False  # a split whose labels are all missing is taken as one without labels
+    sides: Sides = "one"
+    no_classes: bool = False  # what stands in the label column is no class of the text
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Texts and labels as Python sequences."""
+    """Texts (or pairs and triples of them, as tuples) and labels as Python sequences."""
 
     texts: Sequence[Any]
     labels: Sequence[Any] | None
@@ -73,30 +75,73 @@ def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Pl
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(f"{place.name}: two columns are named '{twice}'; rename one")
-    text, label = options.text, options.label
-    if options.usual is not None and text is None and options.usual.text in columns:
-        text = options.usual.text
-    if options.usual is not None and not label and options.need_labels and {*options.usual.labels} <= {*columns}:
-        label = options.usual.labels
-    found = find_columns(columns, text=text, label=label, need_labels=options.need_labels, where=place.name)
-    texts = check_texts(frame[found.text].tolist(), place)
-    if not found.labels:
-        return Table(name, texts, None, frame, columns=found)
-    values = [frame[column].tolist() for column in found.labels]
-    raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
-    return Table(name, texts, _labels(raw, options, place), frame, columns=found)
+    text, label = _with_usual(columns, options)
+    wanted: dict[str, Any] = {"need_labels": options.need_labels, "where": place.name, "sides": options.sides}
+    found = find_columns(columns, text=text, label=label, **wanted)
+    texts, *others = (_side(frame[column].tolist(), column, found, place) for column in found.texts)
+    labels = None
+    if found.labels and not options.no_classes:
+        values = [frame[column].tolist() for column in found.labels]
+        raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
+        labels = _labels(raw, options, place)
+    table = Table(name, texts, labels, frame, columns=found, others=tuple(others))
+    return table.flat() if options.sides == "each" else table
+
+
+def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that were named, or else those that are usual here, where the table has them."""
+    text, label, usual = options.text, options.label, options.usual
+    if usual is None:
+        return text, label
+    # Of a run that learned from pairs no side is the usual one, where the table has several.
+    if not text and usual.text in columns and not {*usual.others} & {*columns}:
+        text = (usual.text,)
+    if not label and options.need_labels and {*usual.labels} <= {*columns}:
+        label = usual.labels
+    return text, label
+
+
+def _side(values: Sequence[Any], column: str, found: Columns, place: Place) -> list[str]:
+    """The texts of one column, which messages name where there are several."""
+    return check_texts(values, place if not found.others else replace(place, column=column))
 
 
 def table_from_lists(lists: Lists, name: str, options: Options, place: Place) -> Table:
     """The Table of texts and labels in memory."""
-    texts = check_texts(lists.texts, place)
+    texts, *others = _columns_of_rows(lists.texts, options.sides, place)
+    labels = None
     if lists.labels is None:
         if options.need_labels:
             raise LabelError(f"{place.name}: labels are needed; give (texts, labels)")
-        return Table(name, texts)
-    if len(lists.labels) != len(texts):
+    elif len(lists.labels) != len(texts):
         raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels")
-    return Table(name, texts, _labels(lists.labels, options, place))
+    else:
+        labels = _labels(lists.labels, options, place)
+    table = Table(name, texts, labels, others=tuple(others))
+    return table.flat() if options.sides == "each" else table
+
+
+def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[list[str]]:
+    """The texts as one list, or as two or three where the rows are pairs or triples of them."""
+    widths = {len(row) if isinstance(row, tuple | list) else 1 for row in rows}
+    if not any(isinstance(row, tuple | list) for row in rows):
+        if sides == "pairs" and len(rows):
+            raise DataError(
+                f"{place.name}: this recipe learns from pairs of texts; give (anchor, positive) tuples, with a hard "
+                "negative behind them if there is one"
+            )
+        return [check_texts(rows, place)]
+    if sides == "one":
+        raise DataError(f"{place.name}: pairs of texts are not handled yet by this recipe; give single texts")
+    if len(widths) > 1 or not widths <= {2, 3}:
+        raise DataError(
+            f"{place.name}: all rows must be pairs or all triples of texts; found rows of {_listing(widths)}"
+        )
+    return [check_texts(list(side), place) for side in zip(*rows, strict=True)]
+
+
+def _listing(widths: set[int]) -> str:
+    return " and ".join(f"{width} texts" if width != 1 else "1 text" for width in sorted(widths))
 
 
 def _labels(values: Sequence[Any], options: Options, place: Place) -> Sequence[Any] | None:

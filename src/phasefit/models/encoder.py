@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Literal, TypeAlias
@@ -18,10 +19,11 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from torch import Tensor, nn
 
-from phasefit.errors import ModelError
+from phasefit.errors import ModelError, RecipeError
 from phasefit.models.locate import DEFAULT_MODEL, locate
 from phasefit.models.quiet import quiet_libraries
 from phasefit.models.seeded import seeded
+from phasefit.models.template import TEXT, check_template, template_of, with_template
 from phasefit.models.tokens import Features, Tokens, tokenise
 
 DenseMode: TypeAlias = Literal["none", "identity", "paper"]
@@ -86,11 +88,36 @@ class Encoder(nn.Module):
 
     @max_length.setter
     def max_length(self, value: int) -> None:
-        if not 4 <= value <= self.position_limit:
+        least = max(4, self._special_tokens + 2)
+        if not least <= value <= self.position_limit:
             raise ModelError(
-                f"max_length {value} is not between 4 and the model's limit of {self.position_limit} tokens"
+                f"max_length {value} is not between {least} and the model's limit of {self.position_limit} tokens"
             )
         self.head_of_stack.max_seq_length = value
+
+    @property
+    def template(self) -> str:
+        """The prompt template that every text is filled into, e.g. "{text} It is about {mask}."; empty for none."""
+        return template_of(self.tokenizer)
+
+    def set_template(self, template: str) -> None:
+        """Fill every text into this template from now on, and after saving; an encoder keeps its first for good."""
+        wanted, known = check_template(template, "the recipe"), self.template
+        if known and wanted != known:
+            raise RecipeError(
+                f"prompt: model '{self.name}' was trained with the prompt '{known}' and cannot take '{wanted}'; "
+                "leave prompt out, or start from another model"
+            )
+        if known or wanted == TEXT:
+            return
+        self.head_of_stack.processor = with_template(self.tokenizer, wanted)
+        if self._special_tokens + 2 > self.max_length:
+            raise RecipeError(f"prompt: '{wanted}' alone is longer than the {self.max_length} tokens of a text")
+
+    @property
+    def _special_tokens(self) -> int:
+        """Those that every text gets, the template's among them."""
+        return int(self.tokenizer.backend_tokenizer.num_special_tokens_to_add(False))
 
     def forward(self, features: Features) -> Features:
         """Token features in; `token_embeddings` and `sentence_embedding` (before any Normalize) out."""
@@ -101,13 +128,17 @@ class Encoder(nn.Module):
 
     def tokenise(self, texts: Sequence[str], *, max_length: int | None = None) -> Tokens:
         """Tokenise once; on a copy of the tokenizer, because truncation is part of its saved state."""
+        return self.tokeniser(max_length)(texts)
+
+    def tokeniser(self, max_length: int | None = None) -> Callable[[Sequence[str]], Tokens]:
+        """The copy for whoever tokenises often: making it takes long for a large vocabulary."""
         from tokenizers import Tokenizer
 
         backend = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())
         backend.enable_truncation(max_length or self.max_length, direction=self.tokenizer.truncation_side)
         backend.no_padding()
-        pad = self.tokenizer.pad_token_id
-        return tokenise(backend, texts, pad=pad or 0, mask=self.tokenizer.mask_token_id, prompt=self.prompt)
+        pad, mask = self.tokenizer.pad_token_id or 0, self.tokenizer.mask_token_id
+        return partial(tokenise, backend, pad=pad, mask=mask, prompt=self.prompt)
 
     def append_dense(self, mode: DenseMode, seed: int) -> Dense | None:
         """Add a Dense(h, h): `identity` changes nothing at the start, `paper` is random with Tanh."""

@@ -16,6 +16,7 @@ from phasefit.errors import DataError, ModelError, TextsCut
 from phasefit.models.encoder import Encoder
 from phasefit.models.heads import Head
 from phasefit.models.inference import Progress, encode_rows, evaluating
+from phasefit.models.vae import Generator
 
 TASK = "default"  # the name of the one head of a model that does one thing
 
@@ -28,6 +29,7 @@ class Model(nn.Module):
         self.encoder = encoder
         self.heads = nn.ModuleDict()
         self.spaces: dict[str, LabelSpace] = {}
+        self.generator: Generator | None = None  # makes new texts, after denoising as a VAE; not saved with the model
 
     @property
     def device(self) -> torch.device:

@@ -2,18 +2,53 @@
 
 An objective never holds a model and never sees text; it imports torch and nothing of phasefit. What it can be fed is
 its `inputs`: `labelled` (embeddings and targets of one batch: every pair in it counts), `pairs` (two sides and how much
-they agree). Adding one is a file here, a line below, and a reference value in its test.
+they agree), `views` (rows that belong together, perhaps a hard negative of each), `tokens` (the states before pooling).
+Adding one is a file here, a line below, and a reference value in its test.
 """
 
 from phasefit.objectives.agreement import agreement, pair_agreement
-from phasefit.objectives.contract import Objective
+from phasefit.objectives.contract import NothingToLearn, Objective, class_codes, full_precision
+from phasefit.objectives.contrastive import Contrastive
 from phasefit.objectives.cosine import Cosine
 from phasefit.objectives.cross_entropy import CrossEntropy
+from phasefit.objectives.info_nce import InfoNCE, MultipleNegatives
+from phasefit.objectives.label_aware import LabelAware
+from phasefit.objectives.nt_xent import NTXent
+from phasefit.objectives.proxy_nca import ProxyNCA
+from phasefit.objectives.soft_triple import SoftTriple
 from phasefit.objectives.supcon import SupCon
+from phasefit.objectives.triplet import Triplet
 
 OBJECTIVES: dict[str, type[Objective]] = {
     "cosine": Cosine,
+    "contrastive": Contrastive,
+    "triplet": Triplet,
+    "proxy-nca": ProxyNCA,
+    "soft-triple": SoftTriple,
     "supcon": SupCon,
+    "label-aware": LabelAware,
+    "info-nce": InfoNCE,
+    "multiple-negatives": MultipleNegatives,
+    "nt-xent": NTXent,
 }
 
-__all__ = ["OBJECTIVES", "Cosine", "CrossEntropy", "Objective", "SupCon", "agreement", "pair_agreement"]
+__all__ = [
+    "OBJECTIVES",
+    "Contrastive",
+    "Cosine",
+    "CrossEntropy",
+    "InfoNCE",
+    "LabelAware",
+    "MultipleNegatives",
+    "NTXent",
+    "NothingToLearn",
+    "Objective",
+    "ProxyNCA",
+    "SoftTriple",
+    "SupCon",
+    "Triplet",
+    "agreement",
+    "class_codes",
+    "full_precision",
+    "pair_agreement",
+]

@@ -2,17 +2,79 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+import warnings
+from typing import ClassVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 
-class Objective(Protocol):
-    """A scalar out of one batch; zero (with a gradient of zero), never NaN, when the batch holds nothing to learn."""
+class NothingToLearn(UserWarning):
+    """A batch that an objective can make nothing of: it counts for zero."""
 
+
+class Objective:
+    """A scalar out of one batch; zero (with a gradient of zero) and a warning, never NaN, where nothing can be learned.
+
+    Subclasses are frozen dataclasses whose fields are the options of a recipe. They hold no weights: what an objective
+    needs to learn (proxies) is made by `parameters`, owned by whoever trains it, and passed in with every batch.
+    """
+
+    name: ClassVar[str]
     inputs: ClassVar[tuple[str, ...]]
-    """What it can be fed: "labelled" means `__call__`, "pairs" means it also has `pairs`."""
+    """What it can be fed: "labelled" (`__call__`), "pairs", "views", "tokens" (the methods of those names)."""
+    graded: ClassVar[bool] = False
+    """Whether it understands targets that agree in part: tree paths, several labels."""
+    weighs_classes: ClassVar[bool] = False
+    """Whether it needs `class_weights` (n, classes), which a second network learns."""
 
-    def __call__(self, embeddings: Tensor, targets: Tensor) -> Tensor:
-        """The loss over all pairs of a batch; embeddings are (n, d), targets as `agreement` takes them."""
-        ...
+    def parameters(self, classes: int, dimension: int) -> nn.Module | None:
+        """What has to be learned along with the embeddings, freshly drawn from torch's default generator."""
+        return None
+
+    def __call__(
+        self,
+        embeddings: Tensor,
+        targets: Tensor,
+        *,
+        parameters: nn.Module | None = None,
+        class_weights: Tensor | None = None,
+    ) -> Tensor:
+        """All texts of a batch with their labels: (n, d) and targets as `agreement` takes them -> scalar."""
+        raise self._cannot("labelled texts")
+
+    def pairs(self, left: Tensor, right: Tensor, target: Tensor) -> Tensor:
+        """Explicit pairs: (n, d), (n, d) and how much they agree (n,) -> scalar."""
+        raise self._cannot("explicit pairs")
+
+    def views(self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None) -> Tensor:
+        """Rows that belong together, (n, d) each, and perhaps a hard negative of each -> scalar."""
+        raise self._cannot("views")
+
+    def tokens(self, states: Tensor, mask: Tensor, targets: Tensor, *, parameters: nn.Module | None = None) -> Tensor:
+        """Token states (n, length, d), which of them are real (n, length), the texts' labels -> scalar."""
+        raise self._cannot("token states")
+
+    def _cannot(self, what: str) -> TypeError:
+        return TypeError(f"objective '{self.name}' takes no {what}; it takes {', '.join(self.inputs)}")
+
+    def _nothing(self, why: str, *inputs: Tensor) -> Tensor:
+        """Zero, with a gradient of zero for all inputs, and a warning."""
+        warnings.warn(f"objective '{self.name}': {why}; such a batch counts for zero", NothingToLearn, stacklevel=3)
+        return torch.stack([part.sum() for part in inputs]).sum() * 0.0
+
+
+def full_precision(*parts: Tensor) -> tuple[Tensor, ...]:
+    """Half precision is lifted: similarities over a temperature, and their exponentials, need more."""
+    return tuple(part.float() if part.dtype in (torch.float16, torch.bfloat16) else part for part in parts)
+
+
+def class_codes(name: str, targets: Tensor) -> Tensor:
+    """Targets for objectives that know classes only, not how much two labels agree."""
+    if targets.dim() == 1 and targets.dtype != torch.bool:
+        return targets
+    if targets.dim() == 2 and targets.shape[1] == 1 and targets.dtype != torch.bool:
+        return targets[:, 0]
+    raise ValueError(
+        f"objective '{name}' needs one class per text; it cannot use labels that agree in part (trees, several labels)"
+    )

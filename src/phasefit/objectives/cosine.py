@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 
 from phasefit.objectives.agreement import agreement
+from phasefit.objectives.contract import Objective, full_precision
 
 
 @dataclass(frozen=True)
-class Cosine:
+class Cosine(Objective):
     """Mean of `(agreement - cos(u, v))^2` (Lopez-Avila and Suarez-Paniagua, 2023).
 
     `even` gives every value of the agreement the same total weight inside a batch, as the paper's 1:1 sampling of
@@ -22,22 +23,33 @@ class Cosine:
 
     even: bool = False
 
+    name: ClassVar[str] = "cosine"
     inputs: ClassVar[tuple[str, ...]] = ("labelled", "pairs")
+    graded: ClassVar[bool] = True
 
-    def __call__(self, embeddings: Tensor, targets: Tensor) -> Tensor:
-        """Every unordered pair of the batch: (n, d) and targets -> scalar."""
+    def __call__(
+        self,
+        embeddings: Tensor,
+        targets: Tensor,
+        *,
+        parameters: nn.Module | None = None,
+        class_weights: Tensor | None = None,
+    ) -> Tensor:
+        """Every unordered pair of the batch."""
+        (embeddings,) = full_precision(embeddings)
         n = len(embeddings)
         if n < 2:
-            return embeddings.sum() * 0.0
+            return self._nothing("fewer than two texts make no pair", embeddings)
         z = normalize(embeddings, dim=1)
         first, second = torch.triu_indices(n, n, offset=1, device=z.device)
         similarity = (z @ z.T)[first, second]
         return self._mean(similarity, agreement(targets)[first, second])
 
     def pairs(self, left: Tensor, right: Tensor, target: Tensor) -> Tensor:
-        """Explicit pairs: (n, d), (n, d) and their agreement (n,) -> scalar."""
+        """Explicit pairs and their agreement."""
+        left, right = full_precision(left, right)
         if not len(left):
-            return (left.sum() + right.sum()) * 0.0
+            return self._nothing("there are no pairs", left, right)
         return self._mean(cosine_similarity(left, right), target)
 
     def _mean(self, similarity: Tensor, target: Tensor) -> Tensor:

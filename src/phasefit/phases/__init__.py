@@ -19,6 +19,9 @@ PHASES = (
     "denoise",
     "contrast",
     "joint",
+    "simcse",
+    "mirror",
+    "mnr",
     "finetune",
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -109,6 +109,11 @@ class Phase(nn.Module, ABC):
     @abstractmethod
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Trained parameters by part, for learning rates of their own."""
+
+    @property
+    def chunk(self) -> int | None:
+        """Rows that are encoded at once, where the loss must see more of them than memory holds; None: all."""
+        return getattr(self.options, "chunk", None)
 
     def before_step(self, step: int) -> None:
         """Called ahead of every step, for what is renewed now and then; what it changes is kept in buffers."""

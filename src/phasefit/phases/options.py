@@ -62,3 +62,11 @@ class PhaseOptions(Strict):
 
     def check(self, where: str) -> None:
         """Refuse, before anything is trained, what reading alone cannot see; may import torch and read files."""
+
+
+class ChunkOptions(Strict):
+    """For phases whose loss compares the texts of a batch: the more the better, and memory need not follow."""
+
+    chunk: int | None = Field(
+        None, ge=2, description="texts encoded at once; the loss still sees the whole batch, at the memory of a chunk"
+    )

@@ -21,8 +21,9 @@ class Probe:
     def __init__(self, data: PhaseData, seed: int) -> None:
         self._data = data
         random = generator(seed, "probe")
-        self._train = _some(data.train, TRAIN_ROWS, random)
-        self._validation = _some(data.validation, VALIDATION_ROWS, random)
+        train, validation = (rows[data.codes[rows] >= 0] for rows in (data.train, data.validation))
+        self._train = _some(train, TRAIN_ROWS, random)
+        self._validation = _some(validation, VALIDATION_ROWS, random)
 
     def __bool__(self) -> bool:
         return len(self._validation) > 0 and len(np.unique(self._data.codes[self._train])) > 1

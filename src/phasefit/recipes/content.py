@@ -17,11 +17,12 @@ from phasefit.errors import RecipeError, did_you_mean
 from phasefit.phases import PHASES
 from phasefit.recipes.recipe import phase_names
 
-TOP = ("base", "without", "set", "max_length", "phase")
+WHOLE = ("max_length", "prompt")  # what holds for the whole run
+TOP = ("base", "without", "set", *WHOLE, "phase")
 
 
 def parse_content(text: str, where: str, beside: Path | None = None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
-    """`max_length` and `phase` of a recipe, its base worked in; `beside` is the folder of its file."""
+    """`max_length`, `prompt` and `phase` of a recipe, its base worked in; `beside` is the folder of its file."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -86,7 +87,8 @@ def _on_base(content: dict[str, Any], where: str, beside: Path | None, seen: tup
             phase.pop("min_steps", None)  # as for --set: the epochs are meant
         _merge(phase, options)
     kept = [phase for name, phase in zip(names, base["phase"], strict=True) if name not in without]
-    return {"max_length": content.get("max_length", base.get("max_length", "model")), "phase": kept}
+    whole = {key: source[key] for source in (base, content) for key in WHOLE if key in source}
+    return {**whole, "phase": kept}
 
 
 def _merge(table: dict[str, Any], changes: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Every option of a kind of phase, with its default and what it does, for people who write recipes."""
+"""Every option of a recipe, with its default and what it does, for people who write recipes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ class OptionInfo:
     default: str
     choices: str
     description: str
+
+
+WHOLE_RUN = (  # these stand above the phases
+    OptionInfo("max_length", "model", "model, auto, a number", "tokens at which texts are cut"),
+    OptionInfo("prompt", "", "", "a template that every text is filled into, e.g. '{text} It is about {mask}.'"),
+)
 
 
 def list_options(kind: str) -> list[OptionInfo]:

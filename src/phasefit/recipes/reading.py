@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.models.template import check_template
 from phasefit.phases import options_of
 from phasefit.phases.options import PhaseOptions
 from phasefit.recipes.content import names_of, parse_content
@@ -34,7 +35,8 @@ def parse_recipe(
         apply_setting(content, names, setting, settings)
         options = _all_options(content, [f"--set {setting}"] * len(names))
     _refuse_a_head_left_behind(options, where)
-    return Recipe(name, tuple(options), _max_length(content.get("max_length", "model"), where))
+    max_length = _max_length(content.get("max_length", "model"), where)
+    return Recipe(name, tuple(options), max_length, _prompt(content.get("prompt"), where))
 
 
 def _all_options(content: dict[str, Any], places: Sequence[str]) -> list[PhaseOptions]:
@@ -83,3 +85,9 @@ def _max_length(value: Any, where: str) -> int | str:
     if value in ("model", "auto") or (isinstance(value, int) and not isinstance(value, bool) and value >= 4):
         return value  # type: ignore[no-any-return]
     raise RecipeError(f"{where}: max_length is 'model', 'auto' or a number of tokens from 4 on (found {value!r})")
+
+
+def _prompt(value: Any, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return check_template(value, where) if value else None  # empty: without that of the base
+    raise RecipeError(f"{where}: prompt is a text such as '{{text}} It is about {{mask}}.' (found {value!r})")

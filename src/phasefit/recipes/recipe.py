@@ -16,6 +16,7 @@ class Recipe:
     name: str
     phases: tuple[PhaseOptions, ...]
     max_length: int | str = "model"  # "model", "auto" or a number of tokens
+    prompt: str | None = None  # a template that every text is filled into; None for none
 
     @property
     def phase_names(self) -> list[str]:
@@ -33,7 +34,8 @@ class Recipe:
 
         title = f"# {self.name}, as resolved: every option with the value that was used\n"
         phases = [{"kind": phase.kind, **_without_none(phase.model_dump())} for phase in self.phases]
-        return title + tomli_w.dumps({"max_length": self.max_length, "phase": phases})
+        whole = _without_none({"max_length": self.max_length, "prompt": self.prompt})
+        return title + tomli_w.dumps({**whole, "phase": phases})
 
 
 def phase_names(kinds: Sequence[str]) -> list[str]:

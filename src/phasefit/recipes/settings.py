@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.recipes.content import WHOLE
 
 
 def apply_setting(content: dict[str, Any], names: Sequence[str], setting: str, settings: Sequence[str]) -> None:
@@ -18,11 +19,11 @@ def apply_setting(content: dict[str, Any], names: Sequence[str], setting: str, s
     path = [part.strip() for part in key.split(".")]
     if not equals or not all(path):
         raise RecipeError(f"--set {setting}: write it as phase.option=value, e.g. contrast.epochs=4")
-    if path == ["max_length"]:
-        content["max_length"] = _value(value)
+    if len(path) == 1 and path[0] in WHOLE:
+        content[path[0]] = _value(value)
         return
     if path[0] not in names:
-        known = [*names, "max_length"]
+        known = [*names, *WHOLE]
         raise RecipeError(f"--set {setting}: this recipe has no '{path[0]}'; {did_you_mean(path[0], known)}")
     if len(path) == 1 or path[1] == "kind":
         raise RecipeError(f"--set {setting}: name an option of '{path[0]}', e.g. {path[0]}.epochs=4")

@@ -7,6 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from phasefit.metrics.geometry import FIGURES
+
+TASKS = {True: ("text-classification",), False: ("sentence-similarity", "feature-extraction")}  # what the hub calls it
+ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
 MOST_CLASSES = 60  # beyond, the card counts them and leaves the table to metrics.json
 HEADLINE = {
     "accuracy": "accuracy",
@@ -34,6 +38,11 @@ PICTURES = {  # what each shows, and how to read it
         "embedding space",
         "The same texts before training and after each phase: near is alike, the axes mean nothing.",
     ),
+    "geometry.png": (
+        "geometry of the embedding space",
+        "Training should bring texts of one class together (alignment falls, silhouette rises) without all texts "
+        "coming to point one way (anisotropy, uniformity).",
+    ),
     "history.png": ("training history", "Loss and watched score of each phase; the dashed line is the step kept."),
 }
 
@@ -49,17 +58,22 @@ def model_card(
     pictures: Iterable[str] = tuple(PICTURES),
     about_data: Iterable[str] = (),
 ) -> str:
-    """The card as Markdown, from the plain data of `phasefit.json` and `metrics.json`; what they lack is left out."""
+    """The card as Markdown, from the plain data of `phasefit.json` and `metrics.json`; what they lack is left out.
+
+    `classes` are those that the model tells apart; one that tells none is an encoder.
+    """
     splits = [split for split in ("validation", "test") if metrics.get(split)]
     scored = splits[-1] if splits else ""
+    classifies = bool(classes)
     parts = [
-        front_matter(manifest),
+        front_matter(manifest, TASKS[classifies]),
         f"# {escape(name)}",
-        f"A text classifier of {len(classes)} classes, trained in phases with phasefit.",
+        f"A text classifier of {len(classes)} classes, trained in phases with phasefit." if classifies else ENCODER,
         section("Results", results(metrics, splits), "In brackets: the 95 % interval." if splits else ""),
         section("", *map(picture, pictures)),
+        section("Geometry", geometry_table(metrics.get("geometry", {}))),
         section(f"Classes ({scored})", class_table(metrics[scored].get("per_class", {})) if scored else ""),
-        section("How to use it", usage(name)),
+        section("How to use it", usage(name) if classifies else encoder_usage(name)),
         section("Training", phase_table(metrics.get("phases", []))),
         section("", "The recipe as it was run:", fence(recipe_toml, "toml")),
         section("Data", facts(data), *about_data),
@@ -69,10 +83,10 @@ def model_card(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def front_matter(manifest: Mapping[str, Any]) -> str:
-    """What the hub reads; strings are quoted as JSON, which YAML understands."""
-    lines = ["---", "library_name: phasefit", "pipeline_tag: text-classification", "tags:"]
-    lines += [f"- {tag}" for tag in ("phasefit", "sentence-transformers", "text-classification")]
+def front_matter(manifest: Mapping[str, Any], tasks: Sequence[str]) -> str:
+    """What the hub reads; strings are quoted as JSON, which YAML understands. The first task is the main one."""
+    lines = ["---", "library_name: phasefit", f"pipeline_tag: {tasks[0]}", "tags:"]
+    lines += [f"- {tag}" for tag in ("phasefit", "sentence-transformers", *tasks)]
     model = str(manifest.get("model", ""))
     if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model):  # a hub id; a folder means nothing to others
         lines.append(f"base_model: {json.dumps(model)}")
@@ -130,9 +144,8 @@ def phase_table(phases: Sequence[Mapping[str, Any]]) -> str:
 
 
 def usage(name: str) -> str:
-    """The three ways in; paths are those of a terminal that stands beside the folder."""
+    """The ways into a classifier; paths are those of a terminal that stands beside the folder."""
     folder = json.dumps(name, ensure_ascii=False)
-    shell = name if re.fullmatch(r"[\w./-]+", name) else folder
     python = "\n".join(
         [
             "from phasefit import TextClassifier",
@@ -142,7 +155,32 @@ def usage(name: str) -> str:
             'classifier.predict_proba(["a text"])  # columns in the order of classifier.classes_',
         ]
     )
-    vectors = "\n".join(
+    return "\n\n".join(
+        [
+            fence(f"$ phasefit predict {shell(name)} texts.csv -o predictions.csv", "console"),
+            fence(python, "python"),
+            "The embeddings alone, without phasefit:",
+            fence(plain_encoder(name), "python"),
+        ]
+    )
+
+
+def encoder_usage(name: str) -> str:
+    """The ways into an encoder: vectors of a table, vectors without phasefit, and on to a classifier."""
+    return "\n\n".join(
+        [
+            fence(f"$ phasefit embed {shell(name)} texts.csv -o vectors.npy", "console"),
+            "Without phasefit:",
+            fence(plain_encoder(name), "python"),
+            "On to a classifier:",
+            fence(f"$ phasefit train labelled.csv --model {shell(name)}", "console"),
+        ]
+    )
+
+
+def plain_encoder(name: str) -> str:
+    """How plain sentence-transformers loads it."""
+    return "\n".join(
         [
             "from sentence_transformers import SentenceTransformer",
             "",
@@ -150,14 +188,21 @@ def usage(name: str) -> str:
             'encoder.encode(["a text"])',
         ]
     )
-    return "\n\n".join(
-        [
-            fence(f"$ phasefit predict {shell} texts.csv -o predictions.csv", "console"),
-            fence(python, "python"),
-            "The embeddings alone, without phasefit:",
-            fence(vectors, "python"),
-        ]
-    )
+
+
+def shell(name: str) -> str:
+    """A folder's name as a terminal takes it."""
+    return name if re.fullmatch(r"[\w./-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+def geometry_table(stages: Mapping[str, Mapping[str, Any]]) -> str:
+    """Figures down, stages across, how to read a figure beside it."""
+    rows = []
+    for name, reading in FIGURES.items():
+        values = [figures.get(name) for figures in stages.values()]
+        if any(value is not None for value in values):
+            rows.append([name.replace("_", " "), *map(number, values), reading])
+    return table(["", *map(escape, stages), "how to read it"], rows)
 
 
 def facts(pairs: Mapping[str, Any]) -> str:

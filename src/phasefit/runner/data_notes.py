@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from phasefit.data.columns import Columns
 from phasefit.data.hashes import normal_form
 from phasefit.data.hygiene import NEAR_EMPTY, Conflict, Hygiene
+from phasefit.data.table import Table
 
 NUMBERS = {1: "one row", 2: "two rows", 3: "three rows"}
 SHOWN = 60  # characters of a text in a note
@@ -24,7 +24,8 @@ def data_notes(found: Hygiene) -> list[str]:
         _missing(found),
     ]
     notes = [note for note in noted if note]
-    clean = "" if any(noted[:2]) else "; no repeated texts, no conflicting labels"
+    labelled = any(part.classes is not None for part in found.parts.values())
+    clean = "" if any(noted[:2]) else "; no repeated texts" + (", no conflicting labels" if labelled else "")
     return [_headline(found) + clean, *notes]
 
 
@@ -45,12 +46,20 @@ def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -
     return f"classes with few rows: {'; '.join(said)}" if said else ""
 
 
-def columns_note(columns: Columns | None) -> list[str]:
+def columns_note(table: Table) -> list[str]:
     """Which columns were taken, which may have been a guess."""
+    columns = table.columns
     if columns is None:
         return []
-    labels = ", ".join(f"'{name}'" for name in columns.labels)
-    return [f"columns: text '{columns.text}', label {labels}"]
+    others = _listed(columns.others)
+    said = f"text '{columns.text}'"
+    if others:
+        said += f", beside it {others}" if table.others else f" and {others}, each text on its own"
+    return [f"columns: {said}" + (f", label {_listed(columns.labels)}" if table.labels is not None else "")]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def class_notes(classes: Sequence[str], rows: int) -> list[str]:
@@ -87,8 +96,7 @@ def conflict_text(conflict: Conflict) -> str:
 
 
 def _headline(found: Hygiene) -> str:
-    labelled = {name: part for name, part in found.parts.items() if part.classes is not None}
-    said = [f"{sum(part.rows for part in labelled.values()):,} rows"]
+    said = [f"{sum(part.rows for name, part in found.parts.items() if name != 'unlabelled'):,} rows"]
     train = found.parts["train"].classes
     if train is not None:
         said.append(f"{len(train.sizes):,} classes ({_span(train.sizes.values())} training rows each)")

@@ -12,6 +12,7 @@ import numpy as np
 from accelerate import Accelerator
 
 from phasefit.data.seeds import generator
+from phasefit.data.table import Table
 from phasefit.errors import RecipeError
 from phasefit.models.encoder import Encoder
 from phasefit.models.model import TASK, Model
@@ -116,6 +117,9 @@ def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, lis
     """All texts a phase may see, tokenised once; the test rows are not among them."""
     tables = [table for table in (prepared.train, prepared.validation, prepared.unlabelled) if table is not None]
     texts = [text for table in tables for text in table.texts]
+    others = texts_beside(tables, texts)
+    if recipe.prompt is not None:
+        model.encoder.set_template(recipe.prompt)
     set_max_length(model.encoder, recipe.max_length, texts, seed)
     listen(Stage("tokenising"))
     tokens = model.encoder.tokenise(texts)
@@ -127,8 +131,24 @@ def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, lis
     codes[: ends[0]] = prepared.codes(prepared.train)
     codes[ends[0] : ends[1]] = prepared.codes(prepared.validation)
     rows = np.arange(len(texts))
-    train, validation, unlabelled = rows[: ends[0]], rows[ends[0] : ends[1]], rows[ends[1] :]
-    return PhaseData(texts, tokens, codes, prepared.space, train, validation, unlabelled)
+    train, validation, unlabelled = rows[: ends[0]], rows[ends[0] : ends[1]], rows[ends[1] : ends[2]]
+    return PhaseData(texts, tokens, codes, prepared.space, train, validation, unlabelled, others)
+
+
+def texts_beside(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:
+    """The numbers of the texts beside each text, which are added behind the others; None where no table has any."""
+    width = max(len(table.others) for table in tables)
+    if not width:
+        return None
+    rows, extra = len(texts), sum(len(table) * len(table.others) for table in tables)
+    numbers = np.full((rows + extra, width), -1, dtype=np.int64)
+    first = 0
+    for table in tables:
+        for place, side in enumerate(table.others):
+            numbers[first : first + len(table), place] = np.arange(len(texts), len(texts) + len(table))
+            texts.extend(side)
+        first += len(table)
+    return numbers
 
 
 def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], seed: int) -> None:

@@ -11,9 +11,11 @@ from phasefit.models.model import Model
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.evaluate import evaluate
 from phasefit.runner.fit import Fitted, Listener, fit
+from phasefit.runner.geometry import run_geometry
 from phasefit.runner.history import History
 from phasefit.runner.keeper import Keeper, NoKeeper, fingerprint
 from phasefit.runner.merge import merged
+from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_run, starting_model
@@ -35,7 +37,7 @@ class FitResult:
 def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
     """Read, split, train and evaluate; nothing is written."""
     recipe = read_recipe(request.recipe, request.settings)
-    prepared = prepare(request, base_run(request.model))
+    prepared = prepare(request, base_run(request.model), needs_of(recipe))
     prepared.tell(listen)
     return fit_prepared(request, recipe, prepared, listen)
 
@@ -68,6 +70,8 @@ def fit_prepared(
         with tracked(accelerator, request, listen, steps) as told:
             fitted = fit(model, prepared, recipe, accelerator, seed=request.seed, listen=told, keeper=keeper)
         metrics = _evaluate(model, prepared, listen) | {"phases": fitted.phases}
+        if shape := run_geometry(fitted.snapshots, model):
+            metrics["geometry"] = shape
     if request.refit:
         if isinstance(keeper, Keeper):
             keeper.common["first"] = fitted.to_json() | {"metrics": metrics}
@@ -93,7 +97,7 @@ def _evaluate(model: Model, prepared: Prepared, listen: Listener) -> dict[str, A
     metrics: dict[str, Any] = {}
     for split in ("validation", "test"):
         table = getattr(prepared, split)
-        if table is not None and model.heads:
+        if table is not None and table.labels is not None and model.heads:
             listen(Stage(f"evaluating on {split}"))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", TextsCut)

@@ -15,6 +15,7 @@ from torch import Tensor
 from phasefit.errors import Interrupted
 from phasefit.models.model import Model
 from phasefit.phases.contract import Phase
+from phasefit.runner.kept_phases import keep_phase
 from phasefit.runner.snapshots import Snapshots
 from phasefit.store.checkpoints import Checkpoint, write_checkpoint
 from phasefit.training.state import PhaseState, put_weights, weights_of
@@ -84,8 +85,17 @@ class Keeper:
 
     keeps: ClassVar[bool] = True
 
-    def __init__(self, run: Path, stop: Stop, *, minutes: float, checkpoint: Checkpoint | None = None) -> None:
+    def __init__(
+        self,
+        run: Path,
+        stop: Stop,
+        *,
+        minutes: float,
+        checkpoint: Checkpoint | None = None,
+        keep_phases: bool = False,
+    ) -> None:
         self.common: dict[str, Any] = {}  # facts that every checkpoint of the present fit has
+        self._keep_phases = keep_phases
         self._run, self._stop, self._seconds = run, stop, 60 * minutes
         self._last = time.monotonic()
         self._checkpoint = checkpoint
@@ -125,6 +135,8 @@ class Keeper:
 
     def phase_over(self, accelerator: Accelerator, model: Model, fitted: Fitted, index: int) -> None:
         """A phase has ended: of it only the model is left."""
+        if self._keep_phases and accelerator.is_main_process:  # first: a checkpoint says that it is done
+            keep_phase(self._run, fitted.phases[-1]["name"], model.encoder)
         self._write(accelerator, weights_of(model=model), fitted, index, None)
 
     def _write(

@@ -41,7 +41,7 @@ def without_scored(unlabelled: Table | None, scored: Sequence[Table | None], not
     """Unlabelled texts but for those that will be scored: no phase may see them."""
     if unlabelled is None:
         return None
-    held_out = shared(unlabelled, scored)
+    held_out = shared(unlabelled, [None if table is None else table.flat() for table in scored])
     if not held_out.any():
         return unlabelled
     notes.append(f"{held_out.sum():,} unlabelled texts are also validation or test texts: they are left out")

@@ -1,9 +1,13 @@
-"""All labelled rows of a run as one training table, for refitting."""
+"""All rows of a run as one training table, for refitting."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Table
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.splitting import labels_of
@@ -12,7 +16,21 @@ from phasefit.runner.splitting import labels_of
 def merged(prepared: Prepared) -> Prepared:
     """Train, validation and test rows together; nothing is left to score."""
     tables = [table for table in (prepared.train, prepared.validation, prepared.test) if table is not None]
-    pairs = [pair for table in tables for pair in zip(table.texts, labels_of(table), strict=True)]
-    known = [(text, label) for text, label in pairs if prepared.space.knows(label)]  # --unseen keep has others
-    texts, labels = [text for text, _ in known], [label for _, label in known]
-    return replace(prepared, train=Table(prepared.train.name, texts, labels), validation=None, test=None)
+    if prepared.train.labels is not None:  # --unseen keep has labels that are not known
+        tables = [table.take(_known(table, prepared.space)) for table in tables]
+    together = Table(
+        prepared.train.name,
+        [text for table in tables for text in table.texts],
+        None if prepared.train.labels is None else [label for table in tables for label in labels_of(table)],
+        others=_joined([table.others for table in tables]),
+    )
+    return replace(prepared, train=together, validation=None, test=None)
+
+
+def _known(table: Table, space: LabelSpace) -> np.ndarray:
+    return np.flatnonzero([space.knows(label) for label in labels_of(table)])
+
+
+def _joined(parts: Sequence[tuple[Sequence[str], ...]]) -> tuple[list[str], ...]:
+    """The texts beside the texts; where some rows have a negative and others none, all do without."""
+    return tuple([text for side in sides for text in side] for sides in zip(*parts, strict=False))

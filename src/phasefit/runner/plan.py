@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from phasefit.recipes import read_recipe
+from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import prepare
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_run, starting_model
@@ -54,7 +55,7 @@ def plan(request: TrainRequest, listen: Listener) -> Plan:
     """Prepare everything as `train` would, take a few steps of each phase on a throw-away model, and stop."""
     recipe = read_recipe(request.recipe, request.settings)
     listen(Stage("reading"))
-    prepared = prepare(request, base_run(request.model))
+    prepared = prepare(request, base_run(request.model), needs_of(recipe))
 
     from phasefit.runner.fit import build_phases, gather_rows
     from phasefit.training.device import make_accelerator, set_threads

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from phasefit.data.columns import as_names
 from phasefit.data.dataset import content_hash
 from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.labels import LabelSpace
@@ -16,17 +17,20 @@ from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
 from phasefit.runner.data_notes import class_notes, columns_note, data_notes, leak_notes
 from phasefit.runner.leaks import without_leaks, without_scored
+from phasefit.runner.needs import Needs
+from phasefit.runner.optional_labels import known_space, settled
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.splitting import (
     Base,
     known_only,
-    labels_of,
     note_known,
     sampled,
     space_of,
     split_off,
 )
 from phasefit.training.events import Note
+
+LABELS = Needs()
 
 
 @dataclass(frozen=True)
@@ -43,20 +47,22 @@ class Prepared:
     hygiene: Hygiene
     notes: list[str] = field(default_factory=list)
     columns: dict[str, object] | None = None  # where texts and labels stood, for whoever reads such tables later
+    serious: tuple[str, ...] = ()  # notes of its own that are warnings
 
     def tell(self, listen: Callable[[Note], None]) -> None:
         """Say it all; what makes scores look better than they are, or mean nothing, as a warning."""
-        serious = [*leak_notes(self.hygiene), *class_notes(self.space.names, len(self.train))]
+        serious = [*self.serious, *leak_notes(self.hygiene), *class_notes(self.space.names, len(self.train))]
         for note in self.notes:
             listen(Note(note, warning=note in serious))
 
     def codes(self, table: Table | None) -> np.ndarray:
-        """Class codes of a table of this run."""
-        return np.empty(0, np.int64) if table is None else self.space.encode(labels_of(table), where=table.name)
+        """Class codes of a table of this run; -1 where it has no labels."""
+        if table is None or table.labels is None:
+            return np.full(len(table or ()), -1, dtype=np.int64)
+        return self.space.encode(table.labels, where=table.name)
 
     def facts(self) -> dict[str, object]:
         """Sizes for the record."""
-        counts = np.bincount(self.codes(self.train), minlength=len(self.space))
         sizes = {
             part: len(table)
             for part in ("train", "validation", "test", "unlabelled")
@@ -67,19 +73,30 @@ class Prepared:
             "rows": sizes,
             "classes": len(self.space),
             "kind": self.space.kind,
-            "imbalance": round(float(counts.max() / max(counts[counts > 0].min(), 1)), 2),
+            **self._imbalance(),
             "sha256": self.sha256,
             **({} if self.columns is None else {"columns": self.columns}),
         }
 
+    def _imbalance(self) -> dict[str, float]:
+        if self.train.labels is None:
+            return {}
+        counts = np.bincount(self.codes(self.train), minlength=len(self.space))
+        return {"imbalance": round(float(counts.max() / max(counts[counts > 0].min(), 1)), 2)}
 
-def prepare(request: TrainRequest, base: Base | None = None) -> Prepared:
-    """Read and split; `base` is a run to go on from: its classes stay, its training texts are not scored."""
+
+def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABELS) -> Prepared:
+    """Read and split; `base` is a run to go on from: its classes stay, its training texts are not scored.
+
+    `needs` is what the recipe must have of every row; without it, a label.
+    """
     options: dict[str, Any] = {
         "text": request.text,
         "label": request.label,
         "tree": request.tree,
         "data_dir": request.data_dir,
+        "need_labels": needs.labels,
+        "sides": needs.sides,
     }
     dataset = read_dataset(request.data, **options)
     validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
@@ -88,7 +105,8 @@ def prepare(request: TrainRequest, base: Base | None = None) -> Prepared:
     if request.test is not None:
         test = read_table(request.test, split="test", what="test", **options)
     if request.unlabelled is not None:
-        more = {**options, "label": (), "tree": None, "need_labels": False}
+        one = request.text if len(as_names(request.text)) == 1 else ()  # the columns of a pair are found again
+        more = {**options, "text": one, "label": (), "tree": None, "need_labels": False, "sides": "each"}
         unlabelled = read_table(request.unlabelled, what="unlabelled", **more)
     sha256 = content_hash([dataset.train, validation, test, unlabelled])
     name, train = dataset.name, replace(dataset.train, frame=None)  # what is trained on needs no other columns
@@ -97,23 +115,29 @@ def prepare(request: TrainRequest, base: Base | None = None) -> Prepared:
     free_unused()
 
     notes: list[str] = []
+    serious: list[str] = []
     if test is not None and test.labels is None:
         notes.append(f"{test.name} has no labels: it is not scored; give it as --unlabelled to learn from its texts")
         test = None
-    if validation is not None and validation.labels is None:
+    if needs.labels and validation is not None and validation.labels is None:
         notes.append(f"{validation.name} has no labels and is left alone; validation rows are split off instead")
         validation = None
+    if not needs.labels:
+        train, validation, test = settled(train, validation, test, base, notes, serious)
+        if base is None or train.labels is None:
+            request = replace(request, test_size=0.0)  # there is nothing to score
     old = None if base is None else base.space
     train = sampled(train, request, old, notes)
     train, validation, test = split_off(train, validation, test, request, base, notes)
     train, validation, test = without_leaks(train, validation, test, request, base, notes)
-    space = space_of(train, old)
+    space = known_space(base) if train.labels is None else space_of(train, old)
     if base is not None:
         fresh = [name for name in space.names if name not in base.space.names]
         added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
         notes.append(f"going on from {base.name}: its {len(base.space)} classes and {added}")
     notes += class_notes(space.names, len(train))
-    validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
+    if train.labels is not None:
+        validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
     test = known_only(test, space, request.unseen, notes)
     unlabelled = without_scored(unlabelled, [validation, test], notes)
     note_known({"validation": validation, "test": test}, base, notes)
@@ -127,9 +151,18 @@ def prepare(request: TrainRequest, base: Base | None = None) -> Prepared:
         unlabelled,
         sha256,
         looked,
-        [*columns_note(train.columns), *data_notes(looked), *notes],
-        None if train.columns is None else {**asdict(train.columns), "tree": request.tree},
+        [*columns_note(train), *data_notes(looked), *notes, *serious],
+        _about_columns(train, request.tree),
+        tuple(serious),
     )
+
+
+def _about_columns(train: Table, tree: str | None) -> dict[str, object] | None:
+    """Where texts and labels stood; labels that were left alone did not."""
+    if train.columns is None:
+        return None
+    found = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()})
+    return {name: value for name, value in found.items() if name != "others" or value} | {"tree": tree}
 
 
 def _bare(table: Table | None) -> Table | None:

@@ -12,6 +12,7 @@ from phasefit.runner.data_report import data_paragraphs
 from phasefit.runner.figures import (
     class_bars_figure,
     confusion_figure,
+    geometry_figure,
     history_figure,
     map_figure,
     reliability_figure,
@@ -37,12 +38,13 @@ def write_report(
 ) -> None:
     """Write all of it into the run folder; what the run has no data for is left out."""
     pictures = draw_pictures(folder, prepared.space.names, metrics, history, snapshots)
+    encoder_only = manifest.get("heads") == {}
     card = model_card(
         name=folder.name,
         recipe_toml=recipe.to_toml(),
         manifest={name: value for name, value in manifest.items() if name not in ("format", "status", "data", "heads")},
         metrics=metrics,
-        classes=prepared.space.names,
+        classes=() if encoder_only else prepared.space.names,
         data=prepared.facts(),
         pictures=pictures,
         about_data=data_paragraphs(prepared.hygiene, cut),
@@ -67,8 +69,10 @@ def draw_pictures(
         reliability_figure(scored["calibration"], scored["ece"], folder / "reliability.png", split)
         pictures += ["confusion.png", "classes.png", "reliability.png"]
     if snapshots is not None and snapshots.vectors:
-        texts = "validation texts" if snapshots.split == "validation" else "training texts"
-        map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", texts)
+        map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", snapshots.texts)
         pictures.append("embeddings.png")
+        if metrics.get("geometry"):
+            geometry_figure(metrics["geometry"], folder / "geometry.png", snapshots.texts)
+            pictures.append("geometry.png")
     history_figure(history.rows, folder / "history.png")
     return [*pictures, "history.png"]

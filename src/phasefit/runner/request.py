@@ -12,7 +12,7 @@ class TrainRequest:
     """Everything `phasefit train` takes. Sources are paths, dataset names, `hub:owner/name`, frames or lists."""
 
     data: Any
-    text: str | None = None  # the text column, found by its usual names when not given
+    text: tuple[str, ...] = ()  # the text column, found by its usual names when not given; several: a pair, a triple
     label: tuple[str, ...] = ()  # the label column; several are the levels of a tree
     tree: str | None = None  # what separates the levels inside one label, e.g. "/"
     validation: Any = None
@@ -20,7 +20,7 @@ class TrainRequest:
     unlabelled: Any = None  # more texts for the phases that need no labels
     validation_size: float = 0.2  # share split off where no validation table is given
     test_size: float = 0.1
-    rows: int | None = None  # use a stratified sample of this many training rows
+    rows: int | None = None  # use a sample of this many training rows, stratified where they have labels
     unseen: str = "error"  # labels only validation or test has: "error", "drop" those rows, "keep" them as mistakes
     leaked: str = "keep"  # texts both trained on and scored: "keep", or "drop-scored" or "drop-train" those rows
     recipe: str = "three-phase"
@@ -30,6 +30,7 @@ class TrainRequest:
     out: Path | None = None
     overwrite: bool = False
     refit: bool = False
+    keep_phases: bool = False  # the encoder after each phase stays in the run's folder
     checkpoint_minutes: float = 5.0  # between two checkpoints; 0 writes one after every step
     device: str = "auto"
     threads: int | None = None

@@ -7,12 +7,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from phasefit.data.columns import as_names
 from phasefit.data.named import VARIABLE
 from phasefit.errors import RunError
 from phasefit.runner.request import TrainRequest
 
 SOURCES = ("data", "validation", "test", "unlabelled")
 PLACES = (*SOURCES, "model", "data_dir")  # fields that may name a file or folder
+NAMES = ("text", "label", "settings")
 IN_MEMORY = {"in memory": True}  # what stands for a table that came from Python
 
 
@@ -23,7 +25,7 @@ def request_to_json(request: TrainRequest) -> dict[str, Any]:
     found["data_dir"] = request.data_dir or os.environ.get(VARIABLE) or None
     for name in PLACES:
         found[name] = _place(found[name])
-    return found | {"out": None, "label": list(request.label), "settings": list(request.settings)}
+    return found | {"out": None, **{name: list(as_names(found[name])) for name in NAMES}}
 
 
 def request_from_json(content: dict[str, Any], out: Path) -> TrainRequest:
@@ -37,7 +39,7 @@ def request_from_json(content: dict[str, Any], out: Path) -> TrainRequest:
             )
     try:
         paths = {"data_dir": Path(given["data_dir"]) if given.get("data_dir") else None, "out": out}
-        lists = {name: tuple(given[name]) for name in ("label", "settings")}
+        lists = {name: as_names(given[name]) for name in NAMES}  # runs once noted a text column as it was
         return TrainRequest(**(given | paths | lists))
     except (KeyError, TypeError) as error:
         raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged ({error})") from error

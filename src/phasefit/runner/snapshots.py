@@ -1,19 +1,21 @@
-"""Snapshots of the embedding space: the vectors of the same labelled texts before training and after each phase."""
+"""Snapshots of the embedding space: the vectors of the same texts before training and after each phase."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phasefit.data.seeds import generator
-from phasefit.models.encoder import Encoder
-from phasefit.models.inference import encode_rows
-from phasefit.models.tokens import Tokens
-from phasefit.phases.contract import PhaseData
+
+if TYPE_CHECKING:  # pictures, which need the names of stages, are drawn without torch
+    from phasefit.models.encoder import Encoder
+    from phasefit.models.tokens import Tokens
+    from phasefit.phases.contract import PhaseData
 
 BEFORE = "before training"  # the first stage
+SPLITS = ("validation", "train", "unlabelled")  # where texts are taken from: the first that has any
 MOST_TEXTS = 500
 SOME = 3  # texts that each class gets before the large ones get more
 
@@ -22,7 +24,7 @@ class Snapshots:
     """Up to 500 texts, of validation where there is one, and what encoders made of them, by stage in order.
 
     `vectors` maps "before training" and then each phase's name to float32 (texts, dimension); the dimension may differ
-    between stages.
+    between stages. `codes` are the texts' classes, all -1 in a run without labels.
     """
 
     def __init__(self, split: str, rows: np.ndarray, codes: np.ndarray) -> None:
@@ -32,14 +34,22 @@ class Snapshots:
     @classmethod
     def of(cls, data: PhaseData, seed: int, most: int = MOST_TEXTS) -> Snapshots:
         """Choose the texts."""
-        split = "validation" if (data.codes[data.validation] >= 0).any() else "train"
-        rows = np.asarray(data.validation if split == "validation" else data.train)
-        rows = rows[data.codes[rows] >= 0]
+        labelled = [name for name in SPLITS if (data.codes[getattr(data, name)] >= 0).any()]
+        split = next((name for name in labelled or SPLITS if len(getattr(data, name))), "train")
+        rows = np.asarray(getattr(data, split))
+        rows = rows[data.codes[rows] >= 0] if labelled else rows
         rows = rows[some_of_each(data.codes[rows], most, generator(seed, "snapshots"))]
         return cls(split, rows, data.codes[rows])
 
+    @property
+    def texts(self) -> str:
+        """What the texts are, for captions."""
+        return {"train": "training texts"}.get(self.split, f"{self.split} texts")
+
     def take(self, name: str, encoder: Encoder, tokens: Tokens) -> None:
         """Add the encoder's vectors as they are now; a stage taken again replaces itself."""
+        from phasefit.models.inference import encode_rows
+
         if len(self.rows):
             self.vectors[name] = encode_rows(encoder, tokens, self.rows).cpu().numpy()
 

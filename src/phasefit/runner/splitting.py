@@ -52,11 +52,12 @@ def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
 
 
 def sampled(train: Table, request: TrainRequest, base: LabelSpace | None, notes: list[str]) -> Table:
-    """A stratified sample, if one is asked for."""
+    """A sample, if one is asked for: stratified where there are labels."""
     if request.rows is None or request.rows >= len(train):
         return train
-    codes = space_of(train, base).encode(labels_of(train))
-    notes.append(f"a stratified sample of {request.rows:,} of the {len(train):,} rows is used")
+    codes = _strata(train, base)
+    how = "random" if train.labels is None else "stratified"
+    notes.append(f"a {how} sample of {request.rows:,} of the {len(train):,} rows is used")
     return train.take(sample(codes, request.rows, request.seed))
 
 
@@ -68,14 +69,17 @@ def split_off(
     base: Base | None,
     notes: list[str],
 ) -> tuple[Table, Table | None, Table | None]:
-    """Split off what is not given, stratified; rows that the run to go on from was trained on stay in train."""
+    """Split off what is not given, stratified; rows that the run to go on from was trained on stay in train.
+
+    Without labels it is at random.
+    """
     shares = {
         "validation": 0.0 if validation is not None else request.validation_size,
         "test": 0.0 if test is not None else request.test_size,
     }
     if not any(shares.values()):
         return train, validation, test
-    codes = space_of(train, None if base is None else base.space).encode(labels_of(train))
+    codes = _strata(train, None if base is None else base.space)
     free = np.arange(len(train)) if base is None else np.flatnonzero(~base.knows(train))
     if base is not None and not len(free):
         notes.append(f"all rows were already trained on by {base.name}: the scores below are too good to be true")
@@ -84,18 +88,26 @@ def split_off(
     held = {"validation": free[parts.validation], "test": free[parts.test]}
     for name, rows in held.items():
         if shares[name] and not len(rows):
+            want = "several different texts" if train.labels is None else "classes with several different texts"
             raise DataError(
-                f"{train.name}: no {name} rows can be split off, for want of classes with several different texts; "
-                f"give --{name}, or --{name}-size 0"
+                f"{train.name}: no {name} rows can be split off, for want of {want}; give --{name}, or --{name}-size 0"
             )
     made = " and ".join(f"{share:.0%} for {name}" for name, share in shares.items() if share)
     new = "" if len(free) == len(train) else f" of the {len(free):,} rows that {base.name} has not seen" if base else ""
-    notes.append(f"split off, stratified, before training: {made}{new}")
-    _note_small_classes(codes, free, parts, notes)
+    notes.append(f"split off, {'at random' if train.labels is None else 'stratified'}, before training: {made}{new}")
+    if train.labels is not None:
+        _note_small_classes(codes, free, parts, notes)
     validation = train.take(held["validation"]) if shares["validation"] else validation
     test = train.take(held["test"]) if shares["test"] else test
     trained = np.delete(np.arange(len(train)), np.concatenate(list(held.values())))
     return train.take(trained), validation, test
+
+
+def _strata(table: Table, base: LabelSpace | None) -> np.ndarray:
+    """What rows are drawn from in proportion: their classes, or all of them together where there are no labels."""
+    if table.labels is None:
+        return np.zeros(len(table), dtype=np.int64)
+    return space_of(table, base).encode(table.labels)
 
 
 def _note_small_classes(codes: np.ndarray, free: np.ndarray, parts: Splits, notes: list[str]) -> None:

@@ -15,6 +15,7 @@ from phasefit.recipes.reading import parse_recipe
 from phasefit.runner.data_report import write_hygiene
 from phasefit.runner.leaving import left_in_order
 from phasefit.runner.merge import merged
+from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.processes import is_main_process
 from phasefit.runner.request import TrainRequest
@@ -24,7 +25,7 @@ from phasefit.runner.starting import base_run
 from phasefit.runner.stopping import Stop
 from phasefit.runner.trackers import check_tracker
 from phasefit.store.folder import RUNS, RunFolder, check_free, next_folder, read_begun
-from phasefit.store.manifest import FINISHED, read_json, versions, write_json, write_text
+from phasefit.store.manifest import FINISHED, MANIFEST, read_json, versions, write_json, write_text
 from phasefit.store.seen import write_seen
 from phasefit.training.events import Note, Stage
 
@@ -107,7 +108,7 @@ def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: 
 def _read(request: TrainRequest, recipe: Recipe, listen: Listener) -> Job:
     listen(Stage("reading"))
     base = base_run(request.model, request.model_name)
-    prepared = prepare(request, base)
+    prepared = prepare(request, base, needs_of(recipe))
     prepared.tell(listen)
     return Job(request, recipe, base, prepared)
 
@@ -160,7 +161,8 @@ def _fit(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainResul
         listen(Note(note, warning=True))
     if job.resumed and checkpoint is None:
         listen(Note("there is no checkpoint yet: it starts from the beginning"))
-    keeper = Keeper(path, stop, minutes=job.request.checkpoint_minutes, checkpoint=checkpoint)
+    how: dict[str, Any] = {"minutes": job.request.checkpoint_minutes, "keep_phases": job.request.keep_phases}
+    keeper = Keeper(path, stop, checkpoint=checkpoint, **how)
     fitted = fit_prepared(job.request, job.recipe, job.prepared, listen, folder=str(path / "track"), keeper=keeper)
     return TrainResult(path, fitted.metrics, fitted.model), fitted
 
@@ -173,9 +175,11 @@ def _save(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
     facts = {"model": model.encoder.name, "threads": fitted.threads, "max_length": model.encoder.max_length}
     if job.base is not None:
         facts["went_on_from"] = job.base.name
+    elif job.request.model is not None and (Path(job.request.model).expanduser() / MANIFEST).is_file():
+        facts["went_on_from"] = job.request.model_name or str(job.request.model)  # a run without a classifier
     facts |= write_model(model, path)
     trained = merged(job.prepared).train if job.request.refit else job.prepared.train
-    write_seen(path, trained.texts, None if job.base is None else job.base.seen)
+    write_seen(path, trained.all_texts, None if job.base is None else job.base.seen)
     write_hygiene(path, job.prepared.hygiene, fitted.fitted.cut)
     write_json(path / "metrics.json", fitted.metrics)
     write_json(path / "history.json", fitted.fitted.history.rows)

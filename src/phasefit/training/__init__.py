@@ -1,4 +1,4 @@
 """Training: the one loop, over Accelerate, and what it needs: schedules, optimiser, early stopping, events.
 
-It knows what a Phase promises, not which phases exist. The only `backward` of the package is in `loop`.
+It knows what a Phase promises, not which phases exist. The only `backward` of the package is in `gradients`.
 """

@@ -1,29 +1,25 @@
-"""The loop: the only place that calls backward. A generator of events: stopping early is a `break`."""
+"""The loop. A generator of events: stopping early is a `break`."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-import numpy as np
-import torch
 from accelerate import Accelerator
 from accelerate.optimizer import AcceleratedOptimizer
 from accelerate.utils import broadcast_object_list
 from torch import nn
 
 from phasefit.data.batches import Batches, Draw
-from phasefit.data.seeds import derive, generator
-from phasefit.errors import TrainingError
-from phasefit.models.seeded import seeded
-from phasefit.phases.contract import Batch, Phase
+from phasefit.phases.contract import Phase
 from phasefit.training.best import Best
 from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
+from phasefit.training.gradients import add_gradients
 from phasefit.training.optimiser import make_optimiser
 from phasefit.training.schedule import Schedule
 from phasefit.training.state import PhaseState
+from phasefit.training.unlearnable import Unlearnable
 
 
 def train_phase(
@@ -49,22 +45,30 @@ def train_phase(
     begun = time.perf_counter()
     phase.to(accelerator.device)
     state = PhaseState(phase, make_optimiser(phase), Best(phase), accelerator)
+    unlearnable = Unlearnable(phase.name)
     yield PhaseStarted(phase.name, index, phases, last, phase.watch, phase.facts() | _sizes(phase))
     yield from (Note(text) for text in phase.notes())
 
     if resume is not None:
         resume(state)
     elif fixed_steps is None and not phase.starts_untrained:
-        yield from _look(phase, accelerator, state.best, 0, 0.0)
+        with unlearnable.listening():
+            looked = _look(phase, accelerator, state.best, 0, 0.0)
+        yield from looked
     module, stepper = accelerator.prepare(phase, state.optimiser)
     phase.train()
     before = state.seconds
     steps = _steps(phase.batches, phase.options.accumulate, state.step)
     while state.step < last and not state.stopped:
         state.step += 1
-        yield _step(state, module, stepper, next(steps), schedule, seed, last)
+        with unlearnable.listening():
+            done = _step(state, module, stepper, next(steps), schedule, seed, last)
+        yield done
+        yield from unlearnable.notes()
         if fixed_steps is None and schedule.looks(state.step):
-            yield from _look(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
+            with unlearnable.listening():
+                looked = _look(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
+            yield from looked
             state.stopped = 0 < phase.options.patience <= state.best.misses
         state.seconds = before + time.perf_counter() - begun
         if at_rest is not None:
@@ -94,7 +98,8 @@ def _step(
     factor = schedule.factor(step)
     for group in state.optimiser.param_groups:
         group["lr"] = group["peak_lr"] * factor
-    loss, scalars = _backward(phase, module, accelerator, draws, seed, step)
+    phase.before_step(step)
+    loss, scalars = add_gradients(phase, module, accelerator, draws, seed, step)
     if phase.options.clip:
         accelerator.clip_grad_norm_(phase.parameters(), phase.options.clip)
     stepper.step()
@@ -113,53 +118,16 @@ def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]
         epoch, skipped = epoch + 1, 0
 
 
-def _backward(
-    phase: Phase, module: nn.Module, accelerator: Accelerator, draws: list[Draw], seed: int, step: int
-) -> tuple[float, dict[str, float]]:
-    """Add up the gradients of one step's draws; the mean loss and figures of this process."""
-    total, scalars = 0.0, {}
-    rank, device = accelerator.process_index, accelerator.device
-    for chunk, draw in enumerate(draws):
-        own, share = _own_part(draw, rank, accelerator.num_processes, whole=phase.gathers)
-        chunk_seed = derive(seed, phase.name, step, chunk, rank)
-        batch = Batch(own, generator(chunk_seed, "noise"), device)
-        waits = accelerator.no_sync(module) if chunk + 1 < len(draws) else torch.enable_grad()
-        with seeded(chunk_seed, device), waits:
-            output = module(batch)
-            accelerator.backward(output.loss * (share / len(draws)))
-        total += output.loss.item() / len(draws)
-        scalars = {name: float(value) for name, value in output.scalars.items()}
-    if not math.isfinite(total):
-        raise TrainingError(
-            f"{phase.name}: the loss became {total} at step {step}; lower it with --set {phase.name}.lr="
-            f"{phase.options.lr / 4:g}"
-        )
-    return total, scalars
-
-
-def _own_part(draw: Draw, rank: int, processes: int, *, whole: bool) -> tuple[Draw, float]:
-    """This process's rows, and what its mean loss must count for so that the average over processes is the mean."""
-    if processes == 1:
-        return draw, 1.0
-    own: Draw = {}
-    for key, rows in draw.items():
-        if len(rows) < processes:  # every process needs a row to take part
-            rows = rows[np.arange(processes) % len(rows)]
-        usable = len(rows) // processes * processes if whole else len(rows)
-        own[key] = rows[rank * usable // processes : (rank + 1) * usable // processes]
-    first = next(iter(draw))
-    return own, 1.0 if whole else len(own[first]) * processes / max(len(draw[first]), processes)
-
-
-def _look(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> Iterator[Event]:
+def _look(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> list[Event]:
     """One process scores for all: were they to differ in the last bit, one would stop and the others wait for it."""
     told = [phase.validate() if accelerator.is_main_process else {}]
     if accelerator.num_processes > 1:
         broadcast_object_list(told)
     scores = told[0]
-    if scores:
-        improved = best.see(step, scores)
-        yield Scored(phase.name, step, epoch, scores, phase.watch, improved)
+    if not scores:
+        return []
+    improved = best.see(step, scores)
+    return [Scored(phase.name, step, epoch, scores, phase.watch, improved)]
 
 
 def _sizes(phase: Phase) -> dict[str, float]:

@@ -16,9 +16,14 @@ class ClassBatches:
     A class too small for its last group is drawn from again. A class's groups are spread evenly over the epoch, so a
     batch looks like the table: with more classes than fit, each batch holds a changing choice of them, the larger ones
     more often. A batch that would be left with one class gets a group of another one on top.
+
+    `named` are codes of further rows, numbered behind the others: texts that stand for their class, of which every
+    batch gets one for each of its classes, on top of its size.
     """
 
-    def __init__(self, codes: np.ndarray, *, batch_size: int, per_class: int, seed: int) -> None:
+    def __init__(
+        self, codes: np.ndarray, *, batch_size: int, per_class: int, seed: int, named: np.ndarray | None = None
+    ) -> None:
         by_class = np.argsort(codes, kind="stable")  # one sort, not a look at all rows for every class
         self._classes = np.split(by_class, np.flatnonzero(np.diff(codes[by_class])) + 1)
         if len(self._classes) < 2:
@@ -26,11 +31,12 @@ class ClassBatches:
         self._each = max(2, min(per_class, batch_size // 2))
         self._groups = max(2, batch_size // self._each)
         self._seed = seed
+        self._named = _by_code(codes, np.empty(0, dtype=np.int64) if named is None else named)
         self._total = sum(-(-len(rows) // self._each) for rows in self._classes)
 
     @property
     def size(self) -> int:
-        """Texts in a batch."""
+        """Texts in a batch, without those that stand for a class."""
         return self._groups * self._each
 
     def __len__(self) -> int:
@@ -52,8 +58,9 @@ class ClassBatches:
             part = order[start : start + self._groups]
             chosen, classes = every[part], whose[part]
             if len(set(classes.tolist())) < 2:
-                chosen = np.concatenate([chosen, self._others(int(classes[0]), random)])
-            yield {"rows": chosen.reshape(-1)}
+                which, more = self._others(int(classes[0]), random)
+                chosen, classes = np.concatenate([chosen, more]), np.append(classes, which)
+            yield {"rows": np.concatenate([chosen.reshape(-1), self._names(classes, random)])}
 
     def _cut(self, rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """A class in groups, (groups, per_class); what lacks in the last is drawn again from the same class."""
@@ -64,8 +71,19 @@ class ClassBatches:
             order = np.concatenate([order, again])
         return order.reshape(-1, self._each)
 
-    def _others(self, code: int, random: np.random.Generator) -> np.ndarray:
-        """One group of another class."""
+    def _others(self, code: int, random: np.random.Generator) -> tuple[int, np.ndarray]:
+        """Another class and one group of it."""
         which = int(random.choice([other for other in range(len(self._classes)) if other != code]))
         rows = self._classes[which]
-        return random.choice(rows, (1, self._each), replace=len(rows) < self._each)
+        return which, random.choice(rows, (1, self._each), replace=len(rows) < self._each)
+
+    def _names(self, classes: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """A row that stands for each of these classes, where it has any."""
+        known = [self._named[which] for which in np.unique(classes).tolist() if which in self._named]
+        return np.array([random.choice(rows) for rows in known], dtype=np.int64)
+
+
+def _by_code(codes: np.ndarray, named: np.ndarray) -> dict[int, np.ndarray]:
+    """The further rows of each class that has other rows, by the place of its code among theirs."""
+    places = {code: which for which, code in enumerate(np.unique(codes).tolist())}
+    return {places[code]: len(codes) + np.flatnonzero(named == code) for code in set(named.tolist()) & places.keys()}

@@ -1,14 +1,18 @@
-"""The training rows after the imbalance correction: which rows, which of them are copies, and how copies are noised."""
+"""The texts that contrast trains on: the training rows after the imbalance correction, and texts added to them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import torch
+from torch.nn.functional import pad
 
 from phasefit.data.balance import corrected_rows
 from phasefit.data.seeds import derive
 from phasefit.data.stop_words import stop_words
+from phasefit.models.encoder import Encoder
+from phasefit.models.inference import encode_rows
 from phasefit.models.noise import delete_stop_words
 from phasefit.models.tokens import Features, Tokens
 from phasefit.phases.contract import PhaseData
@@ -18,7 +22,9 @@ _PUNCTUATION = ".,;:!?\"'()[]{}«»„“”‘’…-–"
 
 
 class GrownRows:
-    """Places 0..n-1 stand for rows of the run; some rows have several places, the extra ones with noise."""
+    """Places 0..n-1 stand for texts: first rows of the run, some of them with several places, the extra ones with
+    noise (`rows`, `noisy`); then, in the order they were added, texts that no table has (`add`), never with noise.
+    """
 
     def __init__(self, data: PhaseData, balance: Balance, seed: int) -> None:
         inside, self.noisy = corrected_rows(
@@ -29,7 +35,8 @@ class GrownRows:
             seed=derive(seed, "balance"),
         )
         self.rows = data.train[inside]
-        self._tokens = data.tokens
+        self.codes = data.codes[self.rows]  # of every place
+        self._tokens, self._added = data.tokens, list[Tokens]()
         self._ratio = balance.noise
         self._stop = np.zeros(0, dtype=bool)
         if self.noisy.any():
@@ -38,14 +45,71 @@ class GrownRows:
             self._stop = _stop_tokens(data.texts, data.tokens, grown, listed, balance.min_words)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.codes)
+
+    def add(self, tokens: Tokens, codes: np.ndarray) -> None:
+        """Further texts and the codes of their classes, behind all others."""
+        self._added.append(tokens)
+        self.codes = np.concatenate([self.codes, codes])
+
+    @property
+    def origins(self) -> np.ndarray:
+        """A number per place, equal for a row and its copies."""
+        extra = len(self) - len(self.rows)
+        return np.concatenate([self.rows, len(self._tokens) + np.arange(extra)])
+
+    @property
+    def clean(self) -> np.ndarray:
+        """The places without noise, ascending: every text once."""
+        return np.concatenate([np.flatnonzero(~self.noisy), np.arange(len(self.rows), len(self))])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens per place, before any noise."""
+        return np.concatenate([self._tokens.lengths[self.rows], *(part.lengths for part in self._added)])
 
     def features(self, places: np.ndarray, random: np.random.Generator) -> Features:
         """The texts of these places; copies lose some stop words, drawn anew each time."""
+        if not self._added:
+            return self._of_rows(places, random)
+        found: list[tuple[np.ndarray, Features]] = []
+        own = np.flatnonzero(places < len(self.rows))
+        if len(own):
+            found.append((own, self._of_rows(places[own], random)))
+        start = len(self.rows)
+        for tokens in self._added:
+            here = np.flatnonzero((places >= start) & (places < start + len(tokens)))
+            if len(here):
+                found.append((here, tokens.batch(places[here] - start)))
+            start += len(tokens)
+        return _in_order(found, self._tokens.pad)
+
+    def vectors(self, encoder: Encoder, places: np.ndarray) -> torch.Tensor:
+        """Sentence vectors of ascending places, without noise, dropout or gradient."""
+        own = places[places < len(self.rows)]
+        parts, start = [encode_rows(encoder, self._tokens, self.rows[own])], len(self.rows)
+        for tokens in self._added:
+            here = places[(places >= start) & (places < start + len(tokens))]
+            parts.append(encode_rows(encoder, tokens, here - start))
+            start += len(tokens)
+        return torch.cat(parts)
+
+    def _of_rows(self, places: np.ndarray, random: np.random.Generator) -> Features:
         rows, noisy = self.rows[places], self.noisy[places]
         if not noisy.any() or self._ratio == 0:
             return self._tokens.batch(rows)
         return delete_stop_words(self._tokens, rows, self._stop, self._ratio, random, only=noisy)
+
+
+def _in_order(found: Sequence[tuple[np.ndarray, Features]], padding: int) -> Features:
+    """Features of several sources as those of one batch; each source comes with its places in it."""
+    order = torch.from_numpy(np.argsort(np.concatenate([places for places, _ in found])))
+    width = max(part["input_ids"].shape[1] for _, part in found)
+    joined: Features = {}
+    for name, fill in (("input_ids", padding), ("attention_mask", 0)):
+        parts = [pad(part[name], (0, width - part[name].shape[1]), value=fill) for _, part in found]
+        joined[name] = torch.cat(parts)[order]
+    return joined
 
 
 def _stop_tokens(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from phasefit.errors import RecipeError
-from phasefit.phases.options import PhaseOptions, Strict
+from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
+
+if TYPE_CHECKING:
+    from phasefit.objectives import Objective
 
 
 class Balance(Strict):
@@ -33,12 +36,21 @@ class ContrastSettings(Strict):
     dense: Literal["none", "identity", "paper"] = Field(
         "none", description="layer added behind the encoder, kept with it; paper: random start and Tanh"
     )
+    class_texts: str = Field(
+        "none",
+        description="extra texts of the classes: names (theirs), or a file with the columns label and text",
+    )
+    hard_negatives: int = Field(
+        0, ge=0, description="each text gets one of so many nearest texts of other classes beside it; 0: none"
+    )
+    refresh: int = Field(200, ge=1, description="steps after which the hard negatives are looked for again")
     balance: Balance = Field(default_factory=lambda: Balance())
 
 
-class Options(PhaseOptions, ContrastSettings):
+class Options(PhaseOptions, ContrastSettings, ChunkOptions):
     """Options of `kind = "contrast"`."""
 
+    parts = ("encoder", "dense", "proxies")
     kind: Literal["contrast"] = "contrast"
     watch: Literal["auto", "probe", "pairs"] = Field(
         "auto",
@@ -46,17 +58,33 @@ class Options(PhaseOptions, ContrastSettings):
     )
 
     def check(self, where: str) -> None:
-        """The objective and the stop words."""
+        """The objective, the stop words and the class texts."""
         check_contrast(self, where)
 
 
 def check_contrast(settings: ContrastSettings, where: str) -> None:
-    """Whether the objective exists, has these options and takes these pairs, and the stop words can be read."""
+    """Whether the objective exists, has these options and takes these pairs, and files can be read."""
     from phasefit.data.stop_words import stop_words
+    from phasefit.phases.contrast.class_texts import read_class_texts
+
+    contrast_objective(settings, where)
+    if settings.balance.mode != "none":
+        stop_words(settings.balance.stop_words)
+    read_class_texts(settings.class_texts, where)
+
+
+def contrast_objective(settings: ContrastSettings, where: str) -> Objective:
+    """The objective, if texts with labels are enough for it and it takes the pairs that are asked for."""
     from phasefit.phases.objective_option import build_objective
 
     objective = build_objective(where, settings.objective)
+    said = f"{where}: objective '{objective.name}'"
+    if "labelled" not in objective.inputs:
+        raise RecipeError(f"{said} compares views of one text, not texts by label; it is for simcse, mirror and mnr")
+    if objective.weighs_classes:
+        raise RecipeError(f"{said} needs a second network that weighs the classes, which only finetune has")
     if settings.pairs == "explicit" and "pairs" not in objective.inputs:
-        raise RecipeError(f"{where}: objective {settings.objective!r} takes no explicit pairs; use pairs = 'batch'")
-    if settings.balance.mode != "none":
-        stop_words(settings.balance.stop_words)
+        raise RecipeError(f"{said} takes no explicit pairs; use pairs = 'batch'")
+    if settings.pairs == "explicit" and settings.hard_negatives:
+        raise RecipeError(f"{where}: explicit pairs are drawn once, without hard negatives; use pairs = 'batch'")
+    return objective

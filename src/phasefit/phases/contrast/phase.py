@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -16,11 +14,14 @@ from phasefit.models.encoder import sentence_vectors
 from phasefit.models.gather import gather
 from phasefit.models.inference import encode_rows
 from phasefit.models.model import Model
+from phasefit.models.neighbours import NONE
+from phasefit.models.seeded import seeded
 from phasefit.objectives import pair_agreement
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.contrast import class_texts
 from phasefit.phases.contrast.grown import GrownRows
-from phasefit.phases.contrast.options import Options
-from phasefit.phases.objective_option import build_objective
+from phasefit.phases.contrast.hard import HardNegatives, WithChance
+from phasefit.phases.contrast.options import Options, contrast_objective
 from phasefit.phases.probe import Probe
 
 PAIRED_ROWS = 200  # of validation: some 20,000 pairs
@@ -33,34 +34,55 @@ class Contrast(Phase):
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
-        self.objective: Any = build_objective(name, options.objective)
+        self.objective = contrast_objective(options, name)
+        if data.space.kind != "single" and not self.objective.graded:
+            raise RecipeError(
+                f"{name}: objective '{self.objective.name}' knows equal and unequal labels only, not those of a "
+                f"{data.space.kind}, which agree in part; cosine and supcon do"
+            )
         if len(np.unique(data.codes[data.train])) < 2:
             raise RecipeError(f"{name}: contrast needs at least two classes in the training rows")
         self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
+        with seeded(derive(seed, name, "proxies")):
+            self.proxies = self.objective.parameters(len(data.space), self.encoder.dimension)
         self.grown = GrownRows(data, options.balance, derive(seed, name))
+        self._said: list[str] = []
+        self._add_class_texts()
         self.probe = Probe(data, seed)
+        self.negatives: HardNegatives | None = None
+        if options.hard_negatives:
+            self.negatives = HardNegatives(name, self.grown, options.hard_negatives, options.refresh, seed)
         self.pairs = 0
         self._batches: Batches = self._explicit() if options.pairs == "explicit" else self._class_aware()
 
+    def _add_class_texts(self) -> None:
+        if self.options.class_texts == class_texts.NONE:
+            return
+        present = np.unique(self.data.codes[self.data.train])
+        found = class_texts.class_texts(self.options.class_texts, self.data.space, present, self.name)
+        self.grown.add(self.encoder.tokenise(found.texts), found.codes)
+        self._said = found.notes(self.name)
+
     def _class_aware(self) -> Batches:
-        codes = self.data.codes[self.grown.rows]
+        rows, seed = len(self.grown.rows), derive(self.seed, self.name)
         batches = ClassBatches(
-            codes,
+            self.grown.codes[:rows],
             batch_size=self.options.batch_size,
             per_class=self.options.per_class,
-            seed=derive(self.seed, self.name),
+            seed=seed,
+            named=self.grown.codes[rows:],
         )
         self.pairs = len(batches) * batches.size * (batches.size - 1) // 2
-        return batches
+        return batches if self.negatives is None else WithChance(batches, seed)
 
     def _explicit(self) -> Batches:
-        rows, seed = self.grown.rows, derive(self.seed, self.name)
-        times = shuffles(self.options.augmentation, len(np.unique(self.data.codes[rows])))
-        pairs, _ = draw_pairs(self.data.targets(rows), rows, times=times, seed=seed)
+        codes, seed = self.grown.codes, derive(self.seed, self.name)
+        times = shuffles(self.options.augmentation, len(np.unique(codes)))
+        pairs, _ = draw_pairs(self.data.space.targets(codes), self.grown.origins, times=times, seed=seed)
         if not len(pairs):
             raise RecipeError(f"{self.name}: no two training rows make a pair; use pairs = 'batch'")
         self.pairs = len(pairs)
-        return PairBatches(pairs, self.data.tokens.lengths[rows], batch_size=self.options.batch_size, seed=seed)
+        return PairBatches(pairs, self.grown.lengths, batch_size=self.options.batch_size, seed=seed)
 
     @property
     def batches(self) -> Batches:
@@ -83,31 +105,54 @@ class Contrast(Phase):
         return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Encoder and added layers."""
-        return encoder_groups(self.encoder)
+        """Encoder, added layers, and the objective's proxies where it has some."""
+        proxies = {} if self.proxies is None else {"proxies": list(self.proxies.parameters())}
+        return {**encoder_groups(self.encoder), **proxies}
+
+    def before_step(self, step: int) -> None:
+        """Hard negatives are renewed now and then."""
+        if self.negatives is not None:
+            self.negatives.before_step(step, self.encoder)
 
     def encode(self, batch: Batch) -> Encoded:
-        """Places -> vectors; a text that is in several pairs of the batch is encoded once."""
+        """Places -> vectors, and those of a hard negative for each; a text that is there twice is encoded once."""
         wanted = next(iter(batch.draw.values()))
+        if self.negatives is None:
+            return {"vectors": self._vectors(wanted, batch)}
+        near = self._near(batch)
+        both = self._vectors(np.concatenate([wanted, np.where(near == NONE, wanted, near)]), batch)
+        return {"vectors": both[: len(wanted)], "negatives": both[len(wanted) :]}
+
+    def _vectors(self, wanted: np.ndarray, batch: Batch) -> Tensor:
         places, back = np.unique(wanted, return_inverse=True)
         vectors = sentence_vectors(self.encoder(batch.put(self.grown.features(places, batch.generator))))
-        return {"vectors": vectors[batch.tensor(back.reshape(wanted.shape))]}  # NumPy 1 gives it flat
+        return vectors[batch.tensor(back.reshape(wanted.shape))]  # NumPy 1 gives it flat
+
+    def _near(self, batch: Batch) -> np.ndarray:
+        """The place of a hard negative of each row; -1 for none."""
+        assert self.negatives is not None
+        return self.negatives.of(batch.draw["rows"], batch.draw["chance"])
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """The objective over the batch, across processes when pairs are in-batch."""
-        vectors = encoded["vectors"].float()
-        with torch.autocast(vectors.device.type, enabled=False):  # similarities over a temperature need full precision
-            return StepOutput(self._objective_of(vectors, batch), {})
+        parts = {name: vectors.float() for name, vectors in encoded.items()}
+        device, among = parts["vectors"].device.type, self._of_pairs if "pairs" in batch.draw else self._of_rows
+        with torch.autocast(device, enabled=False):  # similarities over a temperature need full precision
+            return StepOutput(among(parts, batch), {})
 
-    def _objective_of(self, vectors: Tensor, batch: Batch) -> Tensor:
-        value: Tensor
-        if "pairs" in batch.draw:
-            left, right = (batch.tensor(self._targets(batch.draw["pairs"][:, side])) for side in (0, 1))
-            value = self.objective.pairs(vectors[:, 0], vectors[:, 1], _agree(left, right))
-        else:
-            targets = batch.tensor(self._targets(batch.draw["rows"]))
-            value = self.objective(gather(vectors), gather(targets))
-        return value
+    def _of_pairs(self, parts: Encoded, batch: Batch) -> Tensor:
+        left, right = (batch.tensor(self._targets(batch.draw["pairs"][:, side])) for side in (0, 1))
+        return self.objective.pairs(parts["vectors"][:, 0], parts["vectors"][:, 1], _agree(left, right))
+
+    def _of_rows(self, parts: Encoded, batch: Batch) -> Tensor:
+        vectors, places = gather(parts["vectors"]), gather(batch.tensor(batch.draw["rows"]))
+        if self.negatives is not None:
+            near = gather(batch.tensor(self._near(batch)))
+            fresh = _first_seen(near, places)
+            vectors = torch.cat([vectors, gather(parts["negatives"])[fresh]])
+            places = torch.cat([places, near[fresh]])
+        targets = batch.tensor(self._targets(places.cpu().numpy()))
+        return self.objective(vectors, targets, parameters=self.proxies)
 
     def validate(self) -> dict[str, float]:
         """The probe, and the objective over pairs of validation rows."""
@@ -127,23 +172,43 @@ class Contrast(Phase):
         vectors = encode_rows(self.encoder, self.data.tokens, rows)
         targets = torch.from_numpy(self.data.targets(rows)).to(vectors.device)
         with torch.no_grad():
-            return float(self.objective(vectors, targets))
+            return float(self.objective(vectors, targets, parameters=self.proxies))
 
     def facts(self) -> dict[str, float]:
-        """Rows after the correction, and pairs per epoch."""
+        """Texts after the correction and with those of the classes, and pairs per epoch."""
         return {"rows": float(len(self.grown)), "pairs": float(self.pairs)}
 
     def notes(self) -> list[str]:
-        """What the imbalance correction did, also when that is nothing."""
+        """What was added to the training rows, also when the imbalance correction adds nothing."""
+        return [*self._correction(), *self._said, *self._mining()]
+
+    def _correction(self) -> list[str]:
         if self.options.balance.mode == "none":
             return []
-        more = len(self.grown) - len(self.data.train)
+        more = len(self.grown.rows) - len(self.data.train)
         if not more:
             return [f"{self.name}: the classes are balanced enough; the imbalance correction changes nothing"]
         return [f"{self.name}: the imbalance correction adds {more} noised copies of rows of small classes"]
 
+    def _mining(self) -> list[str]:
+        if self.negatives is None:
+            return []
+        near, every = self.options.hard_negatives, self.options.refresh
+        return [
+            f"{self.name}: each text comes with one of its {near} nearest of other classes, which are looked for every "
+            f"{every} steps; a step then takes up to twice as long"
+        ]
+
     def _targets(self, places: np.ndarray) -> np.ndarray:
-        return self.data.targets(self.grown.rows[places])
+        return self.data.space.targets(self.grown.codes[places])
+
+
+def _first_seen(near: Tensor, places: Tensor) -> Tensor:
+    """Marks what is new to the batch, once: what is there already is everybody's negative as it is."""
+    order = near.argsort(stable=True)
+    again = torch.zeros_like(near, dtype=torch.bool)
+    again[order[1:]] = near[order[1:]] == near[order[:-1]]
+    return (near != NONE) & ~again & ~torch.isin(near, places)
 
 
 def _agree(left: Tensor, right: Tensor) -> Tensor:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from phasefit.phases.options import PhaseOptions, Strict
 
@@ -20,6 +20,17 @@ class DenoiseSettings(Strict):
     decoder: Literal["light", "tied"] = Field(
         "light", description="light works behind any encoder; tied is the paper's"
     )
+    variant: Literal["dae", "vae"] = Field(
+        "dae", description="vae: rebuild from a draw around the vector, so that the decoder can make new texts"
+    )
+    beta: float = Field(0.001, ge=0, description="what the KL divergence counts for (variant = 'vae')")
+    beta_steps: int = Field(0, ge=0, description="steps over which beta grows from 0 (variant = 'vae')")
+
+    @model_validator(mode="after")
+    def _draws_need_a_decoder_of_their_own(self) -> Self:
+        if self.variant == "vae" and self.decoder == "tied":
+            raise ValueError("variant = 'vae' needs decoder = 'light': a tied one changes with the encoder afterwards")
+        return self
 
 
 class Options(PhaseOptions, DenoiseSettings):

@@ -16,6 +16,7 @@ from phasefit.models.model import Model
 from phasefit.models.noise import delete_words, mask_words
 from phasefit.models.tied_decoder import TiedDecoder
 from phasefit.models.tokens import SPECIAL, Features
+from phasefit.models.vae import Generator
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.denoise.options import Options
 from phasefit.phases.probe import Probe
@@ -44,6 +45,10 @@ class Denoise(Phase):
             self.decoder = TiedDecoder(self.encoder, seed=decoder_seed)
         else:
             self.decoder = LightDecoder(self.encoder, *_in_use(data), seed=decoder_seed)
+        self.generator: Generator | None = None
+        if isinstance(self.decoder, LightDecoder) and options.variant == "vae":
+            model.generator = self.generator = Generator(self.decoder, self.encoder.dimension)
+        self._step = 0
         self.probe = Probe(data, seed)
         lengths = data.tokens.lengths[self.rows]
         self._batches = ShuffledBatches(self.rows, lengths, batch_size=options.batch_size, seed=derive(seed, name))
@@ -69,8 +74,13 @@ class Denoise(Phase):
         parts = encoder_groups(self.encoder)
         known = {id(parameter) for part in parts.values() for parameter in part}
         frozen = {id(parameter) for parameter in self.encoder.parameters()}
-        fresh = [p for p in self.decoder.parameters() if id(p) not in known | frozen]
+        decoder = self.decoder if self.generator is None else self.generator
+        fresh = [p for p in decoder.parameters() if id(p) not in known | frozen]
         return {**parts, "decoder": fresh}
+
+    def before_step(self, step: int) -> None:
+        """What the KL divergence counts for may grow."""
+        self._step = step
 
     def encode(self, batch: Batch) -> Encoded:
         """Noised rows -> their vectors."""
@@ -80,7 +90,12 @@ class Denoise(Phase):
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """How badly the decoder rebuilds the clean rows."""
         clean = batch.put(self.data.tokens.batch(batch.draw["rows"]))
-        return StepOutput(self.decoder(encoded["vectors"], clean), {})
+        if self.generator is None:
+            return StepOutput(self.decoder(encoded["vectors"], clean), {})
+        reconstruction, kl = self.generator(encoded["vectors"], clean)
+        return StepOutput(
+            reconstruction + self._beta() * kl, {"reconstruction": reconstruction.detach(), "kl": kl.detach()}
+        )
 
     def validate(self) -> dict[str, float]:
         """Reconstruction loss under noise that is the same at every look, and the probe."""
@@ -110,6 +125,11 @@ class Denoise(Phase):
     def facts(self) -> dict[str, float]:
         """Rows seen in an epoch."""
         return {"rows": float(len(self.rows))}
+
+    def _beta(self) -> float:
+        """The whole of it where weights are compared."""
+        grown = min(self._step / self.options.beta_steps, 1.0) if self.training and self.options.beta_steps else 1.0
+        return self.options.beta * grown
 
     def _noised(self, rows: np.ndarray, random: np.random.Generator) -> Features:
         damage = delete_words if self.options.noise == "delete" else mask_words

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from phasefit.metrics.scores import watchable
-from phasefit.phases.options import PhaseOptions
+from phasefit.phases.options import ChunkOptions, PhaseOptions
 
 
-class Options(PhaseOptions):
+class Options(PhaseOptions, ChunkOptions):
     """Options of `kind = "finetune"`."""
 
-    parts = ("encoder", "dense", "head")
+    parts = ("encoder", "dense", "head", "proxies", "weighting")
     trains_head = True
     kind: Literal["finetune"] = "finetune"
     head: Literal["mlp", "linear"] = Field("mlp", description="two layers (the paper's) or one")
@@ -23,6 +23,19 @@ class Options(PhaseOptions):
         "none", description="balanced: mistakes on rare classes cost more"
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target spread over all classes")
+    objective: str | dict[str, Any] | None = Field(
+        None, description='an objective beside cross-entropy: a name, or { name = "supcon", temperature = 0.3 }'
+    )
+    ce_weight: float = Field(
+        0.5, ge=0, le=1, description="what cross-entropy counts for beside an objective, which counts for the rest"
+    )
+    on: Literal["sentence", "tokens"] = Field(
+        "sentence", description="what the objective sees: the text's vector, or all its tokens' states before pooling"
+    )
+    views: list[str | dict[str, Any]] = Field(
+        default_factory=list,
+        description='a second view of each text, e.g. ["dropout"] or ["delete-words"]; both are trained on',
+    )
     slack: float = Field(
         0.0,
         ge=0,
@@ -40,3 +53,22 @@ class Options(PhaseOptions):
     def _known(cls, value: str) -> str:
         watchable(value)
         return value
+
+    @model_validator(mode="after")
+    def _frozen_alone(self) -> Self:
+        for name in ("objective", "views", "chunk"):
+            if self.freeze and getattr(self, name):
+                raise ValueError(f"freeze = true trains nothing that '{name}' could act on; leave one of them out")
+        if self.on == "tokens" and self.objective is None:
+            raise ValueError("on = 'tokens' says what an objective sees; give the objective")
+        return self
+
+    def check(self, where: str) -> None:
+        """The objective and the views."""
+        from phasefit.models.views import build_views
+        from phasefit.phases.objective_option import build_objective, check_input
+
+        build_views(where, self.views)
+        if self.objective is not None:
+            objective = build_objective(where, self.objective)
+            check_input(where, objective, "tokens" if self.on == "tokens" else "labelled")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -15,13 +16,19 @@ from phasefit.models.encoder import sentence_vectors
 from phasefit.models.heads import Head
 from phasefit.models.inference import encode_rows
 from phasefit.models.model import TASK, Model
+from phasefit.models.tokens import Features
+from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.finetune.beside import Beside
 from phasefit.phases.finetune.options import Options
+from phasefit.phases.finetune.stacked import stacked
+
+SECOND = ".2"  # ends the names of what belongs to the second view
 
 
 class Finetune(Phase):
-    """Softmax cross-entropy of a head; the encoder learns along unless it is frozen."""
+    """Softmax cross-entropy of a head, perhaps with an objective beside it; the encoder learns along unless frozen."""
 
     options: Options
     class_weights: Tensor | None
@@ -32,7 +39,13 @@ class Finetune(Phase):
         self._went_on, self.head = _head(model, data, options, derive(seed, name, "head"))
         model.heads[TASK] = self.head
         model.spaces[TASK] = data.space
-        self.objective = CrossEntropy(options.label_smoothing)
+        self.cross_entropy = CrossEntropy(options.label_smoothing)
+        self.beside: Beside | None = None
+        if options.objective is not None:
+            self.beside = Beside(name, options, self.encoder, data, seed)
+        self.views: Views | None = None
+        if options.views:
+            self.views = Views(build_views(name, options.views), self.encoder, where=name)
         weights = _class_weights(data) if options.class_weights == "balanced" else None
         self.register_buffer("class_weights", weights, persistent=False)
         self._cached: Tensor | None = None  # vectors of the labelled rows when the encoder is frozen
@@ -60,6 +73,11 @@ class Finetune(Phase):
         """A head that goes on from a run is already worth something."""
         return not self._went_on
 
+    @property
+    def gathers(self) -> bool:
+        """An objective compares the texts of all processes."""
+        return self.beside is not None
+
     def slack(self, scores: dict[str, float]) -> float:
         """In standard errors of the accuracy on as many rows as were scored; losses have none."""
         if self.lower_is_better:
@@ -69,20 +87,51 @@ class Finetune(Phase):
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder (unless frozen), added layers, head."""
-        head = {"head": list(self.head.parameters())}
-        return head if self.options.freeze else {**encoder_groups(self.encoder), **head}
+        parts = {"head": list(self.head.parameters())}
+        if self.beside is not None:
+            parts |= self.beside.groups()
+        return parts if self.options.freeze else {**encoder_groups(self.encoder), **parts}
 
     def encode(self, batch: Batch) -> Encoded:
-        """Rows -> vectors, from the cache when the encoder is frozen."""
+        """Rows -> vectors, from the cache when the encoder is frozen; of both views, if there are two."""
         rows = batch.draw["rows"]
         if self.options.freeze:
             return {"vectors": self._frozen_vectors(rows)}
-        return {"vectors": sentence_vectors(self.encoder(batch.put(self.data.tokens.batch(rows))))}
+        features = batch.put(self.data.tokens.batch(rows))
+        encoded = self._encoded(features, self.encoder(features))
+        if self.views is not None:
+            seen = batch.put(self.views.features(self.data.texts, self.data.tokens, rows, batch.generator))
+            second = self._encoded(seen, self.views.output(seen))
+            encoded |= {name + SECOND: value for name, value in second.items()}
+        return encoded
+
+    def _encoded(self, features: Features, output: Features) -> Encoded:
+        beside = {} if self.beside is None else self.beside.encode(features, output)
+        return {"vectors": sentence_vectors(output), **beside}
+
+    def join(self, parts: Sequence[Encoded]) -> Encoded:
+        """Token states of chunks may differ in length."""
+        return stacked(parts)
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """Cross-entropy of the head's logits."""
-        codes = batch.tensor(self.data.codes[batch.draw["rows"]])
-        return StepOutput(self.objective(self.head(encoded["vectors"]), codes, self.class_weights), {})
+        """Cross-entropy of the head's logits, mixed with the objective beside it."""
+        rows = batch.draw["rows"]
+        if self.views is not None:
+            first = {name: value for name, value in encoded.items() if not name.endswith(SECOND)}
+            encoded = stacked([first, {name: encoded[name + SECOND] for name in first}])
+            rows = np.concatenate([rows, rows])
+        codes = batch.tensor(self.data.codes[rows])
+        plain: Tensor = self.cross_entropy(self.head(encoded["vectors"]), codes, self.class_weights)
+        if self.beside is None:
+            return StepOutput(plain, {})
+        share = self.options.ce_weight
+        other = self.beside.loss(encoded, batch.tensor(self.data.targets(rows)))
+        total = share * plain + (1 - share) * other
+        scalars = {"cross_entropy": plain.detach(), self.beside.objective.name: other.detach()}
+        if "weights" in encoded:
+            weighting = self.cross_entropy(encoded["weights"], codes, self.class_weights)
+            total, scalars["weighting"] = total + share * weighting, weighting.detach()
+        return StepOutput(total, scalars)
 
     def validate(self) -> dict[str, float]:
         """Metrics of the validation rows."""

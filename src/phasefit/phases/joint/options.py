@@ -14,7 +14,7 @@ from phasefit.phases.options import PhaseOptions
 class Options(PhaseOptions):
     """Options of `kind = "joint"`."""
 
-    parts = ("encoder", "dense", "decoder")
+    parts = ("encoder", "dense", "decoder", "proxies")
     kind: Literal["joint"] = "joint"
     mix: Literal["sum", "alternate"] = Field("sum", description="both losses in every step, or one after the other")
     denoise_weight: float = Field(1.0, ge=0, description="what the reconstruction loss counts for")
@@ -27,10 +27,12 @@ class Options(PhaseOptions):
     def _learns_something(self) -> Self:
         if not self.denoise_weight and not self.contrast_weight:
             raise ValueError("denoise_weight and contrast_weight are both 0, so nothing would be learned")
+        if self.denoise.variant == "vae":
+            raise ValueError("denoise.variant = 'vae' needs a phase of its own: kind = 'denoise'")
         return self
 
     def check(self, where: str) -> None:
-        """The contrast part's objective and stop words."""
+        """The contrast part's objective and files."""
         check_contrast(self.contrast, where)
 
     @property

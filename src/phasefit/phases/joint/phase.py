@@ -55,8 +55,12 @@ class Joint(Phase):
         return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Encoder, added layers, decoder."""
-        return self.denoise.groups()
+        """Encoder, added layers, decoder, and the contrastive objective's proxies where it has some."""
+        return {**self.denoise.groups(), **self.contrast.groups()}
+
+    def before_step(self, step: int) -> None:
+        """Hard negatives are renewed now and then."""
+        self.contrast.before_step(step)
 
     def encode(self, batch: Batch) -> Encoded:
         """The vectors of whichever streams this batch draws from."""
@@ -96,7 +100,7 @@ class Joint(Phase):
         return {**self.contrast.facts(), **self.denoise.facts()}
 
     def notes(self) -> list[str]:
-        """What the imbalance correction did."""
+        """What contrast adds to its rows."""
         return self.contrast.notes()
 
     @staticmethod

@@ -5,8 +5,16 @@ They draw with matplotlib's objects, never with pyplot: no global state, no wind
 
 from phasefit.runner.figures.classes import class_bars_figure
 from phasefit.runner.figures.confusion import confusion_figure
+from phasefit.runner.figures.geometry import geometry_figure
 from phasefit.runner.figures.history import history_figure
 from phasefit.runner.figures.map import map_figure
 from phasefit.runner.figures.reliability import reliability_figure
 
-__all__ = ["class_bars_figure", "confusion_figure", "history_figure", "map_figure", "reliability_figure"]
+__all__ = [
+    "class_bars_figure",
+    "confusion_figure",
+    "geometry_figure",
+    "history_figure",
+    "map_figure",
+    "reliability_figure",
+]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phasefit.metrics.geometry import unit
+
 Floats = NDArray[np.floating[Any]]
 
 FEW = 10  # points up to which two principal axes say it all
@@ -45,12 +47,6 @@ def _layouts(stages: Sequence[Floats]) -> list[Floats]:
             found = neighbours_layout(points, principal_axes(points), shake=True)
         layouts.append(turned(found, layouts[-1] if layouts else principal_axes(points)))
     return layouts
-
-
-def unit(vectors: Floats) -> Floats:
-    """Vectors of length 1; what is not a number counts as 0."""
-    points = np.nan_to_num(np.asarray(vectors, dtype=np.float64), posinf=0.0, neginf=0.0)
-    return np.asarray(points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12))
 
 
 def principal_axes(points: Floats) -> Floats:

@@ -34,10 +34,15 @@ PANEL = 3.5  # inches
 def map_figure(
     stages: Mapping[str, Floats], codes: Ints, names: Sequence[str], path: Path, texts: str = "texts"
 ) -> None:
-    """Draw the vectors (n, d) of each stage by name, in order; `codes` index `names`, `texts` is what they are of."""
+    """Draw the vectors (n, d) of each stage by name, in order; `codes` index `names`, `texts` is what they are of.
+
+    Texts without labels, whose codes are all -1, are drawn in one colour.
+    """
     codes = np.asarray(codes)
     layouts = dict(zip(stages, stable_layouts(list(stages.values())), strict=True))
-    shares = [agreement(vectors, codes) for vectors in stages.values()]
+    labelled = bool((codes >= 0).any())
+    shares = [agreement(vectors, codes) if labelled else None for vectors in stages.values()]
+    codes, names = (codes, names) if labelled else (np.zeros_like(codes), ())
     method = "their principal axes" if len(codes) < FEW else "t-SNE"
     said = f"{len(codes):,} {texts}, laid out by {method}: near is alike, the axes mean nothing"
     save(path, lambda drawn: draw(layouts, shares, codes, drawn, said), [printable(name, 30) for name in names])
@@ -54,7 +59,7 @@ def draw(
     lines = -(-len(layouts) // ABREAST)
     abreast = -(-len(layouts) // lines)
     width = max(PANEL * abreast, 7.0)
-    labels = [names[code] for code in coloured]
+    labels = [names[code] for code in coloured] if names else []
     if len(present) > len(coloured):
         labels.append(f"{len(present) - len(coloured)} smaller classes")
     size = 7.5 if len(labels) > 12 else 8.5
@@ -74,7 +79,7 @@ def draw(
             same = number > 0 and layout is layouts[stages[number - 1]]
             said += " (unchanged)" if same else ""
             axes.text(0, 1.02, said, transform=axes.transAxes, color=FAINT, fontsize=8)
-    draw_legend(figure.add_subplot(grid[lines, :]), handles, labels, columns, size, texts)
+    draw_legend(figure.add_subplot(grid[lines, :]), handles[: len(labels)], labels, columns, size, texts)
     return figure
 
 

@@ -1,0 +1,165 @@
+"""`phasefit geometry`: the shape of the embedding space before training and after each phase."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from phasefit.cli import options as opt
+from phasefit.errors import DataError, PhasefitError
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from phasefit.data.table import Table
+    from phasefit.runner.geometry import Geometry
+
+
+def geometry(
+    run: opt.Run,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DATA]",
+            help="A table or a dataset's name to measure on anew; if not given, what the run stored is shown.",
+            show_default=False,
+        ),
+    ] = None,
+    text: opt.Text = None,
+    label: opt.Label = None,
+    tree: opt.Tree = None,
+    split: Annotated[
+        str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
+    ] = "test",
+    data_dir: opt.DataDir = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="A folder for geometry.json and the picture, geometry.png and .svg.",
+            metavar="FOLDER",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    overwrite: opt.Overwrite = False,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    device: opt.Device = "auto",
+    threads: opt.Threads = None,
+    batch_size: opt.BatchSize = 64,
+) -> None:
+    """How texts lie in the embedding space, before training and after each phase.
+
+    Every run stores these figures of its validation texts. With DATA they are measured anew: for the model that
+    the run began with, for its own, and for the phases between them if it was trained with --keep-phases.
+
+    [bold]phasefit geometry runs/reviews[/]
+
+    [bold]phasefit geometry runs/reviews other.csv -o shape[/]
+    """
+    from phasefit.cli.inputs import check_run
+    from phasefit.cli.outputs import check_out_folder
+
+    check_run(run)
+    check_out_folder(out, overwrite)
+    if data is None:
+        if text or label or tree:
+            raise PhasefitError("--text, --label and --tree are about a table; give DATA to measure on")
+        from phasefit.runner.geometry import stored_geometry
+
+        found = stored_geometry(Path(run).expanduser())
+    else:
+        from phasefit.store.manifest import read_manifest
+
+        read_manifest(Path(run).expanduser())  # before a long table is read
+        table = read(run, data, quiet, split=split, text=text, label=label or (), tree=tree, data_dir=data_dir)
+        found = measured(run, table, quiet, device=device, threads=threads, batch_size=batch_size)
+    if out is not None:
+        write(out, found, quiet)
+    show(found, json)
+
+
+def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
+    """The table, with labels where it has some that can be used; it is said if not."""
+    from phasefit.cli.evaluate import say_notes
+    from phasefit.cli.inputs import columns_of, read_labelled, tree_of
+
+    usual = columns_of(run)
+    if not options["label"]:
+        options["tree"] = options["tree"] or tree_of(run)
+    try:
+        return read_labelled(data, usual=usual, **options)
+    except DataError as error:
+        if options["label"] or options["tree"]:
+            raise
+        table = read_labelled(data, usual=usual, need_labels=False, **options)  # what else is wrong is raised again
+        say_notes([f"without labels, only figures that need none: {error}"], quiet)
+        return table
+
+
+def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int | None, batch_size: int) -> Geometry:
+    """The figures of this table."""
+    from phasefit.cli.console import stderr
+    from phasefit.cli.evaluate import say_notes, say_trained_on
+    from phasefit.cli.progress import counting, print_note, waiting
+    from phasefit.runner.geometry import Sample, measure
+    from phasefit.training.events import Note
+
+    sample = Sample.of(table)
+    if len(sample.texts) < len(table):
+        say_notes([f"{len(sample.texts):,} of the {len(table):,} texts are looked at"], quiet)
+    say_trained_on(table, run)
+    with waiting("starting torch", quiet):
+        from phasefit.training.device import set_threads
+
+        set_threads(threads)
+    return measure(
+        Path(run).expanduser(),
+        sample,
+        say=lambda sentence: print_note(stderr(), Note(sentence, warning=True)),
+        counting=lambda stage: counting(f"embedding, {stage}", len(sample.texts), quiet),
+        device=device,
+        batch_size=batch_size,
+    )
+
+
+def show(found: Geometry, json: bool = False) -> None:
+    """A row a figure, a column a stage, and how to read them."""
+    from phasefit.cli.console import print_json, stdout
+
+    if json:
+        print_json(found)
+        return
+    stdout().print(geometry_table(found))
+
+
+def geometry_table(found: Geometry) -> RichTable:
+    """Figures down, stages across, how to read a figure beside it; a figure that no stage has is left out."""
+    from phasefit.cli.console import printable
+    from phasefit.cli.progress import count, score
+    from phasefit.cli.tables import new_table
+    from phasefit.metrics.geometry import FIGURES
+
+    stages = [printable(stage, 24) for stage in found]
+    table = new_table("", *stages, "how to read it", right=range(1, len(stages) + 1))
+    for name, reading in FIGURES.items():
+        values = [figures.get(name) for figures in found.values()]
+        if any(value is not None for value in values):
+            table.add_row(name.replace("_", " "), *map(score, values), reading)
+    table.add_row("texts", *(count(figures.get("texts", 0)) for figures in found.values()), "")
+    return table
+
+
+def write(folder: Path, found: Geometry, quiet: bool) -> None:
+    """geometry.json, geometry.png and geometry.svg."""
+    from phasefit.cli.console import as_json, stderr
+    from phasefit.runner.figures import geometry_figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    geometry_figure(found, folder / "geometry.png")
+    (folder / "geometry.json").write_text(as_json(found) + "\n", encoding="utf-8")
+    if not quiet:
+        stderr().print(f"geometry.json and geometry.png (and .svg) are in {folder}", soft_wrap=True)

@@ -1,0 +1,51 @@
+"""A table of synonyms out of a file: CSV, or TSV by its ending.
+
+With the header `word,synonym` each line replaces the first by the second, and not the other way round. Without it each
+line is a group of words that can stand for each other. Phrases are put in, never replaced: what is looked up is a word.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from phasefit.data.files import open_bytes, readable, refuse_other_content
+from phasefit.errors import DataError
+
+HEADER = ["word", "synonym"]
+
+
+def read_synonyms(path: Path) -> dict[str, tuple[str, ...]]:
+    """Case-folded word -> its synonyms, in the order of the file."""
+    lines = _lines(path)
+    directed = bool(lines) and [cell.casefold() for cell in lines[0]] == HEADER
+    found: dict[str, dict[str, None]] = {}
+    for number, cells in enumerate(lines[1:] if directed else lines, start=2 if directed else 1):
+        if directed and len(cells) != len(HEADER):
+            raise DataError(f"synonyms '{path}', row {number}: expected a word and a synonym, found {len(cells)} cells")
+        for word in cells[:1] if directed else cells:
+            others = [cell for cell in cells if cell.casefold() != word.casefold()]
+            if others:
+                found.setdefault(word.casefold(), {}).update(dict.fromkeys(others))
+    if not found:
+        raise DataError(f"synonyms '{path}': the file has no synonyms; write a line of words for each group")
+    return {word: tuple(others) for word, others in found.items()}
+
+
+def _lines(path: Path) -> list[list[str]]:
+    """The cells that are not empty, line by line."""
+    separator = "\t" if {".tsv", ".tab"} & set(path.suffixes) else ","
+    with readable(path):
+        refuse_other_content(path)
+        with open_bytes(path) as file:
+            try:
+                text = file.read().decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise DataError(f"synonyms '{path}': the file is not UTF-8") from None
+    try:
+        read = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    except csv.Error as error:
+        raise DataError(f"synonyms '{path}': the file cannot be read ({error})") from None
+    cells = [[cell.strip() for cell in line if cell.strip()] for line in read]
+    return [line for line in cells if line]

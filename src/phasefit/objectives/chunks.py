@@ -1,0 +1,28 @@
+"""Sums over many rows at bounded memory: a chunk at a time, computed again when the gradient is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+BUDGET = 4_000_000  # numbers in the largest matrix of a chunk: 16 MB in full precision
+
+
+def sum_in_chunks(total: Callable[[Tensor, Tensor], Tensor], rows: Tensor, codes: Tensor, *, width: int) -> Tensor:
+    """`total(rows, codes)`, a sum over rows each of which needs `width` numbers."""
+    size = max(1, BUDGET // width)
+    if len(rows) <= size:
+        return total(rows, codes)
+    return sum_of_parts(total, list(zip(rows.split(size), codes.split(size), strict=True)), numbers=len(rows) * width)
+
+
+def sum_of_parts(total: Callable[..., Tensor], parts: Sequence[tuple[Tensor, ...]], *, numbers: int) -> Tensor:
+    """The sum of `total(*part)`; where all parts need too many `numbers`, none of theirs are kept for the gradient."""
+    if numbers <= BUDGET:
+        return torch.stack([total(*part) for part in parts]).sum()
+    return torch.stack(
+        [checkpoint(total, *part, use_reentrant=False, preserve_rng_state=False) for part in parts]
+    ).sum()

@@ -1,0 +1,61 @@
+"""Contrastive objective with a margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from phasefit.objectives.agreement import agreement
+from phasefit.objectives.checks import must_be_positive
+from phasefit.objectives.contract import Objective, full_precision
+from phasefit.objectives.distances import safe_root, squared_distances, squared_distances_of_rows
+
+
+@dataclass(frozen=True)
+class Contrastive(Objective):
+    """Mean over pairs of `a*D^2 + (1 - a)*max(0, margin - D)^2` (Hadsell et al., 2006), `a` their agreement.
+
+    D is the distance of the normalised vectors, at most 2: a margin beyond that never stops pushing.
+    """
+
+    margin: float = 1.0
+
+    name: ClassVar[str] = "contrastive"
+    inputs: ClassVar[tuple[str, ...]] = ("labelled", "pairs")
+    graded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Without a margin nothing is pushed apart, and all vectors become one."""
+        must_be_positive(margin=self.margin)
+
+    def __call__(
+        self,
+        embeddings: Tensor,
+        targets: Tensor,
+        *,
+        parameters: nn.Module | None = None,
+        class_weights: Tensor | None = None,
+    ) -> Tensor:
+        """Every unordered pair of the batch."""
+        (embeddings,) = full_precision(embeddings)
+        n = len(embeddings)
+        if n < 2:
+            return self._nothing("fewer than two texts make no pair", embeddings)
+        first, second = torch.triu_indices(n, n, offset=1, device=embeddings.device)
+        squared = squared_distances(embeddings, embeddings)[first, second]
+        return self._mean(squared, agreement(targets)[first, second])
+
+    def pairs(self, left: Tensor, right: Tensor, target: Tensor) -> Tensor:
+        """Explicit pairs and their agreement."""
+        left, right = full_precision(left, right)
+        if not len(left):
+            return self._nothing("there are no pairs", left, right)
+        return self._mean(squared_distances_of_rows(left, right), target)
+
+    def _mean(self, squared: Tensor, target: Tensor) -> Tensor:
+        target = target.to(squared.dtype)
+        push = (self.margin - safe_root(squared)).clamp(min=0).square()
+        return (target * squared + (1 - target) * push).mean()

@@ -1,0 +1,48 @@
+"""NT-Xent: both views of all texts against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from phasefit.objectives.checks import must_be_positive
+from phasefit.objectives.contract import Objective, full_precision
+
+
+@dataclass(frozen=True)
+class NTXent(Objective):
+    """Normalised, temperature-scaled cross-entropy over 2n views (Chen et al., 2020; Mirror-BERT, Liu et al., 2021).
+
+    Each view has to find the other of its text; the rest, of either side, are its negatives. `pull = False` keeps the
+    negatives alone: the log-sum-exp over the 2n - 2 views of other texts, without the other view of one's own.
+    """
+
+    temperature: float = 0.04
+    pull: bool = True
+
+    name: ClassVar[str] = "nt-xent"
+    inputs: ClassVar[tuple[str, ...]] = ("views",)
+
+    def __post_init__(self) -> None:
+        """Refuse what can only give NaN."""
+        must_be_positive(temperature=self.temperature)
+
+    def views(self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None) -> Tensor:
+        """Row i of one side and row i of the other are views of one text."""
+        if negative is not None:
+            raise self._cannot("hard negatives")
+        anchor, positive = full_precision(anchor, positive)
+        n = len(anchor)
+        if n < 2:
+            return self._nothing("fewer than two texts have no negatives", anchor, positive)
+        z = normalize(torch.cat([anchor, positive]), dim=1)
+        similarity = z @ z.T / self.temperature
+        itself = torch.eye(2 * n, dtype=torch.bool, device=z.device)
+        partner = itself.roll(n, 0)
+        if not self.pull:
+            return similarity.masked_fill(itself | partner, float("-inf")).logsumexp(1).mean()
+        return (similarity.masked_fill(itself, float("-inf")).logsumexp(1) - similarity[partner]).mean()

@@ -1,0 +1,59 @@
+"""Proxy-NCA objective: texts against one learned vector per class, not against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize, one_hot
+
+from phasefit.objectives.contract import Objective, class_codes, full_precision
+from phasefit.objectives.distances import squared_distances
+
+
+class Proxies(nn.Module):
+    """One vector per class, drawn evenly from the unit sphere."""
+
+    def __init__(self, classes: int, dimension: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(normalize(torch.randn(classes, dimension), dim=1))
+
+
+@dataclass(frozen=True)
+class ProxyNCA(Objective):
+    """Mean of `d(x, p_y) + log sum over the other classes exp(-d(x, p))` (Movshovitz-Attias et al., 2017).
+
+    `d` is the squared distance of normalised vectors. The class's own proxy is not in the sum, as in the paper, so the
+    loss may be negative.
+    """
+
+    name: ClassVar[str] = "proxy-nca"
+    inputs: ClassVar[tuple[str, ...]] = ("labelled",)
+
+    def parameters(self, classes: int, dimension: int) -> Proxies:
+        """The proxies."""
+        return Proxies(classes, dimension)
+
+    def __call__(
+        self,
+        embeddings: Tensor,
+        targets: Tensor,
+        *,
+        parameters: nn.Module | None = None,
+        class_weights: Tensor | None = None,
+    ) -> Tensor:
+        """Every text against all proxies."""
+        proxies = getattr(parameters, "weight", None)
+        if not isinstance(proxies, Tensor):
+            raise TypeError(f"objective '{self.name}' needs the proxies that its `parameters` made")
+        codes = class_codes(self.name, targets)
+        embeddings, weight = full_precision(embeddings, proxies)
+        if len(weight) < 2:
+            return self._nothing("there is only one class", embeddings, weight)
+        if not len(embeddings):
+            return self._nothing("there are no texts", embeddings, weight)
+        distances = squared_distances(embeddings, weight)
+        own = one_hot(codes, len(weight)).bool()
+        return (distances[own] + (-distances).masked_fill(own, float("-inf")).logsumexp(1)).mean()

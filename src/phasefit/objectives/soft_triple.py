@@ -1,0 +1,102 @@
+"""SoftTriple objective: several learned centres per class; over sentence vectors or over all token states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from phasefit.objectives.checks import must_be_positive, must_not_be_negative
+from phasefit.objectives.chunks import sum_in_chunks, sum_of_parts
+from phasefit.objectives.contract import Objective, class_codes, full_precision
+
+SLACK = 1e-5  # of the original: keeps the root's gradient finite where two centres are one
+
+
+@dataclass(frozen=True)
+class SoftTriple(Objective):
+    """Cross-entropy of the similarities to each class's centres (Qian et al., 2019; tokens: TripleEntropy, 2021).
+
+    `scale` multiplies the similarities (lambda), `gamma` smooths the choice among the `centres` of a class, `margin`
+    (delta) is taken off one's own class, `regulariser` (tau) weighs the pull that merges centres nobody needs.
+    The loss itself is that of pytorch-metric-learning, always in full precision.
+    """
+
+    centres: int = 10
+    scale: float = 20.0
+    gamma: float = 0.1
+    margin: float = 0.01
+    regulariser: float = 0.2
+
+    name: ClassVar[str] = "soft-triple"
+    inputs: ClassVar[tuple[str, ...]] = ("labelled", "tokens")
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        must_be_positive(centres=self.centres, scale=self.scale, gamma=self.gamma)
+        must_not_be_negative(margin=self.margin, regulariser=self.regulariser)
+
+    def parameters(self, classes: int, dimension: int) -> nn.Module:
+        """The centres: `fc` (dimension, classes * centres)."""
+        from pytorch_metric_learning.losses import SoftTripleLoss  # type: ignore[import-untyped]
+
+        made: nn.Module = SoftTripleLoss(
+            num_classes=classes,
+            embedding_size=dimension,
+            centers_per_class=self.centres,
+            la=self.scale,
+            gamma=self.gamma,
+            margin=self.margin,
+        )
+        return made
+
+    def __call__(
+        self,
+        embeddings: Tensor,
+        targets: Tensor,
+        *,
+        parameters: nn.Module | None = None,
+        class_weights: Tensor | None = None,
+    ) -> Tensor:
+        """Every text against all centres."""
+        return self._loss(embeddings, class_codes(self.name, targets), parameters)
+
+    def tokens(self, states: Tensor, mask: Tensor, targets: Tensor, *, parameters: nn.Module | None = None) -> Tensor:
+        """Every real token against all centres, with the label of its text."""
+        real = mask.bool()
+        codes = class_codes(self.name, targets)[:, None].expand(real.shape)
+        return self._loss(states[real], codes[real], parameters)
+
+    def _loss(self, rows: Tensor, codes: Tensor, parameters: nn.Module | None) -> Tensor:
+        if not isinstance(getattr(parameters, "fc", None), nn.Parameter):
+            raise TypeError(f"objective '{self.name}' needs the centres that its `parameters` made")
+        centres: Any = parameters
+        (rows,) = full_precision(rows)
+        if centres.num_classes < 2:
+            return self._nothing("there is only one class", rows, centres.fc)
+        if not len(rows):
+            return self._nothing("there is nothing to compare with the centres", rows, centres.fc)
+
+        def total(some: Tensor, their_codes: Tensor) -> Tensor:
+            summed: Tensor = centres(some, their_codes) * len(some)
+            return summed
+
+        with torch.autocast(rows.device.type, enabled=False):
+            loss = sum_in_chunks(total, rows, codes, width=centres.fc.shape[1]) / len(rows)
+            if self.regulariser and self.centres > 1:
+                loss = loss + self.regulariser * self._spread(centres.fc)
+        return loss
+
+    def _spread(self, fc: Tensor) -> Tensor:
+        """Mean distance of the centres of a class, halved as in the original: class by class, for there may be many."""
+        by_class = normalize(fc, dim=0).T.split(self.centres)
+        pairs = len(by_class) * self.centres * (self.centres - 1)
+        return sum_of_parts(_distances, [(some,) for some in by_class], numbers=pairs) / pairs
+
+
+def _distances(centres: Tensor) -> Tensor:
+    """The sum over pairs of the distances of normalised centres (k, d)."""
+    return (2 + SLACK - 2 * centres @ centres.T).clamp(min=SLACK / 2).sqrt().triu(1).sum()

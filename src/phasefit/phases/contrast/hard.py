@@ -1,0 +1,63 @@
+"""Hard negatives: for each text the nearest ones of other classes by the encoder as it is, renewed now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from phasefit.data.batches import Batches, Draw
+from phasefit.data.seeds import derive, generator
+from phasefit.models.encoder import Encoder
+from phasefit.models.neighbours import NONE, nearest_others, need_index
+from phasefit.phases.contrast.grown import GrownRows
+
+
+class HardNegatives(nn.Module):
+    """The `count` nearest texts of other classes of every text. Copies of a row have its neighbours and are none."""
+
+    neighbours: Tensor  # (texts, count): numbers of texts; a buffer, so that a resumed run need not look for them
+
+    def __init__(self, name: str, grown: GrownRows, count: int, refresh: int, seed: int) -> None:
+        super().__init__()
+        self._place = grown.clean  # of each text
+        origins = grown.origins
+        order = np.argsort(origins[self._place])
+        self._text = order[np.searchsorted(origins[self._place], origins, sorter=order)]  # of each place
+        need_index(len(self._place), name)
+        self._grown, self._refresh, self._seed = grown, refresh, derive(seed, name, "neighbours")
+        self.register_buffer("neighbours", torch.full((len(self._place), count), NONE, dtype=torch.int32))
+
+    def before_step(self, step: int, encoder: Encoder) -> None:
+        """Look for neighbours before the first step, and every `refresh` steps after it."""
+        if (step - 1) % self._refresh:
+            return
+        vectors, codes = self._grown.vectors(encoder, self._place), self._grown.codes[self._place]
+        found = nearest_others(vectors, codes, self.neighbours.shape[1], seed=self._seed)
+        self.neighbours.copy_(torch.from_numpy(found))
+
+    def of(self, places: np.ndarray, chance: np.ndarray) -> np.ndarray:
+        """The place of one neighbour of each place, picked by a number from 0 to 1; -1 where none is known."""
+        texts = torch.from_numpy(self._text[places]).to(self.neighbours.device)
+        near = self.neighbours[texts].cpu().numpy()
+        known = (near != NONE).sum(axis=1)  # they stand in front
+        picked = near[np.arange(len(near)), (chance * known).astype(np.int64)]
+        return np.where(known > 0, self._place[picked], NONE)
+
+
+class WithChance:
+    """A stream of rows with a random number for each, by which `encode` and `loss` pick the same neighbour."""
+
+    def __init__(self, inner: Batches, seed: int) -> None:
+        self._inner, self._seed = inner, seed
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def epoch(self, number: int) -> Iterator[Draw]:
+        """The batches of one epoch."""
+        random = generator(self._seed, "chance", number)
+        for draw in self._inner.epoch(number):
+            yield {**draw, "chance": random.random(len(draw["rows"]))}

@@ -1,0 +1,1 @@
+"""MNR: multiple negatives ranking on pairs and triples of texts."""

@@ -1,0 +1,22 @@
+"""Multiple negatives ranking (Henderson et al., 2017): each text has to find its partner among those of the batch."""
+
+from __future__ import annotations
+
+from phasefit.models.model import Model
+from phasefit.phases.contract import PhaseData
+from phasefit.phases.mnr.options import Options
+from phasefit.phases.side_by_side.partners import Partners
+from phasefit.phases.side_by_side.phase import SideBySide
+
+
+class MNR(SideBySide):
+    """Pairs, or triples with a hard negative; the larger the batch, the harder the search."""
+
+    options: Options
+
+    def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
+        sides = Partners(name, model.encoder, data, hard_negatives=options.hard_negatives)
+        super().__init__(name, options, model, data, seed, sides=sides)
+
+
+PHASE = MNR

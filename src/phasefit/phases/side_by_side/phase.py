@@ -1,0 +1,136 @@
+"""Sides against each other: the step, and how it is validated."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from phasefit.data.batches import Batches, ShuffledBatches
+from phasefit.data.seeds import derive, generator
+from phasefit.errors import RecipeError
+from phasefit.models.drop_head import attention_projections, dropped_heads
+from phasefit.models.dropout_rate import dropout_rate, dropout_rates
+from phasefit.models.gather import gather
+from phasefit.models.inference import evaluating
+from phasefit.models.model import Model
+from phasefit.models.seeded import seeded
+from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.objective_option import build_objective, check_input
+from phasefit.phases.probe import Probe
+from phasefit.phases.side_by_side.company import InCompany
+from phasefit.phases.side_by_side.options import SideBySideOptions
+from phasefit.phases.side_by_side.sides import ANCHOR, NEGATIVE, POSITIVE, Sides
+
+VALIDATION_ROWS, AT_ONCE = 500, 64
+
+
+class SideBySide(Phase):
+    """The sides of a row belong together, those of the batch's other rows do not; labels are never looked at.
+
+    Dropout at another rate and dropped heads last as long as the encoding: the encoder itself is left as it was.
+    """
+
+    options: SideBySideOptions
+
+    def __init__(
+        self,
+        name: str,
+        options: SideBySideOptions,
+        model: Model,
+        data: PhaseData,
+        seed: int,
+        *,
+        sides: Sides,
+        dropout: float | None = None,
+        drop_head: float = 0.0,
+    ) -> None:
+        super().__init__(name, options, model, data, seed)
+        self.objective = build_objective(name, options.objective)
+        check_input(name, self.objective, "views")
+        self.sides, self._dropout, self._drop_head = sides, dropout, drop_head
+        if drop_head:
+            attention_projections(self.encoder)  # refuses a family that is not known before anything is trained
+        if len(sides.rows) < 2:
+            raise RecipeError(f"{name}: needs at least two training rows to tell apart, and found {len(sides.rows)}")
+        self.projection: nn.Module = nn.Identity()
+        self.probe = Probe(data, seed)
+        shuffled = ShuffledBatches(sides.rows, sides.lengths, batch_size=options.batch_size, seed=derive(seed, name))
+        self._batches = InCompany(shuffled, sides.rows, derive(seed, name))
+
+    @property
+    def batches(self) -> Batches:
+        """Rows by the number of their anchor's text."""
+        return self._batches
+
+    @property
+    def watch(self) -> str:
+        """The probe where there are labels to probe with, but for pairs: to find unseen partners is what is wanted."""
+        if self.options.watch != "auto":
+            return self.options.watch
+        return "probe" if self.probe and self.sides.noisy else "loss"
+
+    @property
+    def lower_is_better(self) -> bool:
+        """A loss."""
+        return self.watch == "loss"
+
+    @property
+    def gathers(self) -> bool:
+        """The other rows are those of the whole batch."""
+        return True
+
+    def groups(self) -> dict[str, list[nn.Parameter]]:
+        """Encoder, added layers, and the projection where a kind of phase can have one."""
+        parts = encoder_groups(self.encoder)
+        if "projection" in self.options.parts:
+            parts["projection"] = list(self.projection.parameters())
+        return parts
+
+    def encode(self, batch: Batch) -> Encoded:
+        """Rows -> the vectors of their sides."""
+        with dropout_rate(self.encoder, self._dropout), dropped_heads(self.encoder, self._drop_head):
+            encoded = self.sides.encode(batch)
+        return {side: self.projection(vectors) for side, vectors in encoded.items()}
+
+    def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
+        """The objective over the rows of all processes."""
+        every = {side: gather(vectors.float()) for side, vectors in encoded.items()}
+        with torch.autocast(batch.device.type, enabled=False):  # similarities over a temperature need full precision
+            return StepOutput(self._objective_of(every), {})
+
+    def _objective_of(self, encoded: Encoded) -> Tensor:
+        return self.objective.views(encoded[ANCHOR], encoded[POSITIVE], encoded.get(NEGATIVE))
+
+    def validate(self) -> dict[str, float]:
+        """The objective on (some) validation rows, with noise that is the same at every look, and the probe."""
+        scores = self._held_out()
+        if self.probe:
+            scores |= self.probe.scores(self.encoder)
+        return scores
+
+    def rows_looked_at(self) -> int:
+        """The sides of those that are held against each other, and the probe's."""
+        return 2 * min(len(self.sides.validation), VALIDATION_ROWS) + len(self.probe)
+
+    def _held_out(self) -> dict[str, float]:
+        rows = self.sides.validation[:VALIDATION_ROWS]
+        if len(rows) < 2:
+            return {}
+        random, device = generator(self.seed, self.name, "validation"), next(self.parameters()).device
+        with evaluating(self), torch.no_grad(), seeded(derive(self.seed, self.name, "validation"), device):
+            self.train(self.sides.noisy)
+            starts = range(0, len(rows), AT_ONCE)
+            parts = [self.encode(Batch({"rows": rows[at : at + AT_ONCE]}, random, device)) for at in starts]
+            return {"loss": float(self._objective_of(self.join(parts)))}
+
+    def facts(self) -> dict[str, float]:
+        """Rows seen in an epoch."""
+        return {"rows": float(len(self.sides.rows))}
+
+    def notes(self) -> list[str]:
+        """What the sides have to say, and that they are the same where they are."""
+        rates = dropout_rates(self.encoder) if self._dropout is None else [self._dropout]
+        if self.sides.alike and not any(rates) and not self._drop_head:
+            same = "without dropout or another change both views of a text are the same; set dropout=0.1"
+            return [*self.sides.notes(), f"{self.name}: {same}"]
+        return self.sides.notes()

@@ -1,0 +1,1 @@
+"""SimCSE: a text encoded twice, dropout being the only noise; or, supervised, pairs and hard negatives."""

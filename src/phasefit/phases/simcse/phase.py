@@ -1,0 +1,38 @@
+"""SimCSE (Gao et al., EMNLP 2021): what its sides are, and its projection."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from phasefit.data.seeds import derive
+from phasefit.models.model import Model
+from phasefit.models.seeded import seeded
+from phasefit.models.views import Views, build_views
+from phasefit.phases.contract import PhaseData
+from phasefit.phases.side_by_side.partners import Partners
+from phasefit.phases.side_by_side.phase import SideBySide
+from phasefit.phases.side_by_side.sides import Sides
+from phasefit.phases.side_by_side.two_views import TwoViews
+from phasefit.phases.simcse.options import Options
+
+
+class SimCSE(SideBySide):
+    """Dropout twice, or a text and its partners; the projection stays behind when the phase ends."""
+
+    options: Options
+
+    def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
+        sides: Sides
+        if options.supervised:
+            sides = Partners(name, model.encoder, data, hard_negatives=options.hard_negatives)
+        else:
+            views = Views(build_views(name, options.views), model.encoder, where=name)
+            sides = TwoViews(model.encoder, data, views)
+        super().__init__(name, options, model, data, seed, sides=sides, dropout=options.dropout)
+        if options.projects:
+            size = model.encoder.dimension
+            with seeded(derive(seed, name, "projection")):
+                self.projection = nn.Sequential(nn.Linear(size, size), nn.Tanh())
+
+
+PHASE = SimCSE

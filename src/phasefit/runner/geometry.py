@@ -1,0 +1,160 @@
+"""The geometry of a run: stored with it at the end of training, and measured anew on a table of the user's.
+
+Imports torch only to measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phasefit.data.seeds import generator
+from phasefit.data.table import Table
+from phasefit.errors import ModelError, PhasefitError
+from phasefit.metrics.geometry import confidence_entropy, geometry
+from phasefit.runner.kept_phases import kept_phase
+from phasefit.runner.snapshots import BEFORE, Snapshots, some_of_each
+from phasefit.store.manifest import read_json, read_manifest
+
+if TYPE_CHECKING:
+    from phasefit.models.inference import Progress
+    from phasefit.models.model import Model
+
+Geometry = dict[str, dict[str, Any]]  # figures by stage, in order
+MOST_TEXTS = 2000  # all pairs of them are looked at
+TRAINED = "trained"  # the only stage of a model that was saved without a word about its phases
+
+
+def run_geometry(snapshots: Snapshots | None, model: Model) -> Geometry:
+    """The figures of each stage of a fit; those of the last know the classifier of the model that came out of it."""
+    if snapshots is None or not snapshots.vectors:
+        return {}
+    found = {stage: geometry(vectors, snapshots.codes) for stage, vectors in snapshots.vectors.items()}
+    last = list(found)[-1]
+    found[last] |= _confidence(model, snapshots.vectors[last])
+    return found
+
+
+def stored_geometry(run: Path) -> Geometry:
+    """What a finished run has in its metrics."""
+    read_manifest(run)
+    metrics = read_json(run / "metrics.json") if (run / "metrics.json").is_file() else {}
+    found = metrics.get("geometry") if isinstance(metrics, dict) else None
+    if not found:
+        raise ModelError(
+            f"the run in '{run}' has no stored geometry; give a table to measure it on: phasefit geometry {run} DATA"
+        )
+    if not isinstance(found, dict) or not all(isinstance(figures, dict) for figures in found.values()):
+        raise ModelError(
+            f"'{run / 'metrics.json'}' is damaged (geometry); give a table to measure it anew, or train again"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The texts to measure on, and their classes: -1 where there is no label."""
+
+    texts: list[str]
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, table: Table, most: int = MOST_TEXTS) -> Sample:
+        """Up to so many rows: a few of each class, the rest in proportion. The classes are the table's own."""
+        codes = np.full(len(table), -1)
+        if table.labels is not None:
+            numbers: dict[Any, int] = {}
+            codes = np.array([numbers.setdefault(label, len(numbers)) for label in table.labels], dtype=np.int64)
+        rows = some_of_each(codes, most, generator(0, "geometry"))
+        return cls([table.texts[row] for row in rows], codes[rows])
+
+
+def measure(
+    run: Path,
+    sample: Sample,
+    *,
+    say: Callable[[str], None],
+    counting: Callable[[str], AbstractContextManager[Progress | None]] = lambda stage: nullcontext(),
+    device: str = "auto",
+    batch_size: int = 64,
+) -> Geometry:
+    """The figures of a table for the model that a run began with, for each phase that was kept, and for its own.
+
+    `say` is told what is missing and why; `counting` gives each stage what counts its texts.
+    """
+    from phasefit.models.inference import encode_rows
+    from phasefit.models.model import cut_sentence
+    from phasefit.store import load_model
+
+    trained = load_model(run, device)
+    tokens = trained.encoder.tokenise(sample.texts)  # for all stages: cut, and put into a prompt, as it was trained
+    if tokens.cut:
+        say(cut_sentence(tokens.cut, len(tokens), trained.encoder.max_length))
+    found: Geometry = {}
+    for stage, model in _stages(run, phases_of(run), trained, say):
+        with counting(stage) as progress:
+            vectors = encode_rows(model.encoder, tokens, batch_size=batch_size, progress=progress).cpu().numpy()
+        found[stage] = geometry(vectors, sample.codes)
+        if model is trained:
+            found[stage] |= _confidence(model, vectors)
+    return found
+
+
+def phases_of(run: Path) -> list[str]:
+    """The names of a run's phases; none for a model that was saved from Python."""
+    metrics = read_json(run / "metrics.json") if (run / "metrics.json").is_file() else {}
+    return [str(phase["name"]) for phase in metrics.get("phases", [])]
+
+
+def _stages(run: Path, names: list[str], trained: Model, say: Callable[[str], None]) -> Iterator[tuple[str, Model]]:
+    """The models of a run by stage, loaded one after the other, for memory's sake; the trained one is the last."""
+    from phasefit.store import load_model
+
+    device = str(trained.device)
+    manifest = read_manifest(run)
+    began = str(manifest.get("went_on_from") or manifest.get("model") or "")
+    try:
+        first = load_model(began, device)
+    except PhasefitError as error:
+        say(f"the model that the run began with is left out: {error}")
+    else:
+        if _reads_alike(first, trained, say):
+            yield BEFORE, first
+        del first
+    kept = {name: folder for name in names[:-1] if (folder := kept_phase(run, name)) is not None}
+    for name, folder in kept.items():
+        yield name, load_model(folder, device)
+    lost = [name for name in names[:-1] if name not in kept]
+    if lost:
+        were = "encoder after {} was" if len(lost) == 1 else "encoders after {} were"
+        say(f"the {were.format(listed(lost))} not kept; runs trained with --keep-phases have them")
+    yield names[-1] if names else TRAINED, trained
+
+
+def _reads_alike(model: Model, trained: Model, say: Callable[[str], None]) -> bool:
+    """Whether a model's tokens are the trained one's: what lies under the old name may be another model by now."""
+    if model.encoder.tokenizer.get_vocab() == trained.encoder.tokenizer.get_vocab():
+        return True
+    say(f"'{model.encoder.name}' is left out: it is not the model any more that the run began with")
+    return False
+
+
+def _confidence(model: Model, vectors: np.ndarray) -> dict[str, float]:
+    """How sure the classifier is of the texts with these vectors; nothing where there is none."""
+    from torch import from_numpy
+
+    from phasefit.models.model import TASK
+
+    if TASK not in model.heads:
+        return {}
+    return {"confidence_entropy": confidence_entropy(model.probabilities(from_numpy(vectors).to(model.device)))}
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,35 @@
+"""What a recipe must have of every training row: a label, other texts beside its text, or the text alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phasefit.data.columns import Sides
+from phasefit.errors import RecipeError
+from phasefit.recipes import Recipe
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Whether some phase looks at labels, and whether some phase looks at the texts beside a text."""
+
+    labels: bool = True
+    pairs: bool = False
+
+    @property
+    def sides(self) -> Sides:
+        """How tables of pairs and triples are read."""
+        if self.pairs:
+            return "pairs"
+        return "one" if self.labels else "each"
+
+
+def needs_of(recipe: Recipe) -> Needs:
+    """The needs of all its phases together; one recipe cannot have both: the label of a pair is not that of a text."""
+    by_need = {options.needs: name for name, options in zip(recipe.phase_names, recipe.phases, strict=True)}
+    if {"labels", "pairs"} <= {*by_need}:
+        raise RecipeError(
+            f"{recipe.name}: {by_need['pairs']} learns from pairs of texts and {by_need['labels']} from labels; train "
+            "them one after the other, the second on the first's run with --model"
+        )
+    return Needs("labels" in by_need, "pairs" in by_need)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phasefit.errors import MissingExtra
+from phasefit.models import neighbours
+from phasefit.models.neighbours import NONE, nearest_others, need_index
+
+
+def by_hand(vectors: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
+    """One text at a time, a plain sort."""
+    z = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    found = np.full((len(z), count), NONE)
+    for row in range(len(z)):
+        others = [other for other in range(len(z)) if codes[other] != codes[row]]
+        nearest = sorted(others, key=lambda other: (-float(z[row] @ z[other]), other))[:count]
+        found[row, : len(nearest)] = nearest
+    return found
+
+
+@given(codes=st.lists(st.integers(0, 4), min_size=1, max_size=40), count=st.integers(1, 12), seed=st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_it_finds_what_a_plain_sort_finds(codes: list[int], count: int, seed: int) -> None:
+    # Vectors of length 1 with exact products: equal distances are equal to the last bit.
+    random = np.random.default_rng(seed)
+    vectors = np.zeros((len(codes), 4), dtype=np.float32)
+    vectors[np.arange(len(codes)), random.integers(0, 4, len(codes))] = random.choice([-1, 1], len(codes))
+    found = nearest_others(torch.from_numpy(vectors), np.array(codes), count)
+    assert found.tolist() == by_hand(vectors, np.array(codes), count).tolist()
+
+
+def test_more_vectors_than_a_block(monkeypatch) -> None:
+    random = np.random.default_rng(0)
+    vectors, codes = random.normal(size=(300, 16)).astype(np.float32), random.integers(0, 5, 300)
+    found = nearest_others(torch.from_numpy(vectors), codes, 7)
+    assert (found == by_hand(vectors, codes, 7)).mean() > 0.999, "but for roundings"
+    monkeypatch.setattr(neighbours, "BLOCK", 7)
+    assert (found == nearest_others(torch.from_numpy(vectors), codes, 7)).all()
+
+
+def test_one_class_has_no_neighbours() -> None:
+    found = nearest_others(torch.eye(5), np.zeros(5, dtype=np.int64), 3)
+    assert found.shape == (5, 3)
+    assert (found == NONE).all()
+
+
+@pytest.mark.parametrize(("classes", "apart", "looked_at"), [(4, 0.0, 8192), (4, 3.0, 1500), (100, 1.0, 1500)])
+def test_the_index_finds_nearly_what_comparing_all_finds(classes: int, apart: float, looked_at: int) -> None:
+    random = np.random.default_rng(0)
+    codes = random.integers(0, classes, 3000)
+    middles = apart * random.normal(size=(classes, 24))
+    vectors = torch.from_numpy((random.normal(size=(3000, 24)) + middles[codes]).astype(np.float32))
+    exact = nearest_others(vectors, codes, 8)
+    indexed = nearest_others(vectors, codes, 8, exact_up_to=0, cell=32, looked_at=looked_at)
+    assert (indexed == nearest_others(vectors, codes, 8, exact_up_to=0, cell=32, looked_at=looked_at)).all()
+    assert (indexed != NONE).all()
+    assert (codes[indexed] != codes[:, None]).all()
+    recall = np.mean([len(np.intersect1d(left, right)) / 8 for left, right in zip(exact, indexed, strict=True)])
+    assert recall >= 0.95
+
+
+def test_the_index_says_where_there_are_too_few() -> None:
+    codes = np.array([0] * 6 + [1] * 2)
+    vectors = torch.from_numpy(np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32))
+    found = nearest_others(vectors, codes, 4, exact_up_to=0)
+    assert found.tolist() == nearest_others(vectors, codes, 4).tolist()
+    assert (found[:6, 2:] == NONE).all()
+
+
+def test_large_tables_need_the_library(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)  # as if it were not installed
+    need_index(20_000, "contrast")
+    with pytest.raises(MissingExtra, match=r"contrast: hard negatives of 20,001 texts.*phasefit\[index\].*20,000"):
+        need_index(20_001, "contrast")

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from phasefit.errors import DataError, LabelError, RecipeError
+from phasefit.phases.contract import Batch
+from phasefit.phases.contrast.class_texts import readable
+from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, tree
+
+NAMES = ["food", "music", "weather"]  # the classes of a table of three, in the order of their codes
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("flight_time", "flight time"),
+        ("AddToPlaylist", "Add To Playlist"),
+        ("HTTPServer", "HTTP Server"),
+        ("comp.sys.ibm-pc", "comp sys ibm pc"),
+        ("DESC/manner", "DESC manner"),
+        (("leisure", "board_games"), "leisure board games"),
+        ("atis_flight#atis_airfare", "atis flight atis airfare"),
+        ("C++", "C++"),
+        ("version 3.5", "version 3.5"),
+        ("日本_語", "日本 語"),
+        (7, ""),
+        ("-1", ""),
+        ("3.5", ""),
+    ],
+)
+def test_names_are_made_readable(label, words) -> None:
+    assert readable(label) == words
+
+
+def said(phase, places) -> list[str]:
+    features = phase.grown.features(np.asarray(places), np.random.default_rng(0))
+    return phase.encoder.tokenizer.batch_decode(features["input_ids"], skip_special_tokens=True)
+
+
+def test_names_join_every_batch(model, data) -> None:
+    phase = make_phase("contrast", model, data, class_texts="names", batch_size=8, balance={"mode": "none"})
+    rows = len(data.train)
+    assert len(phase.grown) == rows + 3 == phase.facts()["rows"]
+    assert said(phase, [rows, rows + 1, rows + 2]) == NAMES
+    assert any("3 class texts" in note for note in phase.notes())
+    for draw in phase.batches.epoch(0):
+        codes = phase.grown.codes[draw["rows"]]
+        stand = draw["rows"] >= rows
+        assert sorted(codes[stand]) == sorted(set(codes[~stand]))
+
+
+def test_rows_and_names_may_be_mixed(model, data) -> None:
+    phase = make_phase("contrast", model, data, class_texts="names")
+    rows = len(phase.grown.rows)
+    assert said(phase, [rows + 1, 4, rows, 2]) == [
+        "music",
+        data.texts[data.train[4]],
+        "food",
+        data.texts[data.train[2]],
+    ]
+
+
+def test_the_loss_sees_them_as_texts_of_their_class(tiny_encoder) -> None:
+    model = fresh_model(tiny_encoder("bert", dropout=0.0))
+    texts, labels = make_table(60)
+    data = make_data(model.encoder, texts, labels, validation=0)
+    phase = make_phase("contrast", model, data, class_texts="names", balance={"mode": "none"})
+    batch = first_batch(phase)
+    beside = make_data(model.encoder, [*texts, *NAMES], [*labels, *NAMES], validation=0)  # the same, in the table
+    other = make_phase("contrast", model, beside, balance={"mode": "none"})
+    assert phase(batch).loss.item() == pytest.approx(other(batch).loss.item(), abs=1e-6)
+
+
+def test_names_are_never_noised_and_never_copied(model) -> None:
+    data = make_data(model.encoder, *make_table(sizes=[40, 12, 3]), validation=0)
+    phase = make_phase("contrast", model, data, class_texts="names", balance={"noise": 1.0, "min_words": 1})
+    assert phase.grown.noisy.any()
+    places = range(len(phase.grown.rows), len(phase.grown))
+    assert said(phase, places) == NAMES
+    assert phase.grown.clean.tolist() == [*range(len(data.train)), *places]
+
+
+def test_explicit_pairs_hold_them(model, data) -> None:
+    phase = make_phase("contrast", model, data, class_texts="names", pairs="explicit", batch_size=16)
+    pairs = np.concatenate([draw["pairs"] for draw in phase.batches.epoch(0)])
+    assert (pairs >= len(phase.grown.rows)).any()
+    assert phase(first_batch(phase)).loss.isfinite()
+
+
+def test_paths_of_a_tree(model, tree_data) -> None:
+    phase = make_phase("contrast", model, tree_data, class_texts="names")
+    places = np.arange(len(phase.grown.rows), len(phase.grown))
+    assert said(phase, places)[0] == "leisure food"
+    targets = tree_data.space.targets(phase.grown.codes[places])
+    assert targets.shape == (4, 2)
+    assert phase(first_batch(phase)).loss.isfinite()
+
+
+def test_texts_of_a_file(model, data, tmp_path) -> None:
+    file = tmp_path / "classes.jsonl"
+    file.write_text('{"label": "food", "text": "pizza and bread"}\n{"label": "food", "text": "a kitchen"}\n')
+    phase = make_phase("contrast", model, data, class_texts=str(file))
+    assert said(phase, [len(phase.grown.rows), len(phase.grown.rows) + 1]) == ["pizza and bread", "a kitchen"]
+    notes = " ".join(phase.notes())
+    assert "2 class texts" in notes
+    assert "no class text for 2 of the classes: 'music', 'weather'" in notes
+
+
+def test_a_file_may_spell_paths(model, tree_data, tmp_path) -> None:
+    file = tmp_path / "classes.csv"
+    file.write_text("label,text\nworld/travel,flight and train\n")
+    phase = make_phase("contrast", model, tree_data, class_texts=str(file))
+    assert tree_data.space.names[phase.grown.codes[-1]] == "world/travel"
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        ("label,text\nfod,pizza\n", LabelError, "label 'fod'.*did you mean 'food'"),
+        ("label,text\nfood,\n", DataError, "empty or missing"),
+        ("a,b\nfood,pizza\n", DataError, "usual name"),
+        ("", DataError, "empty"),
+    ],
+)
+def test_bad_files(model, data, tmp_path, content, error, message) -> None:
+    file = tmp_path / "classes.csv"
+    file.write_text(content)
+    with pytest.raises(error, match=message):
+        make_phase("contrast", model, data, class_texts=str(file))
+
+
+def test_what_reading_can_see_is_refused_before_training(model, data, tmp_path) -> None:
+    options = make_phase("contrast", model, data).options
+    with pytest.raises(RecipeError, match=r"recipe, contrast: there is no file 'nams'; class_texts is 'none', 'names'"):
+        options.model_copy(update={"class_texts": "nams"}).check("recipe, contrast")
+    with pytest.raises(DataError, match="is a folder"):
+        options.model_copy(update={"class_texts": str(tmp_path)}).check("contrast")
+
+
+def test_numbers_are_no_names(model) -> None:
+    texts, labels = make_table(30)
+    data = make_data(model.encoder, texts, [NAMES.index(label) for label in labels], validation=0)
+    with pytest.raises(RecipeError, match="contrast: class_texts 'names': the class names are numbers; give a file"):
+        make_phase("contrast", model, data, class_texts="names")
+
+
+def test_classes_without_training_rows_have_no_text(model) -> None:
+    texts, labels = make_table(60)
+    data = make_data(model.encoder, texts, tree(labels), validation=0)
+    kept = data.train[data.codes[data.train] != 1]
+    phase = make_phase("contrast", model, type(data)(**{**vars(data), "train": kept}), class_texts="names")
+    assert set(phase.grown.codes.tolist()) == {0, 2}
+
+
+def test_it_trains_also_within_joint_and_in_chunks(tiny_folder) -> None:
+    model = fresh_model(tiny_folder)
+    data = make_data(model.encoder, *make_table(40), validation=10)
+    few = {"max_steps": 1, "batch_size": 8}
+    run(make_phase("joint", model, data, contrast={"class_texts": "names"}, **few), fixed_steps=1)
+    run(make_phase("contrast", model, data, class_texts="names", chunk=3, **few), fixed_steps=1)
+
+
+def test_places_split_over_chunks_join_to_the_same_vectors(tiny_encoder) -> None:
+    model = fresh_model(tiny_encoder("bert", dropout=0.0))
+    data = make_data(model.encoder, *make_table(60), validation=0)
+    phase = make_phase("contrast", model, data, class_texts="names", balance={"mode": "none"})
+    batch = first_batch(phase)
+    parts = [
+        phase.encode(Batch({"rows": rows}, batch.generator, batch.device))
+        for rows in np.array_split(batch.draw["rows"], 3)
+    ]
+    assert torch.allclose(phase.join(parts)["vectors"], phase.encode(batch)["vectors"], atol=1e-5)
