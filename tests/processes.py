@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 
 from phasefit.models.gather import gather
 from phasefit.models.model import Model
-from phasefit.objectives import SupCon
+from phasefit.objectives import OBJECTIVES
 from phasefit.training.device import make_accelerator
 from phasefit.training.loop import train_phase
 from tiny import fresh_model, make_data, make_phase, make_table
@@ -60,15 +60,22 @@ def trained(name: str, folder: Path) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in phase.named_parameters()}
 
 
-def gathered(rank: int, processes: int) -> dict[str, torch.Tensor]:
-    """The gradient of an in-batch loss by a layer that all processes share, averaged as DDP would."""
+def gathered(name: str, rank: int, processes: int) -> dict[str, torch.Tensor]:
+    """The gradient of an in-batch objective by a layer that all processes share, averaged as DDP would."""
     torch.manual_seed(0)
     layer, inputs = torch.nn.Linear(6, 4).double(), torch.randn(8, 6, dtype=torch.float64)
-    targets = torch.tensor([0, 1, 0, 1, 2, 2, 0, 1])
+    targets, weights = torch.tensor([0, 1, 0, 1, 2, 2, 0, 1]), torch.rand(8, 3, dtype=torch.float64).softmax(1)
+    objective = OBJECTIVES[name]()
+    own = objective.parameters(3, 4)
+    proxies = None if own is None else own.double()
     part = slice(rank * 8 // processes, (rank + 1) * 8 // processes)
-    vectors, codes = gather(layer(inputs[part])), gather(targets[part])
-    assert len(vectors) == len(codes) == 8
-    SupCon(0.3)(vectors, codes).backward()
+    vectors = gather(layer(inputs[part]))
+    assert len(vectors) == 8
+    if "labelled" in objective.inputs:
+        loss = objective(vectors, gather(targets[part]), parameters=proxies, class_weights=gather(weights[part]))
+    else:
+        loss = objective.views(vectors, gather(layer(inputs[part].flip(1))))
+    loss.backward()
     gradient = layer.weight.grad
     if processes > 1:
         torch.distributed.all_reduce(gradient)
@@ -82,7 +89,9 @@ def main(folder: Path, out: Path) -> None:
     accelerator = make_accelerator("cpu", "no")
     rank, count = accelerator.process_index, accelerator.num_processes
     assert count == 2
-    jobs: dict[str, Callable[[], dict[str, torch.Tensor]]] = {"gather": lambda: gathered(rank, count)}
+    jobs: dict[str, Callable[[], dict[str, torch.Tensor]]] = {
+        f"gather-{name}": lambda name=name: gathered(name, rank, count) for name in OBJECTIVES
+    }
     jobs |= {name: lambda name=name: trained(name, folder) for name in TRAINED}
     for name, job in jobs.items():
         found = job()

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-COMMANDS = ["train", "predict", "evaluate", "embed", "recipes", "datasets", "demo"]
+COMMANDS = ["train", "predict", "evaluate", "embed", "geometry", "recipes", "datasets", "demo"]
 HEAVY = "torch", "pandas", "sklearn", "numpy", "transformers", "pyarrow"  # pydantic comes with Typer itself
 
 

@@ -27,6 +27,8 @@ HEAD = "text,label\n"
 ROWS = "".join(f"the song {row},music\nrain today {row},weather\n" for row in range(20))  # rows 1 to 40
 GOOD = HEAD + ROWS
 QUICK = "-q -m {tiny} -r finetune -s finetune.max_steps=2"
+ON_PAIRS = "-q -m {tiny} -r mnr -s mnr.max_steps=2"
+ON_TEXTS = "-q -m {tiny} -r simcse -s simcse.max_steps=2"
 Change = Callable[[Path], None]
 
 
@@ -108,6 +110,33 @@ FILES = {
     ),
     "too small to split": train(
         "t.csv", HEAD + "a,x\nb,y\n", "no validation rows can be split off", "--validation-size 0"
+    ),
+    "pairs of usual columns": train("t.csv", "premise,hypothesis,label\na,b,c\n", "t.csv", "pairs of texts", "--text"),
+    "two texts": Case(
+        f"train t.csv --text x --text y {QUICK}",
+        ("t.csv", "'x', 'y'", "not handled yet by this recipe", "name one"),
+        {"t.csv": "x,y,label\na,b,c\n"},
+    ),
+    "named pairs to classify": line(f"train nli-triples {QUICK}", "'nli-triples' holds triples", "not handled yet"),
+    "no pairs": line(f"train good.csv {ON_PAIRS}", "good.csv", "'text', 'label'", "--text ANCHOR --text POSITIVE"),
+    "half a pair": line(f"train good.csv --text text {ON_PAIRS}", "good.csv", "only 'text'", "another --text"),
+    "a text twice": line(f"train good.csv --text text --text text {ON_PAIRS}", "good.csv", "'text' twice"),
+    "four texts": Case(
+        f"train t.csv --text a --text b --text c --text d {ON_PAIRS}",
+        ("t.csv", "4 columns", "at most three"),
+        {"t.csv": "a,b,c,d\n1,2,3,4\n"},
+    ),
+    "an empty text beside": Case(
+        f"train t.csv {ON_PAIRS}",
+        ("t.csv, row 2 (line 3), column 'positive': 1 text is empty", MISSING),
+        {"t.csv": "anchor,positive\na,b\nc,\n"},
+    ),
+    "single texts by name": line(f"train snips {ON_PAIRS}", "'snips' holds single texts", "phasefit datasets"),
+    "texts without labels": train("t.txt", "a\nb\n", "t.txt", "no column has a usual name for a label", "--label"),
+    "lines in latin-1": train("t.txt", "a\né\n".encode("latin-1"), "t.txt, line 2: broken UTF-8", "as UTF-8"),
+    "blank lines only": train("t.txt", " \n\n", "t.txt is empty"),
+    "one text to learn from": Case(
+        f"train t.txt {ON_TEXTS}", ("no validation rows", "several different texts"), {"t.txt": "a\nA\n"}
     ),
     "no tree": line(f"train good.csv --tree / {QUICK}", "good.csv, row 1 (line 2)", "'music'", "separated by '/'"),
     "utf-16": train("t.csv", GOOD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,19 +14,21 @@ from phasefit.models.drop_head import attention_projections, dropped_heads, kept
 from phasefit.models.dropout_rate import dropout_rate, dropout_rates
 from phasefit.models.encoder import Encoder, load_encoder, sentence_vectors
 from phasefit.models.seeded import seeded
+from phasefit.models.tokens import Features
 from tiny import FAMILIES, HEADS, HIDDEN, LAYERS, make_table
 
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
 @pytest.fixture
-def encoder(request, tiny_encoder, family: str) -> Encoder:
-    return load_encoder(str(tiny_encoder(family, dropout=0.0))).train()
+def encoder(tiny_encoder, family: str) -> Iterator[Encoder]:
+    """Without dropout, so that dropped heads are the only noise."""
+    encoder = load_encoder(str(tiny_encoder(family))).train()
+    with dropout_rate(encoder, 0.0):
+        yield encoder
 
 
-def batch(encoder: Encoder, rows: int = 40) -> dict[str, torch.Tensor]:
-    import numpy as np
-
+def batch(encoder: Encoder, rows: int = 40) -> Features:
     return encoder.tokenise(make_table(rows)[0]).batch(np.arange(rows))
 
 

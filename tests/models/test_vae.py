@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch.distributions import Normal, kl_divergence as torch_kl
+from torch.distributions import Normal
+from torch.distributions import kl_divergence as torch_kl
 
 from phasefit.models.encoder import load_encoder
 from phasefit.models.light_decoder import LightDecoder

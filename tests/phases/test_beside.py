@@ -162,7 +162,7 @@ def test_options_that_exclude_each_other(options) -> None:
 
 
 def test_a_batch_without_positives_is_said_once(model) -> None:
-    texts, labels = make_table(24)
+    texts, _ = make_table(24)
     data = make_data(model.encoder, texts, [f"own{row}" for row in range(20)] + ["own0"] * 4, validation=4)
     phase = make_phase("finetune", model, data, objective="supcon", batch_size=4, max_steps=5, evaluate_every=1)
     notes = [event.text for event in run(phase) if hasattr(event, "text")]

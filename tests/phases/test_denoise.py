@@ -68,3 +68,53 @@ def test_the_tied_decoder_is_refused_for_other_families(tiny_encoder) -> None:
 def test_watch_can_be_chosen(model, data) -> None:
     assert make_phase("denoise", model, data).watch == "probe"
     assert make_phase("denoise", model, data, watch="loss").lower_is_better
+
+
+# --- as a VAE ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_vae_tells_both_parts_of_its_loss_and_leaves_a_generator(model, data) -> None:
+    phase = make_phase("denoise", model, data, batch_size=8, variant="vae", beta=0.25)
+    assert model.generator is phase.generator
+    phase.before_step(1)
+    loss, scalars = phase(first_batch(phase))
+    assert loss.item() == pytest.approx((scalars["reconstruction"] + 0.25 * scalars["kl"]).item(), rel=1e-6)
+    assert scalars["kl"] > 0
+    trained = {id(parameter) for part in phase.groups().values() for parameter in part}
+    assert all(id(parameter) in trained for parameter in model.generator.parameters())
+
+
+def test_plain_denoising_leaves_none(model, data) -> None:
+    make_phase("denoise", model, data)
+    assert model.generator is None
+
+
+def test_beta_grows_and_is_whole_where_weights_are_compared(model, data) -> None:
+    phase = make_phase("denoise", model, data, batch_size=8, variant="vae", beta=2.0, beta_steps=4)
+    for step, beta in ((1, 0.5), (2, 1.0), (4, 2.0), (9, 2.0)):
+        phase.before_step(step)
+        loss, scalars = phase(first_batch(phase))
+        assert loss.item() == pytest.approx((scalars["reconstruction"] + beta * scalars["kl"]).item(), rel=1e-6)
+    phase.before_step(1)
+    looked = phase.reconstruction()
+    phase.before_step(9)
+    assert looked == phase.reconstruction(), "neither a draw nor the step matters"
+
+
+def test_a_vae_learns_and_pulls_towards_the_prior(tiny_folder) -> None:
+    model = fresh_model(tiny_folder)
+    data = make_data(model.encoder, *make_table(60))
+    options = {"variant": "vae", "epochs": 6, "lr": 1e-2, "batch_size": 8, "watch": "loss", "beta": 0.01}
+    phase = make_phase("denoise", model, data, **options)
+    before = phase.reconstruction()["loss"]
+    events = run(phase)
+    kl = [event.scalars["kl"] for event in events if hasattr(event, "scalars")]
+    assert phase.reconstruction()["loss"] < before - 0.15
+    assert kl[-1] < kl[0]
+
+
+def test_a_vae_needs_the_light_decoder_and_a_phase_of_its_own(model, data) -> None:
+    with pytest.raises(ValueError, match="decoder = 'light'"):
+        make_phase("denoise", model, data, variant="vae", decoder="tied")
+    with pytest.raises(ValueError, match="a phase of its own"):
+        make_phase("joint", model, data, denoise={"variant": "vae"})

@@ -28,6 +28,17 @@ def test_it_needs_validation_rows_and_two_classes(model, data) -> None:
     assert not Probe(replace(data, train=data.train[data.codes[data.train] == 0]), 0)
 
 
+def test_rows_without_a_label_are_left_out(model, data) -> None:
+    nothing = Probe(replace(data, codes=np.full_like(data.codes, -1)), 0)
+    assert not nothing
+    assert len(nothing) == 0
+    codes = np.where(np.arange(len(data.codes)) % 3 == 0, -1, data.codes)
+    some = Probe(replace(data, codes=codes), 0)
+    assert some
+    assert len(some) == np.count_nonzero(codes[np.concatenate([data.train, data.validation])] >= 0)
+    assert 0 <= some.scores(model.encoder)["probe"] <= 1
+
+
 def test_large_tables_are_sampled(model, data, monkeypatch) -> None:
     monkeypatch.setattr("phasefit.phases.probe.TRAIN_ROWS", 20)
     probe = Probe(data, 0)

@@ -9,6 +9,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from phasefit.metrics import classification_metrics
+from phasefit.metrics.geometry import FIGURES
 from phasefit.runner.card import PICTURES, escape, fence, model_card
 
 NAMES = ["Book|Restaurant", "*weather*", "<b>ride</b>", "line\nbreak"]
@@ -131,6 +132,24 @@ def test_little_is_enough() -> None:
     assert "# snips" in text
     assert "## Results" not in text
     assert "base_model" not in text
+
+
+def test_an_encoder_without_a_classifier() -> None:
+    stages = {"before training": {"texts": 9, "uniformity": -3.0}, "simcse": {"texts": 9, "uniformity": -3.5}}
+    text = card(metrics={"geometry": stages}, classes=(), pictures=["history.png"])
+    meta = yaml.safe_load(text.split("---\n", 2)[1])
+    assert meta["pipeline_tag"] == "sentence-similarity"
+    assert "feature-extraction" in meta["tags"]
+    assert "text-classification" not in text
+    assert "A sentence encoder" in text
+    assert "phasefit embed snips texts.csv" in text
+    assert 'SentenceTransformer("snips/encoder")' in text
+    assert "TextClassifier" not in text
+    assert "## Classes" not in text
+    assert tables(text)[0] == [
+        ["", "before training", "simcse", "how to read it"],
+        ["uniformity", "-3.0000", "-3.5000", FIGURES["uniformity"]],
+    ]
 
 
 def test_a_folder_is_no_base_model() -> None:

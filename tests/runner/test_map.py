@@ -51,6 +51,16 @@ def test_a_panel_a_stage(tmp_path: Path, stages: int) -> None:
     assert sum(text.startswith("nearest text is of the same class: ") for text in read) == stages
 
 
+def test_texts_without_labels_are_one_cloud(tmp_path: Path) -> None:
+    vectors, codes = clusters(2, 4)
+    map_figure({"before training": vectors, "simcse": vectors + 1}, codes * 0 - 1, [], tmp_path / "map.png", "rhymes")
+    read = words(tmp_path / "map.png")
+    assert {"before training", "after simcse"} <= set(read)
+    assert any(text.startswith("8 rhymes") for text in read)
+    assert not any("same class" in text for text in read)
+    assert pixels(tmp_path / "map.png")
+
+
 def test_every_class_of_sixty_looks_different() -> None:
     assert len(set(COLOURS)) == 12
     assert len(set(MARKERS)) == 5

@@ -69,6 +69,20 @@ def test_what_there_is_no_data_for_is_left_out(tmp_path: Path, history: History,
     assert {path.name for path in tmp_path.iterdir()} == {"history.png", "history.svg"}
 
 
+def test_the_geometry_is_drawn_beside_the_map(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
+    shape = {stage: {"texts": 15, "uniformity": -2.0} for stage in snapshots.vectors}
+    drawn = draw_pictures(tmp_path, NAMES, {"geometry": shape}, history, snapshots)
+    assert drawn == ["embeddings.png", "geometry.png", "history.png"]
+    assert "15 validation texts, the same at every stage" in words(tmp_path / "geometry.png")
+
+
+def test_a_run_without_a_classifier_has_an_encoders_card(tmp_path: Path, history: History) -> None:
+    texts, labels = make_table()
+    prepared = prepare(TrainRequest(data={"text": texts, "label": labels}))
+    write_report(tmp_path, read_recipe("finetune", ()), prepared, {}, history, {"heads": {}})
+    assert "A sentence encoder" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_card_shows_what_was_drawn(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
     texts, labels = make_table()
     prepared = prepare(TrainRequest(data={"text": texts, "label": labels}))

@@ -145,6 +145,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "settings": ("finetune.max_steps=8", "finetune.batch_size=4", "finetune.accumulate=3", "finetune.patience=1"),
     },
     "tied": {"settings": (*SETTINGS, "denoise.decoder=tied", "denoise.noise=mask")},
+    "an encoder": {"recipe": "simcse", "settings": ("simcse.max_steps=4", "simcse.batch_size=8"), "refit": True},
     "refit": {"recipe": "contrast-finetune", "refit": True, "settings": SETTINGS[1:4] + SETTINGS[5:]},
 }
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ from phasefit.models.inference import encode_rows
 from phasefit.phases.contract import PhaseData
 from phasefit.runner.snapshots import Snapshots, some_of_each
 from tiny import fresh_model, make_data, make_table
+
+PARTS = ("train", "validation", "unlabelled")
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,20 @@ def test_training_texts_stand_in_where_there_is_no_validation(tiny_folder: Path)
     assert set(snapshots.codes.tolist()) == {0, 1, 2}
     assert snapshots.rows.tolist() == Snapshots.of(data, seed=0, most=10).rows.tolist()
     assert snapshots.rows.tolist() != Snapshots.of(data, seed=1, most=10).rows.tolist()
+
+
+@pytest.mark.parametrize(("validation", "split"), [(12, "validation"), (0, "train"), (None, "unlabelled")])
+def test_any_texts_where_there_are_no_labels(data: PhaseData, validation: int | None, split: str) -> None:
+    rows, none = np.arange(20), np.empty(0, np.int64)
+    cut = len(rows) - (validation or 0)
+    parts = (none, none, rows) if validation is None else (rows[:cut], rows[cut:], none)
+    bare = replace(data, codes=np.full(len(data.codes), -1), **dict(zip(PARTS, parts, strict=True)))
+    snapshots = Snapshots.of(bare, seed=0, most=10)
+    assert snapshots.split == split
+    assert snapshots.texts == ("training texts" if split == "train" else f"{split} texts")
+    assert len(snapshots.rows) == 10
+    assert set(snapshots.rows.tolist()) <= set(getattr(bare, split).tolist())
+    assert (snapshots.codes == -1).all()
 
 
 def test_a_few_of_each_class_then_in_proportion() -> None:

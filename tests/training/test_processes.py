@@ -8,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from phasefit.objectives import OBJECTIVES
 from processes import TRAINED, gathered, launch, trained
 
 # Denoising averages over tokens, of which each process has another number: near, but not the same.
@@ -26,10 +27,12 @@ def two_processes(quiet_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     return out
 
 
-def test_gathering_carries_the_gradient_of_one_process(two_processes: Path) -> None:
-    alone = gathered(0, 1)["gradient"]
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_gathering_carries_the_gradient_of_one_process(two_processes: Path, name: str) -> None:
+    alone = gathered(name, 0, 1)["gradient"]
+    assert alone.abs().max() > 1e-3
     for rank in range(2):
-        both = load_file(two_processes / f"gather-{rank}.safetensors")["gradient"]
+        both = load_file(two_processes / f"gather-{name}-{rank}.safetensors")["gradient"]
         assert torch.allclose(both, alone, atol=1e-12)
 
 

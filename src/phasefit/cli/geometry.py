@@ -95,7 +95,8 @@ def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
     except DataError as error:
         if options["label"] or options["tree"]:
             raise
-        table = read_labelled(data, usual=usual, need_labels=False, **options)  # what else is wrong is raised again
+        # What else is wrong is raised again; the texts of pairs are looked at one by one.
+        table = read_labelled(data, usual=usual, need_labels=False, sides="each", **options)
         say_notes([f"without labels, only figures that need none: {error}"], quiet)
         return table
 

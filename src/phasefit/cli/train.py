@@ -72,7 +72,7 @@ def train(
 
     [bold]phasefit train snips --recipe finetune --set finetune.epochs=4 --plan[/]
 
-    [bold]phasefit train pairs.csv --text question --text answer --recipe my-pairs.toml[/]
+    [bold]phasefit train pairs.csv --text question --text answer --recipe mnr[/]
 
     [bold]phasefit train --resume runs/reviews[/]
     """

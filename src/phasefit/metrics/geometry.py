@@ -16,13 +16,13 @@ Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 
 FIGURES: Mapping[str, str] = {  # in the order to show them in, and how to read each
-    "alignment": "squared distance of two texts of a class; low is close",
+    "alignment": "squared distance within a class; low is close",
     "uniformity": "how evenly texts fill the space; low is even",
-    "within": "cosine of two texts of one class; high is close",
-    "between": "cosine of two texts of different classes; low is apart",
-    "silhouette": "1: classes are apart, 0: they touch, below: they mix",
-    "anisotropy": "cosine of any two texts; 0: all directions, 1: one",
-    "confidence_entropy": "bits; 0: the classifier is sure, log2(classes): it guesses",
+    "within": "cosine within a class; high is close",
+    "between": "cosine between classes; low is apart",
+    "silhouette": "1: classes apart, 0: touching, below: mixed",
+    "anisotropy": "cosine of any two texts; 1: all point one way",
+    "confidence_entropy": "bits; 0: sure, log2(classes): guessing",
 }
 
 

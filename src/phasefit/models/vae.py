@@ -37,5 +37,13 @@ class Generator(nn.Module):
     def forward(self, vectors: Tensor, clean: Features) -> tuple[Tensor, Tensor]:
         """Vectors (n, d) and clean texts -> token cross-entropy and KL; in evaluation the draw is the mean."""
         mu, logvar = self.mu(vectors), self.logvar(vectors)
-        drawn = mu + torch.randn_like(mu) * (0.5 * logvar).exp() if self.training else mu
+        drawn = _drawn(mu, logvar) if self.training else mu
         return self.decoder(drawn, clean), kl_divergence(mu.float(), logvar.float())
+
+    def draw(self, vectors: Tensor) -> Tensor:
+        """A point near each vector (n, d), which the decoder can make a text of."""
+        return _drawn(self.mu(vectors), self.logvar(vectors))
+
+
+def _drawn(mu: Tensor, logvar: Tensor) -> Tensor:
+    return mu + torch.randn_like(mu) * (0.5 * logvar).exp()

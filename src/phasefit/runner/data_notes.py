@@ -51,10 +51,10 @@ def columns_note(table: Table) -> list[str]:
     columns = table.columns
     if columns is None:
         return []
-    others = _listed(columns.others)
     said = f"text '{columns.text}'"
-    if others:
-        said += f", beside it {others}" if table.others else f" and {others}, each text on its own"
+    if columns.others:
+        beside = f"{said}, beside it {_listed(columns.others)}"
+        said = beside if table.others else f"texts {_listed(columns.texts)}, each on its own"
     return [f"columns: {said}" + (f", label {_listed(columns.labels)}" if table.labels is not None else "")]
 
 

@@ -116,7 +116,7 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
 
     notes: list[str] = []
     serious: list[str] = []
-    if test is not None and test.labels is None:
+    if test is not None and test.labels is None and (needs.labels or request.test is not None):
         notes.append(f"{test.name} has no labels: it is not scored; give it as --unlabelled to learn from its texts")
         test = None
     if needs.labels and validation is not None and validation.labels is None:

@@ -9,6 +9,8 @@ import numpy as np
 from phasefit.data.batches.contract import Draw
 from phasefit.data.seeds import generator
 
+_NONE = np.empty(0, dtype=np.int64)
+
 
 class ClassBatches:
     """Each batch is groups of `per_class` texts of one class; an epoch sees every row at least once.
@@ -31,7 +33,7 @@ class ClassBatches:
         self._each = max(2, min(per_class, batch_size // 2))
         self._groups = max(2, batch_size // self._each)
         self._seed = seed
-        self._named = _by_code(codes, np.empty(0, dtype=np.int64) if named is None else named)
+        self._named = _by_code(codes, _NONE if named is None else named)
         self._total = sum(-(-len(rows) // self._each) for rows in self._classes)
 
     @property
@@ -80,7 +82,8 @@ class ClassBatches:
     def _names(self, classes: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """A row that stands for each of these classes, where it has any."""
         known = [self._named[which] for which in np.unique(classes).tolist() if which in self._named]
-        return np.array([random.choice(rows) for rows in known], dtype=np.int64)
+        # In any order: where rows do not divide evenly among processes, the last are left out.
+        return random.permutation(np.array([random.choice(rows) for rows in known], dtype=np.int64)) if known else _NONE
 
 
 def _by_code(codes: np.ndarray, named: np.ndarray) -> dict[int, np.ndarray]:

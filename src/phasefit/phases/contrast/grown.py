@@ -16,6 +16,7 @@ from phasefit.models.inference import encode_rows
 from phasefit.models.noise import delete_stop_words
 from phasefit.models.tokens import Features, Tokens
 from phasefit.phases.contract import PhaseData
+from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.options import Balance
 
 _PUNCTUATION = ".,;:!?\"'()[]{}«»„“”‘’…-–"
@@ -38,6 +39,7 @@ class GrownRows:
         self.codes = data.codes[self.rows]  # of every place
         self._tokens, self._added = data.tokens, list[Tokens]()
         self._ratio = balance.noise
+        self.generated: GeneratedCopies | None = None  # texts in place of copies
         self._stop = np.zeros(0, dtype=bool)
         if self.noisy.any():
             listed = stop_words(balance.stop_words)
@@ -95,6 +97,18 @@ class GrownRows:
         return torch.cat(parts)
 
     def _of_rows(self, places: np.ndarray, random: np.random.Generator) -> Features:
+        copies = np.flatnonzero(self.noisy[places])
+        first = len(self.rows) - np.count_nonzero(self.noisy)  # the copies are behind all rows
+        if self.generated is None or not (used := self.generated.used(places[copies] - first)).any():
+            return self._noised(places, random)
+        made = copies[used]
+        found = [(made, self.generated.features(places[made] - first))]
+        others = np.setdiff1d(np.arange(len(places)), made)
+        if len(others):
+            found.append((others, self._noised(places[others], random)))
+        return _in_order(found, self._tokens.pad)
+
+    def _noised(self, places: np.ndarray, random: np.random.Generator) -> Features:
         rows, noisy = self.rows[places], self.noisy[places]
         if not noisy.any() or self._ratio == 0:
             return self._tokens.batch(rows)

@@ -22,6 +22,10 @@ class Balance(Strict):
     noise: float = Field(0.5, ge=0, le=1, description="probability that a stop word of a copy is deleted")
     min_words: int = Field(5, ge=1, description="shorter texts are repeated as they are")
     stop_words: str = Field("english", description="the packaged list, or a file with one word per line")
+    generate: bool = Field(
+        False,
+        description="copies are new texts, made by a denoise phase with variant = 'vae', where they keep their class",
+    )
 
 
 class ContrastSettings(Strict):

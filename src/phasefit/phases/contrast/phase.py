@@ -19,6 +19,7 @@ from phasefit.models.seeded import seeded
 from phasefit.objectives import pair_agreement
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.contrast import class_texts
+from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.grown import GrownRows
 from phasefit.phases.contrast.hard import HardNegatives, WithChance
 from phasefit.phases.contrast.options import Options, contrast_objective
@@ -46,8 +47,11 @@ class Contrast(Phase):
         with seeded(derive(seed, name, "proxies")):
             self.proxies = self.objective.parameters(len(data.space), self.encoder.dimension)
         self.grown = GrownRows(data, options.balance, derive(seed, name))
-        self._said: list[str] = []
-        self._add_class_texts()
+        if options.balance.generate:
+            copied = self.grown.rows[self.grown.noisy]
+            self.generated = self.grown.generated = GeneratedCopies(name, model.generator, data, copied, seed)
+        self._plain = len(self.grown)  # places of texts that come in groups; those behind stand for their class
+        self._said = self._add_class_texts()
         self.probe = Probe(data, seed)
         self.negatives: HardNegatives | None = None
         if options.hard_negatives:
@@ -55,22 +59,22 @@ class Contrast(Phase):
         self.pairs = 0
         self._batches: Batches = self._explicit() if options.pairs == "explicit" else self._class_aware()
 
-    def _add_class_texts(self) -> None:
+    def _add_class_texts(self) -> list[str]:
         if self.options.class_texts == class_texts.NONE:
-            return
+            return []
         present = np.unique(self.data.codes[self.data.train])
         found = class_texts.class_texts(self.options.class_texts, self.data.space, present, self.name)
         self.grown.add(self.encoder.tokenise(found.texts), found.codes)
-        self._said = found.notes(self.name)
+        return found.notes(self.name)
 
     def _class_aware(self) -> Batches:
-        rows, seed = len(self.grown.rows), derive(self.seed, self.name)
+        seed = derive(self.seed, self.name)
         batches = ClassBatches(
-            self.grown.codes[:rows],
+            self.grown.codes[: self._plain],
             batch_size=self.options.batch_size,
             per_class=self.options.per_class,
             seed=seed,
-            named=self.grown.codes[rows:],
+            named=self.grown.codes[self._plain :],
         )
         self.pairs = len(batches) * batches.size * (batches.size - 1) // 2
         return batches if self.negatives is None else WithChance(batches, seed)
@@ -110,7 +114,9 @@ class Contrast(Phase):
         return {**encoder_groups(self.encoder), **proxies}
 
     def before_step(self, step: int) -> None:
-        """Hard negatives are renewed now and then."""
+        """New texts are made at the start, hard negatives are renewed now and then."""
+        if self.grown.generated is not None:
+            self.grown.generated.before_step(step, self.encoder)
         if self.negatives is not None:
             self.negatives.before_step(step, self.encoder)
 
@@ -138,7 +144,10 @@ class Contrast(Phase):
         parts = {name: vectors.float() for name, vectors in encoded.items()}
         device, among = parts["vectors"].device.type, self._of_pairs if "pairs" in batch.draw else self._of_rows
         with torch.autocast(device, enabled=False):  # similarities over a temperature need full precision
-            return StepOutput(among(parts, batch), {})
+            return StepOutput(among(parts, batch), self._figures())
+
+    def _figures(self) -> dict[str, Tensor]:
+        return {} if self.grown.generated is None else {"generated": self.grown.generated.share}
 
     def _of_pairs(self, parts: Encoded, batch: Batch) -> Tensor:
         left, right = (batch.tensor(self._targets(batch.draw["pairs"][:, side])) for side in (0, 1))
@@ -188,7 +197,8 @@ class Contrast(Phase):
         more = len(self.grown.rows) - len(self.data.train)
         if not more:
             return [f"{self.name}: the classes are balanced enough; the imbalance correction changes nothing"]
-        return [f"{self.name}: the imbalance correction adds {more} noised copies of rows of small classes"]
+        made = "generated texts or " if self.options.balance.generate else ""
+        return [f"{self.name}: the imbalance correction adds {more} {made}noised copies of rows of small classes"]
 
     def _mining(self) -> list[str]:
         if self.negatives is None:

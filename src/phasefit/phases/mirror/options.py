@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from phasefit.phases.side_by_side.options import SideBySideOptions, ViewSettings
 
@@ -20,17 +20,11 @@ class Options(SideBySideOptions, ViewSettings):
     span: int = Field(5, ge=0, description="characters of the one span that is masked in the second view; 0: none")
     min_characters: int = Field(30, ge=0, description="texts with fewer characters are not masked")
     drop_head: float = Field(
-        0.0, ge=0, lt=1, description="probability that an attention head is dropped, instead of dropout"
+        0.0, ge=0, lt=1, description="probability that an attention head is dropped, instead of dropout: that is then 0"
     )
     random_strings: bool = Field(
         False, description="train on random letters in the place of every word, as a probe of what texts are needed for"
     )
-
-    @model_validator(mode="after")
-    def _one_kind_of_noise(self) -> Self:
-        if self.drop_head and self.dropout:
-            raise ValueError("drop_head comes instead of dropout; set one of them")
-        return self
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs"]:

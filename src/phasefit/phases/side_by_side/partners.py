@@ -26,6 +26,7 @@ class Partners:
         while width > 1 and not (data.others[data.train, width - 1] >= 0).any():
             width -= 1
         self._others = data.others[:, :width]
+        self.names = (ANCHOR, POSITIVE, NEGATIVE)[: 1 + width]
         self.rows, self.validation = (self._whole(part) for part in (data.train, data.validation))
         self._left_out = len(data.train) - len(self.rows)
         sides = np.column_stack([self.rows, self._others[self.rows]])
@@ -37,7 +38,7 @@ class Partners:
         sides = [rows, *self._others[rows].T]
         features = (batch.put(self._data.tokens.batch(side)) for side in sides)
         vectors = [sentence_vectors(self._encoder(part)) for part in features]
-        return dict(zip((ANCHOR, POSITIVE, NEGATIVE), vectors, strict=False))
+        return dict(zip(self.names, vectors, strict=True))
 
     def notes(self) -> list[str]:
         """How many rows could not be used."""

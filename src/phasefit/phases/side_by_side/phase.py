@@ -14,6 +14,7 @@ from phasefit.models.gather import gather
 from phasefit.models.inference import evaluating
 from phasefit.models.model import Model
 from phasefit.models.seeded import seeded
+from phasefit.objectives import Objective
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.objective_option import build_objective, check_input
 from phasefit.phases.probe import Probe
@@ -47,6 +48,8 @@ class SideBySide(Phase):
         super().__init__(name, options, model, data, seed)
         self.objective = build_objective(name, options.objective)
         check_input(name, self.objective, "views")
+        if NEGATIVE in sides.names:
+            _check_negatives(name, self.objective)
         self.sides, self._dropout, self._drop_head = sides, dropout, drop_head
         if drop_head:
             attention_projections(self.encoder)  # refuses a family that is not known before anything is trained
@@ -110,7 +113,7 @@ class SideBySide(Phase):
 
     def rows_looked_at(self) -> int:
         """The sides of those that are held against each other, and the probe's."""
-        return 2 * min(len(self.sides.validation), VALIDATION_ROWS) + len(self.probe)
+        return len(self.sides.names) * min(len(self.sides.validation), VALIDATION_ROWS) + len(self.probe)
 
     def _held_out(self) -> dict[str, float]:
         rows = self.sides.validation[:VALIDATION_ROWS]
@@ -134,3 +137,15 @@ class SideBySide(Phase):
             same = "without dropout or another change both views of a text are the same; set dropout=0.1"
             return [*self.sides.notes(), f"{self.name}: {same}"]
         return self.sides.notes()
+
+
+def _check_negatives(where: str, objective: Objective) -> None:
+    """Refuse an objective that knows no hard negatives; it tells when it is given some."""
+    some = torch.eye(2)
+    try:
+        objective.views(some, some, some)
+    except TypeError:
+        raise RecipeError(
+            f"{where}: objective '{objective.name}' takes no hard negatives, which the table has; use "
+            "hard_negatives = false, or the objective 'info-nce'"
+        ) from None

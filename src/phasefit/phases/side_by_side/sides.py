@@ -14,6 +14,8 @@ ANCHOR, POSITIVE, NEGATIVE = "anchor", "positive", "negative"
 class Sides(Protocol):
     """Rows to train on and how each becomes vectors, one per side."""
 
+    names: tuple[str, ...]
+    """Which sides there are: "anchor", "positive" and perhaps "negative"."""
     rows: np.ndarray
     validation: np.ndarray
     lengths: np.ndarray
@@ -24,7 +26,7 @@ class Sides(Protocol):
     """Whether nothing else makes them differ."""
 
     def encode(self, batch: Batch) -> Encoded:
-        """The sides' vectors, one for each row of the draw: "anchor", "positive" and perhaps "negative"."""
+        """The sides' vectors, one for each row of the draw."""
         ...
 
     def notes(self) -> list[str]:

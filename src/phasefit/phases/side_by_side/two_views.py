@@ -19,6 +19,7 @@ class TwoViews:
     `instead` are other texts to train on, one in the place of each of the table's.
     """
 
+    names: tuple[str, ...] = (ANCHOR, POSITIVE)
     noisy = True
 
     def __init__(

@@ -1,0 +1,118 @@
+"""Memory of large batches: the same step with the batch encoded as a whole, and in chunks.
+
+    python benchmarks/large_batches.py
+
+Two steps of `contrast` (supcon) and of `simcse` on TREC's texts with the default model, a process of its own and one
+thread each; the peak includes everything a run holds. `results/large_batches.{csv,md}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from measuring import peak, resident
+
+WAYS = {"contrast": {"objective": "supcon", "balance": {"mode": "none"}}, "simcse": {}}
+
+
+def main() -> None:
+    """Each batch size, in chunks and (the small ones) as a whole."""
+    args = parse()
+    if args.cell:
+        print(json.dumps(measure(*args.cell.split(","), args.data)))
+        return
+    rows = []
+    for kind in WAYS:
+        for size in map(int, args.sizes.split(",")):
+            for chunk in (0, args.chunk):
+                if chunk or size <= args.whole:
+                    rows.append(spawn(f"{kind},{size},{chunk}"))
+                    print(rows[-1], flush=True)
+    args.out.mkdir(parents=True, exist_ok=True)
+    with (args.out / "large_batches.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    text = summary(rows)
+    (args.out / "large_batches.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="64,512,4096", help="batch sizes, comma-separated")
+    parser.add_argument("--chunk", type=int, default=64)
+    parser.add_argument("--whole", type=int, default=512, help="the largest batch that is also encoded as a whole")
+    parser.add_argument("--data", default="trec")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--cell", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def spawn(cell: str) -> dict[str, Any]:
+    """One line in a process of its own."""
+    command = [sys.executable, __file__, *sys.argv[1:], "--cell", cell]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        raise SystemExit(f"{cell} failed:\n{done.stderr[-2000:]}")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure(kind: str, size: str, chunk: str, data: str) -> dict[str, Any]:
+    """Peak memory and seconds of two steps."""
+    from phasefit.models.encoder import load_encoder
+    from phasefit.models.model import Model
+    from phasefit.phases import options_of, phase_of
+    from phasefit.phases.contract import PhaseData
+    from phasefit.recipes import read_recipe
+    from phasefit.runner.fit import gather_rows
+    from phasefit.runner.prepare import prepare
+    from phasefit.runner.request import TrainRequest
+    from phasefit.training.device import make_accelerator
+    from phasefit.training.loop import train_phase
+
+    prepared = prepare(TrainRequest(data=data, device="cpu"))
+    model = Model(load_encoder())
+    rows: PhaseData = gather_rows(model, prepared, read_recipe("finetune"), 0, lambda event: None)
+    loaded = resident()
+    options = options_of(kind)(
+        kind=kind, batch_size=int(size), chunk=int(chunk) or None, max_steps=2, min_steps=2, patience=0, **WAYS[kind]
+    )
+    phase = phase_of(kind)(kind, options, model, rows, 0)
+    widest = max(len(next(iter(draw.values()))) for draw in phase.batches.epoch(0))
+    begun = time.perf_counter()
+    for _ in train_phase(phase, make_accelerator("cpu", "no"), seed=0, fixed_steps=2):
+        pass
+    took = (time.perf_counter() - begun) / 2
+    return {
+        **{"phase": kind, "batch": widest, "chunk": int(chunk) or "whole"},
+        **{"loaded_mb": round(loaded), "peak_mb": round(peak()), "seconds_a_step": round(took, 1)},
+    }
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """The table as Markdown."""
+    columns = ["phase", "batch", "chunk", "MB before", "MB at most", "seconds a step"]
+    lines = ["# Large batches", "", f"`python benchmarks/large_batches.py {' '.join(sys.argv[1:])}`".replace(" `", "`")]
+    lines += [
+        "",
+        "Peak memory of a whole process, in MB of 10^6 bytes; times are of one thread on a shared machine.",
+        "",
+    ]
+    lines += [f"| {' | '.join(columns)} |", "|-|-:|-:|-:|-:|-:|"]
+    lines += [f"| {' | '.join(str(value) for value in row.values())} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+STORED = {
+    "before training": {"texts": 20, "uniformity": -3.0, "anisotropy": 0.25},
+    "finetune": {"texts": 20, "uniformity": -2.0, "anisotropy": 0.5, "confidence_entropy": 0.125},
+}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A finished run, without weights."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "phasefit.json").write_text(json.dumps({"format": 1, "status": "finished", "heads": {}}))
+    (folder / "metrics.json").write_text(json.dumps({"phases": [], "geometry": STORED}))
+    (folder / "labels.json").write_text("{}")
+    return folder
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """What the fake measurement was given."""
+    from phasefit.runner import geometry
+
+    given = []
+
+    def measure(run, sample, *, say, counting, device, batch_size):
+        with counting("before training") as progress:
+            progress(len(sample.texts))
+        say("something is missing")
+        given.append(sample)
+        return STORED
+
+    monkeypatch.setattr(geometry, "measure", measure)
+    return given
+
+
+def test_what_the_run_stored(phasefit, run):
+    result = phasefit("geometry", "run")
+    assert result.exit_code == 0, result.output
+    assert "before training" in result.stdout
+    assert "confidence entropy" in result.stdout
+    assert "0.1250" in result.stdout
+    assert "silhouette" not in result.stdout
+    assert json.loads(phasefit("geometry", "run", "--json").stdout) == STORED
+
+
+def test_the_picture(phasefit, run, tmp_path, sentence):
+    out = tmp_path / "new" / "shape"
+    result = phasefit("geometry", "run", "-o", str(out))
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in out.iterdir()} == {"geometry.json", "geometry.png", "geometry.svg"}
+    assert json.loads((out / "geometry.json").read_text()) == STORED
+    assert "--overwrite" in sentence(phasefit("geometry", "run", "-o", str(out)))
+    assert not phasefit("geometry", "run", "-o", str(out), "--overwrite", "--quiet").stderr
+
+
+def test_showing_and_drawing_need_no_torch(run, tmp_path):
+    code = (
+        "import sys\n"
+        f"sys.argv = ['phasefit', 'geometry', {str(run)!r}, '-o', {str(tmp_path / 'shape')!r}]\n"
+        "from phasefit.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "sys.exit('torch' if 'torch' in sys.modules else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_table_with_labels_that_the_run_never_saw(phasefit, run, measured, tmp_path):
+    (tmp_path / "in.csv").write_text("text,label\nab,new\nabc,other\nx,new\n")
+    result = phasefit("geometry", "run", "in.csv")
+    assert result.exit_code == 0, result.output
+    assert measured[0].texts == ["ab", "abc", "x"]
+    assert measured[0].codes.tolist() == [0, 1, 0]
+    assert "warning: something is missing" in result.stderr
+
+
+def test_a_table_without_labels(phasefit, run, measured, tmp_path):
+    (tmp_path / "in.csv").write_text("text\nab\nabc\n")
+    result = phasefit("geometry", "run", "in.csv")
+    assert result.exit_code == 0, result.output
+    assert measured[0].codes.tolist() == [-1, -1]
+    assert "only figures that need none" in result.stderr
+    assert "only figures" not in phasefit("geometry", "run", "in.csv", "--quiet").stderr
+
+
+def test_the_texts_of_pairs_are_looked_at_one_by_one(phasefit, run, measured, tmp_path):
+    (tmp_path / "in.csv").write_text("sentence1,sentence2\nab,abc\nx,y\n")
+    result = phasefit("geometry", "run", "in.csv")
+    assert result.exit_code == 0, result.output
+    assert measured[0].texts == ["ab", "abc", "x", "y"]
+
+
+def test_bad_input(phasefit, run, measured, tmp_path, sentence):
+    (tmp_path / "in.csv").write_text("text\nab\nabc\n")
+    assert "there is no run 'nope'" in sentence(phasefit("geometry", "nope"))
+    assert "no column 'topic'" in sentence(phasefit("geometry", "run", "in.csv", "--label", "topic"))
+    assert "give DATA" in sentence(phasefit("geometry", "run", "--label", "topic"))
+    assert "nope.csv" in sentence(phasefit("geometry", "run", "nope.csv"))
+    (run / "metrics.json").write_text("{}")
+    assert "has no stored geometry; give a table" in sentence(phasefit("geometry", "run"))
+    (tmp_path / "plain").mkdir()
+    assert "is no phasefit model" in sentence(phasefit("geometry", "plain"))
+    assert "is no phasefit model" in sentence(phasefit("geometry", "plain", "in.csv"))
+    (run / "phasefit.json").write_text(json.dumps({"format": 1, "status": "started"}))
+    assert "--resume" in sentence(phasefit("geometry", "run"))

@@ -1,0 +1,193 @@
+"""Pairs and triples of texts: finding their columns, reading, taking rows, and what becomes of them without pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from phasefit.data.columns import Columns, Sides, find_columns
+from phasefit.data.dataset import content_hash
+from phasefit.data.hygiene import hygiene
+from phasefit.data.named import named_datasets
+from phasefit.data.sources import read_dataset, read_table
+from phasefit.data.table import Table
+from phasefit.errors import DataError, LabelError
+
+TRIPLES = pd.DataFrame({"anchor": ["a a", "b b"], "positive": ["c c", "d d"], "negative": ["e e", "f f"]})
+TABLE = Table("t", ["a", "b", "c"], others=(["d", "e", "f"], ["g", "h", "i"]))
+
+
+def find(names: str, sides: Sides = "pairs", text: tuple[str, ...] = (), need_labels: bool = False) -> Columns:
+    return find_columns(names.split(), text=text, label=(), need_labels=need_labels, where="t.csv", sides=sides)
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        ("Text_A id text_b", Columns("Text_A", (), ("text_b",))),
+        ("text_c text_b text_a", Columns("text_a", (), ("text_b", "text_c"))),
+        ("sentence1 sentence2 label", Columns("sentence1", ("label",), ("sentence2",))),
+        ("question1 question2", Columns("question1", (), ("question2",))),
+        ("premise hypothesis", Columns("premise", (), ("hypothesis",))),
+        ("anchor positive negative", Columns("anchor", (), ("positive", "negative"))),
+    ],
+)
+def test_usual_names(names: str, columns: Columns) -> None:
+    assert find(names) == find(names, "each") == find(names, "any") == columns
+    with pytest.raises(DataError, match="are pairs of texts, which are not handled yet"):
+        find(names, "one")
+
+
+def test_named_columns_win() -> None:
+    assert find("text_a text_b x y", text=("y", "x")) == Columns("y", (), ("x",))
+    assert find("text x", "any") == Columns("text", ())
+    assert find("text_a text_b", "one", text=("text_b",)) == Columns("text_b", ())
+
+
+@pytest.mark.parametrize(
+    ("names", "sides", "text", "message"),
+    [
+        ("text label", "pairs", (), r"learns from pairs.*columns: 'text', 'label'.*--text ANCHOR --text POSITIVE"),
+        ("text other", "pairs", ("text",), "--text names only 'text'; name the column"),
+        ("a b c d", "pairs", ("a", "b", "c", "d"), "names 4 columns; a row has at most three"),
+        ("a b", "pairs", ("a", "a"), "--text names the column 'a' twice"),
+        ("a b", "pairs", ("a", "bb"), "there is no column 'bb'"),
+        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), but pairs of texts are not handled"),
+    ],
+)
+def test_a_doubt_is_an_error(names: str, sides: Sides, text: tuple[str, ...], message: str) -> None:
+    with pytest.raises(DataError, match=f"^t.csv: .*{message}"):
+        find(names, sides, text)
+
+
+def test_a_frame_and_tuples_give_the_same_table() -> None:
+    rows = list(TRIPLES.itertuples(index=False, name=None))
+    tables = [read_table(source, sides="pairs", need_labels=False) for source in (TRIPLES, rows, np.array(rows))]
+    for table in tables:
+        assert (table.texts, table.others) == (["a a", "b b"], (["c c", "d d"], ["e e", "f f"]))
+    assert len({content_hash([table]) for table in tables}) == 1
+    two = read_table(TRIPLES, text=["positive", "negative"], sides="pairs", need_labels=False)
+    assert (two.texts, two.others) == (["c c", "d d"], (["e e", "f f"],))
+
+
+@pytest.mark.parametrize("sides", ["pairs", "each", "any"])
+def test_an_empty_side_is_found(sides: Sides, tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("anchor,positive\na,b\nc, \n")
+    with pytest.raises(DataError, match=r"t.csv, row 2 \(line 3\), column 'positive': 1 text is empty"):
+        read_table(path, sides=sides, need_labels=False)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", "b"), ("c",)], "rows of 1 text and 2 texts"),
+        ([("a", "b"), "c"], "rows of 1 text and 2 texts"),
+        ([("a", "b", "c", "d")], "rows of 4 texts"),
+        ([("a", ""), ("b", "c")], "row 1: 1 text is empty"),
+        (["a", "b"], r"give \(anchor, positive\) tuples"),
+    ],
+)
+def test_tuples_of_another_kind(rows: list[object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_table(rows, sides="pairs", need_labels=False)
+
+
+def test_tuples_where_single_texts_are_needed() -> None:
+    with pytest.raises(DataError, match="pairs of texts are not handled yet by this recipe"):
+        read_table(([("a", "b")], ["x"]))
+
+
+def test_each_side_on_its_own() -> None:
+    table = read_table(TRIPLES.assign(label=["x", "y"]), sides="each", need_labels=False)
+    assert table.texts == ["a a", "c c", "e e", "b b", "d d", "f f"]
+    assert table.others == ()
+    assert table.labels is None
+    assert table.row_numbers(np.array([0, 2, 3])).tolist() == [1, 1, 2]
+    plain = Table("t", ["a"], ["x"])
+    assert plain.flat() is plain
+
+
+def test_rows_keep_what_is_beside_them() -> None:
+    taken = TABLE.take(np.array([2, 0]))
+    assert (taken.texts, taken.others) == (["c", "a"], (["f", "d"], ["i", "g"]))
+    assert list(taken.all_texts) == ["c", "a", "f", "d", "i", "g"]
+
+
+def test_the_same_row_is_the_same_in_all_its_texts() -> None:
+    table = Table("t", ["a", "A", "a", "b"], others=(["b", "B ", "c", "a"],))
+    same = table.same.tolist()
+    assert same[0] == same[1]
+    assert len(set(same)) == 3
+    assert Table("t", ["a", "b"]).same.tolist() == Table("t", ["A", "b "]).same.tolist()
+    found = hygiene({"train": table}).parts["train"]
+    assert (found.rows, found.repeated, found.near_empty) == (4, 1, 4)
+
+
+def test_the_hash_sees_what_is_beside() -> None:
+    tables = [
+        Table("t", ["a", "b"]),
+        Table("t", ["a", "b"], others=(["c", "d"],)),
+        Table("t", ["a", "b"], others=(["d", "c"],)),
+        Table("t", ["a", "c"], others=(["b", "d"],)),
+        Table("t", ["a", "b"], others=(["c"], ["d"])),
+    ]
+    assert len({content_hash([table]) for table in tables}) == 5
+
+
+# --- named datasets ---------------------------------------------------------------------------------------------------
+
+
+def write_split(folder, name: str, content: str) -> None:
+    (folder / name).mkdir()
+    (folder / name / "train.csv").write_text(content)
+
+
+def test_named_pairs_and_triples(tmp_path) -> None:
+    write_split(tmp_path, "stsb", "text_a,text_b,label\na,b,2.5\nc,d,0.1\n")
+    write_split(tmp_path, "nli_triples", "text_a,text_b,text_c\na,b,c\n")
+    write_split(tmp_path, "goemotions", "text,label\na,x|y\nb,z\n")
+    where = {"data_dir": tmp_path, "need_labels": False}
+    stsb = read_dataset("stsb", sides="pairs", **where).train
+    assert (stsb.texts, stsb.others, stsb.labels) == (["a", "c"], (["b", "d"],), None)
+    assert stsb.columns == Columns("text_a", ("label",), ("text_b",))
+    assert read_dataset("nli-triples", sides="pairs", **where).train.others == (["b"], ["c"])
+    assert read_dataset("nli-triples", sides="each", **where).train.texts == ["a", "b", "c"]
+    assert read_dataset("goemotions", sides="each", **where).train.labels is None
+    assert read_dataset("stsb", text="text_b", **where).train.texts == ["b", "d"]
+    with pytest.raises(DataError, match="'goemotions' holds single texts, and this recipe learns from pairs"):
+        read_dataset("goemotions", sides="pairs", **where)
+
+
+@pytest.mark.parametrize("name", [card.name for card in named_datasets() if not card.has_classes])
+def test_what_has_no_class_per_text_is_refused_by_name(name: str) -> None:
+    with pytest.raises(LabelError, match=f"dataset '{name}' holds .* not handled yet"):
+        read_dataset(name)
+
+
+# --- plain lines ------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_file_has_one_text_a_line(tmp_path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes('\ufefffirst, with a comma\r\n\r\n  \n"second\n\u2028third\n'.encode())
+    table = read_table(path, need_labels=False)
+    assert table.texts == ["first, with a comma", '"second', "\u2028third"]
+    assert table.name == "lines"
+    assert table.labels is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\n\n\xff\n", "t.txt, line 3: broken UTF-8; save the file as UTF-8"),
+        (b"a\nb\0c\n", "t.txt, line 2: a NUL character"),
+        (b" \n\n", "t.txt is empty"),
+        ("a".encode("utf-16"), "t.txt is UTF-16"),
+    ],
+)
+def test_bad_text_files(tmp_path, content: bytes, message: str) -> None:
+    (tmp_path / "t.txt").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_table(tmp_path / "t.txt", need_labels=False)
