@@ -2,8 +2,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
+# Modules are compiled when they are first imported: most never are.
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 # Two test processes of one thread each are faster than one process of two; a file's tests share its fixtures.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
+# The order of the files is that of tests/conftest.py, the longest first.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # Named datasets beyond the packaged one are looked for here.
 ifndef PHASEFIT_DATA
@@ -14,7 +17,7 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check pictures format clean
+.PHONY: help setup demo test test-fast check lint pictures format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -25,23 +28,32 @@ setup: $(STAMP)  ## make .venv and install phasefit into it (again only when its
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (the first time takes some minutes) ..."
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check $(TORCH)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[offline,dev]"
+	@$(PIP) $(TORCH)
+	@$(PIP) -c constraints.txt -e ".[offline,dev]"
 	@touch $@
 
 demo: setup  ## train the three phases on the packaged Snips queries and show what came out
 	@$(BIN)/phasefit demo
 
-test: setup check  ## lint, types and all tests
-	$(PYTEST)
+test: lint  ## lint, types and all tests
+	@echo "$(BIN)/mypy, beside the tests; what it found stands below them"
+	@$(BIN)/mypy >.venv/types.txt 2>&1 & types=$$!; \
+	$(PYTEST); tests=$$?; \
+	wait $$types; types=$$?; \
+	echo "$(BIN)/mypy"; cat .venv/types.txt; \
+	test $$tests -eq 0 || echo "make test: the tests failed (see above)"; \
+	test $$types -eq 0 || echo "make test: the types are wrong (see above)"; \
+	test $$tests -eq 0 && test $$types -eq 0
 
 test-fast: setup  ## the tests without the slow ones, which train real weights
 	$(PYTEST) -m "not slow"
 
-check: setup  ## lint, formatting and types
+check: lint  ## lint, formatting and types
+	$(BIN)/mypy
+
+lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 
 pictures: setup  ## run the demo and redraw the README's pictures from it
 	$(BIN)/python docs/make_images.py

@@ -26,7 +26,9 @@ NAME = "beyond"
 PROMPT = "prompt={text} It is about {mask}."
 FINETUNE = "finetune.min_steps=60+finetune.max_steps=60"
 CONTRAST = "contrast.min_steps=30+contrast.max_steps=30"
-RARE = "denoise.min_steps=100+denoise.max_steps=100+contrast.min_steps=50+contrast.max_steps=50+finetune.max_steps=80"
+RARE = "contrast.min_steps=50+contrast.max_steps=50+finetune.min_steps=80+finetune.max_steps=80"
+DENOISE = "denoise.min_steps=100+denoise.max_steps=100"
+VAE = "denoise.min_steps=300+denoise.max_steps=300"  # fewer, and the decoder cannot write
 PROMPTS = (
     f"finetune:{FINETUNE}",
     f"finetune:{FINETUNE}+{PROMPT}",
@@ -54,9 +56,9 @@ STUDIES = (
         "atis",
         1500,
         (
-            f"three-phase:{RARE}",
-            f"three-phase-vae:contrast.balance.generate=false+{RARE}",
-            f"three-phase-vae:{RARE}",
+            f"three-phase:{DENOISE}+{RARE}",
+            f"three-phase-vae:contrast.balance.generate=false+{VAE}+{RARE}",
+            f"three-phase-vae:{VAE}+{RARE}",
         ),
         unseen="keep",
     ),

@@ -13,6 +13,21 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 TinyEncoder = Callable[..., Path]
 
+# Files that take longest start first, so that no test process is left with one of them while the others have nothing
+# to do; the rest follows in its usual order. A name that is missing here, or stands here in vain, does no harm.
+LONGEST = (
+    *("runner/test_resume.py", "training/test_processes.py", "runner/test_determinism.py", "runner/test_train.py"),
+    *("runner/test_families.py", "runner/test_resume_processes.py", "runner/test_figures.py", "runner/test_real.py"),
+    *("training/test_state.py", "training/test_loop.py", "runner/test_resume_refused.py", "recipes/test_library.py"),
+    *("test_readme.py", "test_benchmarks_memory.py", "test_estimator.py", "runner/test_map.py"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; xdist hands them out in this order."""
+    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(LONGEST)))
+
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> TinyEncoder:
@@ -34,3 +49,9 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> TinyEncoder:
 def tiny_folder(tiny_encoder: TinyEncoder) -> Path:
     """The folder of the tiny BERT; ends in Normalize, like the default model."""
     return tiny_encoder("bert")
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs have a card but no pictures, which take longer to draw than a tiny encoder takes to train."""
+    monkeypatch.setattr("phasefit.runner.report.draw_pictures", lambda *_, **__: [])

@@ -1,7 +1,8 @@
 """Runs that are killed: at a place in the code, at a moment of the training, or at any time from outside.
 
 Run as a script it imports everything once and then forks a child for each job it is told of, so that a kill costs no
-import: `Nursery` is the test's side of it. The child kills itself with SIGKILL, which no handler sees.
+import: `Nursery` is the test's side of it. The child kills itself with SIGKILL, which no handler sees; or it is a whole
+`phasefit` command, which lives and ends as one that a shell started, and gets its signals from the test.
 """
 
 from __future__ import annotations
@@ -41,6 +42,17 @@ class Nursery:
         """On with a run."""
         return self._run({"resume": str(run), "kill": kill, "after": after, "pictures": pictures})
 
+    def start(self, *words: str, output: Path, signal: tuple[int, int] | None = None, **environment: str) -> int:
+        """`phasefit` with these words; the id of its process, which is on its way when this returns.
+
+        `signal`: a number, and after how many steps of training the process sends it to itself.
+        """
+        return self._run({"command": words, "output": str(output), "signal": signal, "environment": environment})
+
+    def wait(self, process: int) -> int:
+        """Until a command has ended: its exit code, negative for a signal."""
+        return self._run({"wait": process})
+
     def _run(self, job: Job) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -54,7 +66,7 @@ class Nursery:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(20)
+        self._process.wait(60)
 
 
 def die() -> None:
@@ -147,19 +159,58 @@ def work(job: Job) -> None:
         train(replace(TrainRequest(**given), **lists, out=Path(given["out"])), listen)
 
 
+def signal_after(number: int, steps: int) -> None:
+    """Arrange for a signal to this process when that many steps are behind it and nothing has been said of the next."""
+    from phasefit.runner.keeper import Keeper
+
+    real, left = Keeper.at_rest, steps
+
+    def counted(*arguments: Any) -> None:
+        nonlocal left
+        real(*arguments)
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), number)
+
+    Keeper.at_rest = counted  # type: ignore[method-assign]
+
+
+def command(job: Job) -> None:
+    """The child: `phasefit`, up to and with the interpreter's own way out."""
+    from phasefit.cli import main as phasefit
+
+    if job["signal"] is not None:
+        signal_after(*job["signal"])
+    os.environ |= job["environment"]
+    sys.argv = ["phasefit", *job["command"]]
+    output = os.open(job["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    phasefit()
+
+
+def answer(number: int) -> None:
+    """Tell the test."""
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
-    """Fork a child per line of standard input and answer with its exit code."""
+    """Fork a child per line of standard input and answer with its exit code, or with its id if it is not waited for."""
     import matplotlib.pyplot  # noqa: F401
     import sentence_transformers  # noqa: F401
     import sklearn.linear_model
     import sklearn.manifold  # noqa: F401
 
+    import phasefit.cli.progress
     import phasefit.runner.fit_request
     import phasefit.runner.report  # noqa: F401
 
     for line in sys.stdin:
         job = json.loads(line)
-        child = os.fork()
+        child = job["wait"] if "wait" in job else os.fork()
+        if child == 0 and "command" in job:
+            return command(job)
         if child == 0:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             code = 1
@@ -171,12 +222,14 @@ def main() -> None:
             finally:
                 sys.stderr.flush()
                 os._exit(code)
-        if job["after"] is not None:
+        if "command" in job:
+            answer(child)
+            continue
+        if job.get("after") is not None:
             time.sleep(job["after"])
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
-        sys.stdout.flush()
+        answer(os.waitstatus_to_exitcode(status))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from phasefit.cli.app import app
+from phasefit.phases.options import PhaseOptions
 from phasefit.recipes import parse_recipe
+from phasefit.training.schedule import Schedule
 from tiny import make_table, write_csv
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -21,8 +23,14 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.fixture
-def beginner(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the README speaks of, and small default weights."""
+def beginner(tmp_path: Path, tiny_folder: Path, no_pictures: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the README speaks of, small default weights, and few steps of each phase."""
+    whole = Schedule.of
+
+    def short(options: PhaseOptions, batches: int, total: int | None = None) -> Schedule:
+        return whole(options.model_copy(update={"min_steps": 1, "max_steps": 4}), batches, total)
+
+    monkeypatch.setattr(Schedule, "of", short)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("phasefit.models.locate.packaged_default", lambda: tiny_folder)
     texts, labels = make_table()

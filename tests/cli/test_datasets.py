@@ -99,3 +99,21 @@ def test_a_tree_of_labels(phasefit, tmp_path: Path) -> None:
 
 def test_a_held_out_file_that_is_not_there(phasefit, files, sentence) -> None:
     assert "nowhere.csv" in sentence(phasefit("datasets", files[0], "--test", "nowhere.csv"))
+
+
+def test_pairs_and_texts_without_labels(phasefit, tmp_path):
+    (tmp_path / "pairs.csv").write_text("anchor,positive\nfirst one,second one\nfirst one,third one\n")
+    shown = phasefit("datasets", str(tmp_path / "pairs.csv"))
+    assert shown.exit_code == 0, shown.output
+    for piece in ("train 2", "pair, - classes", "anchor", "positive", "third one"):
+        assert piece in shown.stdout
+    (tmp_path / "lines.txt").write_text("first one\nsecond one\n")
+    found = json.loads(phasefit("datasets", str(tmp_path / "lines.txt"), "--json").stdout)
+    assert (found["kind"], found["rows"], found["classes"]) == ("none", {"train": 2}, None)
+    tested = ("datasets", str(tmp_path / "lines.txt"), "--test", str(tmp_path / "lines.txt"))
+    assert "Texts in two parts" in phasefit(*tested).stdout
+
+
+def test_labels_that_are_wrong_are_still_said_so(phasefit, tmp_path, sentence):
+    (tmp_path / "t.csv").write_text("text,label\na,x\nb,\n")
+    assert "row 2 (line 3): 1 label is missing" in sentence(phasefit("datasets", str(tmp_path / "t.csv")))

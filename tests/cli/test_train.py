@@ -127,3 +127,8 @@ def test_a_plan_is_shown_and_nothing_is_trained(phasefit, training, plan):
 def test_a_plan_as_json(phasefit, plan):
     found = json.loads(phasefit("train", "snips", "--plan", "--json").stdout)
     assert found["phases"][1]["pairs"] is None
+
+
+def test_several_texts_are_a_pair(phasefit, training):
+    assert phasefit("train", "d.csv", "--text", "a", "--text", "b").exit_code == 0
+    assert training.request.text == ("a", "b")

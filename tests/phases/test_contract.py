@@ -23,8 +23,13 @@ VARIANTS = {
         {"objective": {"name": "cosine", "even": True}},
         {"balance": {"mode": "paper"}},
         {"balance": {"mode": "none"}},
+        {"objective": "proxy-nca", "class_texts": "names", "hard_negatives": 2},
     ],
-    "joint": [{}, {"mix": "alternate"}, {"denoise": {"decoder": "tied"}, "contrast": {"pairs": "explicit"}}],
+    "joint": [
+        {},
+        {"mix": "alternate", "contrast": {"objective": "proxy-nca"}},
+        {"denoise": {"decoder": "tied"}, "contrast": {"pairs": "explicit"}},
+    ],
     "simcse": [
         {},
         {"projection": False, "views": ["delete-words"], "dropout": 0.2},

@@ -1,7 +1,7 @@
 """The same run twice, in fresh processes: the same metrics and the same weights, bit for bit.
 
 The two processes differ in what must not matter: where they stand and how Python's hashes fall. Run as a script, this
-file trains every recipe of the library once.
+file trains every recipe of the library once, and one of them by the command.
 """
 
 from __future__ import annotations
@@ -46,6 +46,15 @@ def train_all(table: Path, model: Path) -> None:
         write_model(found.model, folder)
         write_json(folder / "metrics.json", found.metrics)
         write_json(folder / "history.json", found.fitted.history.rows)
+
+
+def train_by_command(table: Path, model: Path) -> None:
+    """A whole run in the folder `run`; unwatched, so that every phase's last weights are kept."""
+    from phasefit.cli.app import app
+
+    said = [part for setting in settings("three-phase") for part in ("--set", setting)]
+    words = ["train", str(table), "--model", str(model), "--threads", "1", *said]
+    app([*words, "--validation-size", "0", "--out", "run"], prog_name="phasefit", standalone_mode=False)
 
 
 def together(commands: Sequence[Sequence[str | Path]], folders: Sequence[Path]) -> list[Path]:
@@ -102,7 +111,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def twice(table: Path, tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two folders with a run of every recipe, each folder the work of one process."""
+    """Two folders with a run of every recipe and one of the command, each folder the work of one process."""
     folder = tmp_path_factory.mktemp("twice")
     command = [sys.executable, Path(__file__), table, tiny_folder]
     return together([command, command], [folder / "here", folder / "some" / "where else"])
@@ -125,15 +134,12 @@ def test_recipes_and_times_do_not_pass_as_the_same(twice: list[Path]) -> None:
     assert timeless(twice[0] / NAMES[0] / "metrics.json") == raw
 
 
-def test_the_same_command_twice(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
-    said = [part for setting in settings("three-phase") for part in ("--set", setting)]
-    command = [sys.executable, "-m", "phasefit", "train", table, "--model", tiny_folder, "--threads", "1"]
-    command += [*said, "--validation-size", "0", "--out", "run"]  # unwatched, every phase's last weights are kept
-    folders = together([command, command], [tmp_path / "first", tmp_path / "second"])
-    first, second = (results(folder / "run") for folder in folders)
+def test_the_same_command_twice(twice: list[Path]) -> None:
+    first, second = (results(folder / "run") for folder in twice)
     assert first["metrics.json"]["test"]["rows"] > 0
     assert first == second
 
 
 if __name__ == "__main__":
     train_all(Path(sys.argv[1]), Path(sys.argv[2]))
+    train_by_command(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,51 +1,72 @@
-"""Two processes train one run; killed and resumed they leave what they would have left."""
+"""Two processes train one run; whichever of them is killed or stopped, it can be resumed and ends the same.
+
+Each is the whole command, forked from a process that has imported everything (see `killing.py`).
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from killing import Nursery
 from tiny import make_table, read_json, write_csv
 
 SHORT = ["contrast.max_steps=6", "contrast.evaluate_every=2", "finetune.max_steps=6", "finetune.evaluate_every=2"]
+STOPPED, KILLED = 128 + signal.SIGTERM, -signal.SIGKILL
 
 
-def start(*arguments: str) -> list[subprocess.Popen[str]]:
-    """`phasefit train` as both ranks of two."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
-    return [
-        subprocess.Popen(
-            [sys.executable, "-m", "phasefit", "train", "--quiet", *arguments],
-            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank), "ACCELERATE_USE_CPU": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(2)
-    ]
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    made = Nursery()
+    yield made
+    made.close()
 
 
-def finish(processes: list[subprocess.Popen[str]]) -> list[int]:
-    try:
-        said = [process.communicate(timeout=200)[0] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    codes = [process.returncode for process in processes]
-    assert codes == [0, 0] or min(codes) < 0 or max(codes) > 2, "\n".join(said)
-    return codes
+class Pair:
+    """`phasefit train` as both ranks of two; `signals`: which of them sends itself which one, after how many steps."""
+
+    def __init__(self, nursery: Nursery, folder: Path, *words: str, signals: dict[int, tuple[int, int]]) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "ACCELERATE_USE_CPU": "1"}
+        self._nursery, self._outputs = nursery, [folder / f"said-{rank}.txt" for rank in range(2)]
+        self.processes = [
+            nursery.start(
+                *("train", "--quiet", *words),
+                output=self._outputs[rank],
+                signal=signals.get(rank),
+                **shared,
+                RANK=str(rank),
+                LOCAL_RANK=str(rank),
+            )
+            for rank in range(2)
+        ]
+
+    def wait(self) -> list[int]:
+        """Both exit codes."""
+        return [self._nursery.wait(process) for process in self.processes]
+
+    @property
+    def said(self) -> list[str]:
+        """What each wrote."""
+        return [output.read_text(encoding="utf-8") for output in self._outputs]
+
+
+@pytest.fixture
+def pair(nursery: Nursery, tmp_path: Path):
+    def start(*words: str, **signals: tuple[int, int]) -> Pair:
+        return Pair(nursery, tmp_path, *words, signals={int(name[-1]): wish for name, wish in signals.items()})
+
+    return start
 
 
 def checkpoints(run: Path) -> int:
@@ -53,27 +74,45 @@ def checkpoints(run: Path) -> int:
     return max((int(path.name) for path in (run / "checkpoints").glob("*") if path.name.isdecimal()), default=0)
 
 
-def stop(processes: list[subprocess.Popen[str]], run: Path, number: signal.Signals, *, at: int) -> list[int]:
-    """Send a signal to both once a checkpoint of that number is there; their exit codes."""
-    until = time.monotonic() + 120
-    while checkpoints(run) < at and time.monotonic() < until:
-        time.sleep(0.01)
-    for process in processes:
-        process.send_signal(number)
-    return finish(processes)
-
-
 @pytest.mark.slow
-def test_two_processes_are_killed_stopped_and_resumed(tiny_folder: Path, tmp_path: Path) -> None:
+def test_two_processes_are_killed_stopped_and_resumed(pair, tiny_folder: Path, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "queries.csv", *make_table(80))
     wishes = [str(table), "-r", "contrast-finetune", "-m", str(tiny_folder), "--device", "cpu"]
     wishes += ["--checkpoint-minutes", "0", *(part for setting in SHORT for part in ("--set", setting))]
     whole, run = tmp_path / "whole", tmp_path / "run"
-    assert finish(start(*wishes, "-o", str(whole))) == [0, 0]
-    assert stop(start(*wishes, "-o", str(run)), run, signal.SIGKILL, at=3) == [-9, -9]
+    resume = ("--resume", str(run))
+
+    unbroken = pair(*wishes, "-o", str(whole))
+    assert unbroken.wait() == [0, 0], unbroken.said
+
+    killed = pair(*wishes, "-o", str(run), rank0=(signal.SIGKILL, 3))
+    codes = killed.wait()
+    assert codes[0] == KILLED, killed.said
+    assert codes[1] == 1, "the other cannot go on, and does not wait for ever"
     assert read_json(run / "phasefit.json")["status"] == "started"
-    assert stop(start("--resume", str(run)), run, signal.SIGTERM, at=9) == [143, 143]
-    assert finish(start("--resume", str(run))) == [0, 0]
+    assert checkpoints(run) == 3
+
+    # One hears it, and so late that the phase has no step left to agree in: both stop.
+    stopped = pair(*resume, rank1=(signal.SIGTERM, 3))
+    assert stopped.wait() == [STOPPED, STOPPED], stopped.said
+    assert f"go on with: phasefit train --resume {run}" in stopped.said[0]
+    assert checkpoints(run) == 7, "six steps and the end of the phase"
+
+    stopped = pair(*resume, rank0=(signal.SIGTERM, 1), rank1=(signal.SIGTERM, 1))
+    assert stopped.wait() == [STOPPED, STOPPED], stopped.said
+    assert checkpoints(run) == 9, "the step that was begun is finished"
+
+    # From outside it comes at any moment; too late is one of them.
+    stopped, until = pair(*resume), time.monotonic() + 60
+    while checkpoints(run) < 10 and (run / "checkpoints").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    for process in stopped.processes:
+        os.kill(process, signal.SIGTERM)
+    assert set(stopped.wait()) <= {STOPPED, -signal.SIGTERM, 0}, stopped.said
+
+    resumed = pair(*resume)
+    assert resumed.wait() == [0, 0], resumed.said
     for name in ("encoder/model.safetensors", "heads.safetensors"):
         one, other = load_file(run / name), load_file(whole / name)
+        assert one.keys() == other.keys()
         assert all(torch.equal(one[key], other[key]) for key in one), name

@@ -42,6 +42,17 @@ def silent(_: Event) -> None:
     pass
 
 
+@pytest.fixture
+def with_pictures() -> None:
+    """For the tests that are about them; the run of the fixture `whole` has them too."""
+
+
+@pytest.fixture(autouse=True)
+def _mostly_no_pictures(request: pytest.FixtureRequest) -> None:
+    if "with_pictures" not in request.fixturenames:
+        request.getfixturevalue("no_pictures")
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "queries.csv", *make_table(80))
@@ -200,6 +211,7 @@ def test_given_splits_are_used(table: Path, tiny_folder: Path, tmp_path: Path) -
     assert rows == {"train": 80, "validation": 15, "test": 9}
 
 
+@pytest.mark.usefixtures("with_pictures")
 def test_without_held_out_rows_all_are_trained_on(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     result = train(quick(table, tiny_folder, tmp_path / "run", validation_size=0.0, test_size=0.0), silent)
     assert set(result.metrics) == {"phases"}
@@ -432,6 +444,7 @@ def test_a_run_cannot_go_on_in_its_own_place(whole, table: Path) -> None:
     assert load_model(folder).spaces
 
 
+@pytest.mark.usefixtures("with_pictures")
 def test_a_picture_that_cannot_be_drawn_does_not_cost_the_model(
     table: Path, tiny_folder: Path, tmp_path: Path, monkeypatch
 ) -> None:

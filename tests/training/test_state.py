@@ -51,11 +51,21 @@ def train(phase: Any, **more: Any) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in phase.named_parameters()}
 
 
+Whole = tuple[str, dict[str, torch.Tensor], dict[int, Rest]]
+
+
+@pytest.fixture(scope="module", params=PHASES)
+def unbroken(request: pytest.FixtureRequest, tiny_folder: Path) -> Whole:
+    """A phase's kind, its weights after all steps, and its state at some of them."""
+    rests = {step: Rest(step) for step in (1, 3, STEPS)}
+    whole = train(built(tiny_folder, request.param), at_rest=lambda state: [rest(state) for rest in rests.values()])
+    return request.param, whole, rests
+
+
 @pytest.mark.parametrize("step", [1, 3, STEPS])
-@pytest.mark.parametrize("kind", PHASES)
-def test_every_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, kind: str, step: int) -> None:
-    rest = Rest(step)
-    whole = train(built(tiny_folder, kind), at_rest=rest)
+def test_every_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, unbroken: Whole, step: int) -> None:
+    kind, whole, rests = unbroken
+    rest = rests[step]
     torch.manual_seed(99)  # another process has another generator
     again = built(tiny_folder, kind)
     taken: list[int] = []

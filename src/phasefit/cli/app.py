@@ -17,6 +17,7 @@ from phasefit.cli.geometry import geometry
 from phasefit.cli.predict import predict
 from phasefit.cli.recipes import recipes
 from phasefit.cli.train import train
+from phasefit.runner.processes import group_left_in_order
 
 
 class Commands(TyperGroup):
@@ -86,4 +87,5 @@ def options(
 
 def main() -> None:
     """The console entry point."""
-    app(prog_name="phasefit")
+    with group_left_in_order():
+        app(prog_name="phasefit")

@@ -94,7 +94,7 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
         if sides == "one":
             raise DataError(
                 f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, which are not "
-                "handled yet by this recipe; name one of them with --text to use it alone"
+                "handled yet where single texts are needed; name one of them with --text to use it alone"
             )
         return [by_name[name] for name in usual if name in by_name]
     if sides == "pairs":

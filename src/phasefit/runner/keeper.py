@@ -134,10 +134,13 @@ class Keeper:
             raise Interrupted(signal=stop)
 
     def phase_over(self, accelerator: Accelerator, model: Model, fitted: Fitted, index: int) -> None:
-        """A phase has ended: of it only the model is left."""
+        """A phase has ended: of it only the model is left. Processes that are to stop do so together."""
         if self._keep_phases and accelerator.is_main_process:  # first: a checkpoint says that it is done
             keep_phase(self._run, fitted.phases[-1]["name"], model.encoder)
         self._write(accelerator, weights_of(model=model), fitted, index, None)
+        _, stop = self._agreed(accelerator)
+        if stop:
+            raise Interrupted(signal=stop)
 
     def _write(
         self,

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-from phasefit.errors import Interrupted
+from phasefit.errors import Interrupted, PhasefitError
+from phasefit.runner.processes import has_others
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -37,6 +38,11 @@ class Stop:
         self._held = True
         try:
             yield
+        except RuntimeError as error:
+            if self.asked is None or isinstance(error, PhasefitError) or not has_others():
+                raise
+            # Another process heard the signal a moment earlier and has gone: what this one waited for never came.
+            raise Interrupted(signal=self.asked) from error
         finally:
             self._held = False
         if self.asked is not None:

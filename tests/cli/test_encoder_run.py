@@ -1,0 +1,64 @@
+"""A run that is an encoder, through the real commands: trained on pairs, used by `embed`, refused by `predict`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from typer.testing import CliRunner, Result
+
+from phasefit.cli.app import app
+from tiny import make_table, write_csv
+
+TEXTS, LABELS = make_table(40)
+NO_CLASSIFIER = "this model has no classifier: it only embeds; train one with a finetune phase"
+
+
+@pytest.fixture(scope="module")
+def trained(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    folder = tmp_path_factory.mktemp("encoder")
+    rows = "".join(f"{one},{other}\n" for one, other in zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True))
+    (folder / "pairs.csv").write_text(f"asked,replied\n{rows}")
+    write_csv(folder / "labelled.csv", TEXTS, LABELS)
+    words = f"train {folder}/pairs.csv --text asked --text replied -m {tiny_folder} -o {folder}/run -r mnr"
+    result = CliRunner().invoke(app, [*words.split(), "-s", "mnr.batch_size=8", "-s", "mnr.max_steps=2"])
+    assert result.exit_code == 0, result.output
+    return folder, result
+
+
+def test_what_comes_next(trained) -> None:
+    folder, result = trained
+    assert "columns: text 'asked', beside it 'replied'" in result.stderr
+    for piece in (
+        f"phasefit embed {folder}/run new.csv",
+        "has no classifier",
+        f'SentenceTransformer("{folder}/run/enc',
+    ):
+        assert piece in result.stdout
+    assert "phasefit predict" not in result.stdout
+
+
+def test_embed_is_plain_sentence_transformers(trained, phasefit) -> None:
+    folder, _ = trained
+    result = phasefit("embed", f"{folder}/run", f"{folder}/labelled.csv", "-o", f"{folder}/vectors.npy", "-q")
+    assert result.exit_code == 0, result.output
+    plain = SentenceTransformer(f"{folder}/run/encoder", device="cpu").encode(TEXTS)
+    assert np.load(folder / "vectors.npy") == pytest.approx(plain, abs=1e-5)
+
+
+def test_a_pair_has_no_usual_text(trained, phasefit, sentence) -> None:
+    folder, _ = trained
+    out = ("-o", f"{folder}/one.npy", "-q")
+    assert "--text" in sentence(phasefit("embed", f"{folder}/run", f"{folder}/pairs.csv", *out))
+    assert phasefit("embed", f"{folder}/run", f"{folder}/pairs.csv", "--text", "replied", *out).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words", ["predict {run} {table} -q", "predict {run} --say hello -q", "evaluate {run} {table}"]
+)
+def test_there_is_nothing_to_predict(trained, phasefit, sentence, words: str) -> None:
+    folder, _ = trained
+    line = words.format(run=folder / "run", table=folder / "labelled.csv")
+    assert sentence(phasefit(*line.split())) == NO_CLASSIFIER
