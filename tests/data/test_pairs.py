@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from phasefit.data.columns import Columns, Sides, find_columns
 from phasefit.data.dataset import content_hash
@@ -13,6 +15,7 @@ from phasefit.data.named import named_datasets
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
+from wild import ANY_TEXT
 
 TRIPLES = pd.DataFrame({"anchor": ["a a", "b b"], "positive": ["c c", "d d"], "negative": ["e e", "f f"]})
 TABLE = Table("t", ["a", "b", "c"], others=(["d", "e", "f"], ["g", "h", "i"]))
@@ -134,6 +137,23 @@ def test_the_hash_sees_what_is_beside() -> None:
         Table("t", ["a", "b"], others=(["c"], ["d"])),
     ]
     assert len({content_hash([table]) for table in tables}) == 5
+
+
+@given(rows=st.one_of(*(st.lists(st.tuples(*[ANY_TEXT] * width), min_size=1, max_size=6) for width in (2, 3))))
+@settings(max_examples=40, deadline=None)
+def test_wild_rows_come_back_or_are_refused(rows: list[tuple[str, ...]]) -> None:
+    try:
+        table = read_table(rows, sides="pairs", need_labels=False)
+    except DataError as error:
+        assert "row " in str(error)  # noqa: PT017
+        return
+    assert [*zip(*table.sides, strict=True)] == rows
+    order = np.arange(len(rows))[::-1]
+    assert [*zip(*table.take(order).sides, strict=True)] == rows[::-1]
+    assert table.take(order).same.tolist() == table.same[order].tolist()
+    assert table.flat().texts == [text for row in rows for text in row]
+    assert len({content_hash([table]), content_hash([table.flat()]), content_hash([Table("t", table.texts)])}) == 3
+    assert hygiene({"train": table}).parts["train"].rows == len(rows)
 
 
 # --- named datasets ---------------------------------------------------------------------------------------------------

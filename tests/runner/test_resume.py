@@ -161,11 +161,14 @@ def test_every_way_to_train(nursery: Nursery, wishes, tmp_path: Path, name: str)
     steps = sum("loss" in row for row in history)
     if wishes.get("refit"):
         steps += sum(phase["steps"] for phase in read_json(tmp_path / "whole" / "metrics.json")["refit"]["phases"])
+    # One run, killed early, in the middle and at its last step: a step that is killed is taken again.
+    run, before = tmp_path / "run", 0
     for step in (2, steps // 2 + 1, steps):
-        run = tmp_path / str(step)
-        assert nursery.train(**wishes, out=run, kill=["step", step]) == KILLED
-        assert nursery.resume(run) == 0
-        assert_same_run(run, tmp_path / "whole")
+        kill = ["step", step - before]
+        assert (nursery.resume(run, kill=kill) if before else nursery.train(**wishes, out=run, kill=kill)) == KILLED
+        before = step - 1
+    assert nursery.resume(run) == 0
+    assert_same_run(run, tmp_path / "whole")
 
 
 def test_an_encoder_from_texts_alone(nursery: Nursery, tiny_folder: Path, tmp_path: Path) -> None:

@@ -243,6 +243,8 @@ def test_texts_alone_after_a_classifier(recipe: str, tiny_folder: Path, tmp_path
     assert any("stays as it is while the encoder under it changes" in text for text in warned)
     scored = prepare(TrainRequest(TEXTS, test=(TEXTS, LABELS)), base_run(str(tmp_path / "first")), ALONE)
     assert len(scored.test) == 80
+    parts = {"train": TEXTS, "test": TEXTS[:9]}
+    assert prepare(TrainRequest(parts), base_run(str(tmp_path / "first")), ALONE).test is None
 
 
 def test_the_plan(recipe: str, tiny_folder: Path) -> None:

@@ -15,7 +15,7 @@ from phasefit.data.card import Card
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.describe import Description, describe
 from phasefit.data.hygiene import Hygiene, hygiene
-from phasefit.data.labels import LABEL_KINDS, LabelSpace, SingleLabels, TreeLabels, label_space
+from phasefit.data.labels import LABEL_KINDS, LabelSpace, NoLabels, SingleLabels, TreeLabels, label_space
 from phasefit.data.named import named_datasets
 from phasefit.data.readers import read_frame, write_frame
 from phasefit.data.sources import read_dataset, read_table
@@ -31,6 +31,7 @@ __all__ = [
     "Hygiene",
     "Label",
     "LabelSpace",
+    "NoLabels",
     "SingleLabels",
     "Splits",
     "Table",

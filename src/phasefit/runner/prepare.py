@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.data.columns import as_names
-from phasefit.data.dataset import content_hash
+from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.labels import LabelSpace
 from phasefit.data.readers import free_unused
@@ -90,33 +90,14 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
 
     `needs` is what the recipe must have of every row; without it, a label.
     """
-    options: dict[str, Any] = {
-        "text": request.text,
-        "label": request.label,
-        "tree": request.tree,
-        "data_dir": request.data_dir,
-        "need_labels": needs.labels,
-        "sides": needs.sides,
-    }
-    dataset = read_dataset(request.data, **options)
-    validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
-    if request.validation is not None:
-        validation = read_table(request.validation, split="validation", what="validation", **options)
-    if request.test is not None:
-        test = read_table(request.test, split="test", what="test", **options)
-    if request.unlabelled is not None:
-        one = request.text if len(as_names(request.text)) == 1 else ()  # the columns of a pair are found again
-        more = {**options, "text": one, "label": (), "tree": None, "need_labels": False, "sides": "each"}
-        unlabelled = read_table(request.unlabelled, what="unlabelled", **more)
-    sha256 = content_hash([dataset.train, validation, test, unlabelled])
-    name, train = dataset.name, replace(dataset.train, frame=None)  # what is trained on needs no other columns
-    validation, test, unlabelled = _bare(validation), _bare(test), _bare(unlabelled)
-    del dataset  # and the frames with it, before rows are copied
-    free_unused()
+    dataset = _read(request, needs)
+    train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
+    free_unused()  # the frames are gone, before rows are copied
 
     notes: list[str] = []
     serious: list[str] = []
-    if test is not None and test.labels is None and (needs.labels or request.test is not None):
+    scores = needs.labels or base is not None  # whether there will be a classifier
+    if test is not None and test.labels is None and (scores or request.test is not None):
         notes.append(f"{test.name} has no labels: it is not scored; give it as --unlabelled to learn from its texts")
         test = None
     if needs.labels and validation is not None and validation.labels is None:
@@ -135,25 +116,55 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         fresh = [name for name in space.names if name not in base.space.names]
         added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
         notes.append(f"going on from {base.name}: its {len(base.space)} classes and {added}")
-    notes += class_notes(space.names, len(train))
     if train.labels is not None:
+        notes += class_notes(space.names, len(train))
         validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
     test = known_only(test, space, request.unseen, notes)
     unlabelled = without_scored(unlabelled, [validation, test], notes)
     note_known({"validation": validation, "test": test}, base, notes)
     looked = hygiene({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
     return Prepared(
-        name,
+        dataset.name,
         space,
         train,
         validation,
         test,
         unlabelled,
-        sha256,
+        dataset.sha256,
         looked,
         [*columns_note(train), *data_notes(looked), *notes, *serious],
         _about_columns(train, request.tree),
         tuple(serious),
+    )
+
+
+def _read(request: TrainRequest, needs: Needs) -> Dataset:
+    """All tables of a request, without the columns that nothing is trained on."""
+    options: dict[str, Any] = {
+        "text": request.text,
+        "label": request.label,
+        "tree": request.tree,
+        "data_dir": request.data_dir,
+        "need_labels": needs.labels,
+        "sides": needs.sides,
+    }
+    dataset = read_dataset(request.data, **options)
+    validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
+    if request.validation is not None:
+        validation = read_table(request.validation, split="validation", what="validation", **options)
+    if request.test is not None:
+        test = read_table(request.test, split="test", what="test", **options)
+    if request.unlabelled is not None:
+        one = request.text if len(as_names(request.text)) == 1 else ()  # the columns of a pair are found again
+        more = {**options, "text": one, "label": (), "tree": None, "need_labels": False, "sides": "each"}
+        unlabelled = read_table(request.unlabelled, what="unlabelled", **more)
+    return Dataset(
+        dataset.name,
+        replace(dataset.train, frame=None),
+        _bare(validation),
+        _bare(test),
+        _bare(unlabelled),
+        sha256=content_hash([dataset.train, validation, test, unlabelled]),
     )
 
 

@@ -23,7 +23,7 @@ class DenoiseSettings(Strict):
     variant: Literal["dae", "vae"] = Field(
         "dae", description="vae: rebuild from a draw around the vector, so that the decoder can make new texts"
     )
-    beta: float = Field(0.001, ge=0, description="what the KL divergence counts for (variant = 'vae')")
+    beta: float = Field(1e-4, ge=0, description="what the KL divergence counts for (variant = 'vae')")
     beta_steps: int = Field(0, ge=0, description="steps over which beta grows from 0 (variant = 'vae')")
 
     @model_validator(mode="after")
