@@ -32,6 +32,7 @@ TRAINED: dict[str, tuple[str, dict[str, Any], int]] = {  # kind, options, rows
     "contrast": ("contrast", {"batch_size": 16, "balance": {"mode": "none"}}, 60),
     "explicit": ("contrast", {"batch_size": 16, "pairs": "explicit", "balance": {"mode": "none"}}, 60),
     "chunked": ("contrast", {"batch_size": 16, "objective": "supcon", "chunk": 3, "balance": {"mode": "none"}}, 60),
+    "hard": ("contrast", {"batch_size": 16, "objective": "supcon", "hard_negatives": 2, "class_texts": "names"}, 60),
     "beside": ("finetune", {"batch_size": 16, "objective": "label-aware", "views": ["dropout"]}, 60),
     "proxies": ("finetune", {"batch_size": 16, "objective": "proxy-nca", "chunk": 5}, 60),
     "tokens": ("finetune", {"batch_size": 16, "objective": "soft-triple", "on": "tokens"}, 60),

@@ -17,6 +17,8 @@ every_recipe = pytest.mark.parametrize("name", NAMES)
 def test_those_that_were_promised_are_there() -> None:
     promised = "three-phase three-phase-paper joint finetune denoise-finetune contrast-finetune"
     assert set(f"{promised} three-phase-extra three-phase-unbalanced".split()) <= set(NAMES)
+    beside = "triple-entropy supcon-finetune label-aware proxy-nca-finetune triplet-finetune"
+    assert set(f"{beside} simcse simcse-supervised mirror mirror-word mnr".split()) <= set(NAMES)
 
 
 @every_recipe
@@ -89,6 +91,16 @@ def test_the_papers_settings() -> None:
     assert {phase.lr for phase in (denoise, contrast, finetune)} == {5e-5}
     assert {phase.batch_size for phase in (denoise, contrast, finetune)} == {32}
     assert read_recipe("three-phase-paper").max_length == "auto"
+
+
+def test_the_settings_of_papers_with_an_objective_beside_cross_entropy() -> None:
+    (entropy,) = read_recipe("triple-entropy").phases
+    wanted = {"name": "soft-triple", "centres": 2000, "gamma": 0.1, "scale": 3.3, "margin": 0.3, "regulariser": 0.0}
+    assert (entropy.objective, entropy.on, entropy.ce_weight, entropy.head) == (wanted, "tokens", 0.9, "linear")
+    (gunel,) = read_recipe("supcon-finetune").phases
+    assert (gunel.objective, gunel.ce_weight) == ({"name": "supcon", "temperature": 0.3}, 0.1)
+    (aware,) = read_recipe("label-aware").phases
+    assert (aware.objective["temperature"], aware.ce_weight, aware.views) == (0.3, 0.5, ["dropout"])
 
 
 def test_an_unknown_recipe_is_named_with_the_nearest() -> None:

@@ -214,7 +214,7 @@ def test_given_splits_are_used(table: Path, tiny_folder: Path, tmp_path: Path) -
 @pytest.mark.usefixtures("with_pictures")
 def test_without_held_out_rows_all_are_trained_on(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     result = train(quick(table, tiny_folder, tmp_path / "run", validation_size=0.0, test_size=0.0), silent)
-    assert set(result.metrics) == {"phases"}
+    assert set(result.metrics) == {"phases", "geometry"}
     assert not (result.folder / "confusion.png").exists()
     assert read_json(result.folder / "phasefit.json")["data"]["rows"] == {"train": 80}
 
