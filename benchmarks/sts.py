@@ -78,12 +78,21 @@ def slice_of_default(folder: Path, layers: int) -> Path:
 
 def trained(model: Path, texts: list[str], recipe: str, settings: list[str], seed: int, test: pd.DataFrame) -> float:
     """Spearman's correlation after one way of training."""
-    from phasefit import TextEncoder
+    from phasefit.runner.fit_request import fit_request
+    from phasefit.runner.request import TrainRequest
 
-    settings = [*settings, f"{recipe}.patience=0"]
-    encoder = TextEncoder(recipe=recipe, settings=settings, model=str(model), seed=seed, validation_size=0.0)
-    encoder.fit(texts)
-    return correlation(encoder.transform(test["text_a"].tolist()), encoder.transform(test["text_b"].tolist()), test)
+    request = TrainRequest(
+        data=texts,
+        recipe=recipe,
+        settings=tuple(settings),
+        model=str(model),
+        seed=seed,
+        validation_size=0.0,
+        device="cpu",
+        threads=1,
+    )
+    encoder = fit_request(request, lambda event: None).model
+    return correlation(encoder.embed(test["text_a"].tolist()), encoder.embed(test["text_b"].tolist()), test)
 
 
 def score(model: Path, test: pd.DataFrame) -> float:
