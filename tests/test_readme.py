@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -15,11 +16,26 @@ from phasefit.recipes import parse_recipe
 from phasefit.training.schedule import Schedule
 from tiny import make_table, write_csv
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "objectives.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.S)
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.S)
+
+
+def carried_out(text: str) -> int:
+    """Run the phasefit commands of a page in their order; how many there were."""
+    ran = 0
+    for line in "".join(blocks("console", text)).splitlines():
+        command = shlex.split(line.removeprefix("$ "), comments=True)
+        if command[0] != "phasefit":
+            continue
+        result = CliRunner().invoke(app, command[1:])
+        assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
+        ran += 1
+    return ran
 
 
 @pytest.fixture
@@ -36,6 +52,10 @@ def beginner(tmp_path: Path, tiny_folder: Path, no_pictures: None, monkeypatch: 
     texts, labels = make_table()
     write_csv(tmp_path / "reviews.csv", texts, labels)
     write_csv(tmp_path / "other.csv", texts[:12], labels[:12])
+    pd.DataFrame({"text": texts}).to_csv(tmp_path / "texts.csv", index=False)
+    pd.DataFrame({"question": texts, "answer": texts[::-1]}).to_csv(tmp_path / "pairs.csv", index=False)
+    sides = {"anchor": texts, "positive": texts[::-1], "negative": texts[1:] + texts[:1]}
+    pd.DataFrame(sides).to_csv(tmp_path / "triples.csv", index=False)
     (tmp_path / "new.csv").write_text("id,text\n1,a fine thing\n2,another\n", encoding="utf-8")
     return tmp_path
 
@@ -56,17 +76,20 @@ def test_the_python_runs(beginner: Path) -> None:
 
 
 def test_the_commands_run_in_their_order(beginner: Path) -> None:
-    ran = 0
-    for line in "".join(blocks("console")).splitlines():
-        command = shlex.split(line.removeprefix("$ "), comments=True)
-        if command[0] != "phasefit":
-            continue
-        result = CliRunner().invoke(app, command[1:])
-        assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
-        ran += 1
-    assert ran >= 8
+    assert carried_out(README) >= 10
     assert (beginner / "out.csv").read_text().startswith("id,text,prediction,probability,probability_")
     assert (beginner / "vectors.npy").is_file()
+
+
+@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
+def test_the_page_about_objectives_runs(beginner: Path) -> None:
+    assert carried_out(PAGE) >= 4
+    names: dict[str, object] = {"texts": make_table()[0]}
+    for code in blocks("python", PAGE):
+        exec(compile(code, "objectives.md", "exec"), names)
+    assert (beginner / "encoder" / "phasefit.json").is_file()
+    for text in blocks("toml", PAGE):
+        parse_recipe(text, name="mine", where="objectives.md").check()
 
 
 def test_the_recipe_is_one() -> None:

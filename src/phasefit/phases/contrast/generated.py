@@ -42,7 +42,7 @@ class GeneratedCopies(nn.Module):
     @property
     def share(self) -> Tensor:
         """How many of the texts are used, from 0 to 1."""
-        return (self.lengths > 0).float().mean()
+        return (self.lengths > 0).float().sum() / max(len(self.lengths), 1)
 
     def used(self, copies: np.ndarray) -> np.ndarray:
         """Which of these copies have a text that is used."""
