@@ -98,7 +98,7 @@ def test_what_contrast_cannot_feed_is_refused_before_training(model, data, objec
 
 
 def test_trees_need_a_graded_objective(model, tree_data) -> None:
-    with pytest.raises(RecipeError, match="contrast: objective 'proxied' knows equal and unequal labels only"):
+    with pytest.raises(RecipeError, match="contrast: objective 'proxied' needs one class per text"):
         make_phase("contrast", model, tree_data, objective="proxied")
 
 

@@ -15,7 +15,6 @@ from phasefit.models.gather import gather
 from phasefit.models.inference import encode_rows
 from phasefit.models.model import Model
 from phasefit.models.neighbours import NONE
-from phasefit.models.seeded import seeded
 from phasefit.objectives import pair_agreement
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.contrast import class_texts
@@ -23,6 +22,7 @@ from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.grown import GrownRows
 from phasefit.phases.contrast.hard import HardNegatives, WithChance
 from phasefit.phases.contrast.options import Options, contrast_objective
+from phasefit.phases.objective_option import check_labels, make_proxies
 from phasefit.phases.probe import Probe
 
 PAIRED_ROWS = 200  # of validation: some 20,000 pairs
@@ -36,16 +36,12 @@ class Contrast(Phase):
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
         self.objective = contrast_objective(options, name)
-        if data.space.kind != "single" and not self.objective.graded:
-            raise RecipeError(
-                f"{name}: objective '{self.objective.name}' knows equal and unequal labels only, not those of a "
-                f"{data.space.kind}, which agree in part; cosine and supcon do"
-            )
+        check_labels(name, self.objective, data.space)
         if len(np.unique(data.codes[data.train])) < 2:
             raise RecipeError(f"{name}: contrast needs at least two classes in the training rows")
         self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
-        with seeded(derive(seed, name, "proxies")):
-            self.proxies = self.objective.parameters(len(data.space), self.encoder.dimension)
+        size, proxy_seed = self.encoder.dimension, derive(seed, name, "proxies")
+        self.proxies = make_proxies(self.objective, len(data.space), size, proxy_seed)
         self.grown = GrownRows(data, options.balance, derive(seed, name))
         if options.balance.generate:
             copied = self.grown.rows[self.grown.noisy]
