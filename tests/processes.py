@@ -84,6 +84,13 @@ def gathered(name: str, rank: int, processes: int) -> dict[str, torch.Tensor]:
     return {"gradient": gradient}
 
 
+def shared(rank: int, processes: int) -> dict[str, torch.Tensor]:
+    """Two gathered parts of one sum get the same gradient tensor from autograd: neither may change it."""
+    left, right = (torch.ones(2 // processes, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    ((gather(left) + gather(right)) ** 2).sum().backward()
+    return {"left": left.grad / processes, "right": right.grad / processes}
+
+
 def main(folder: Path, out: Path) -> None:
     """All jobs as one rank of two."""
     torch.set_num_threads(1)
@@ -93,6 +100,7 @@ def main(folder: Path, out: Path) -> None:
     jobs: dict[str, Callable[[], dict[str, torch.Tensor]]] = {
         f"gather-{name}": lambda name=name: gathered(name, rank, count) for name in OBJECTIVES
     }
+    jobs["shared"] = lambda: shared(rank, count)
     jobs |= {name: lambda name=name: trained(name, folder) for name in TRAINED}
     for name, job in jobs.items():
         found = job()

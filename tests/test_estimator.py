@@ -304,3 +304,8 @@ def test_one_column_of_a_frame_is_a_column_of_texts(make) -> None:
     for wrong in (frame, {"text": TEXTS}, np.array([[text, text] for text in TEXTS])):
         with pytest.raises(DataError, match="one column"):
             classifier.predict(wrong)
+
+
+def test_a_recipe_without_a_classifier_is_refused_before_it_trains(make) -> None:
+    with pytest.raises(RecipeError, match="recipe 'simcse' trains an encoder and no classifier; use TextEncoder"):
+        make(recipe="simcse", settings={}).fit(TEXTS, LABELS)

@@ -3,9 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from phasefit.errors import RecipeError
 from phasefit.phases.probe import Probe
-from tiny import make_data
+from tiny import make_data, make_phase
 
 
 def test_it_tells_what_can_be_told(model) -> None:
@@ -44,3 +46,13 @@ def test_large_tables_are_sampled(model, data, monkeypatch) -> None:
     probe = Probe(data, 0)
     assert len(probe._train) == 20
     assert Probe(data, 0).scores(model.encoder) == probe.scores(model.encoder)
+
+
+@pytest.mark.parametrize("kind", ["denoise", "simcse"])
+def test_a_probe_without_labels_is_refused(model, data, kind: str) -> None:
+    bare = replace(data, codes=np.full_like(data.codes, -1))
+    with pytest.raises(RecipeError, match=f"{kind}: watch = 'probe' needs labels"):
+        make_phase(kind, model, bare, watch="probe")
+    assert make_phase(kind, model, bare).watch == "loss"
+    nothing_to_look_at = replace(bare, validation=bare.validation[:0])
+    assert make_phase(kind, model, nothing_to_look_at, watch="probe").validate() == {}

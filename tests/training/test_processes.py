@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from phasefit.objectives import OBJECTIVES
-from processes import TRAINED, gathered, launch, trained
+from processes import TRAINED, gathered, launch, shared, trained
 
 # Denoising averages over tokens, of which each process has another number: near, but not the same.
 ROUGH = ["denoise", "joint", "alternate"]
@@ -34,6 +34,13 @@ def test_gathering_carries_the_gradient_of_one_process(two_processes: Path, name
     for rank in range(2):
         both = load_file(two_processes / f"gather-{name}-{rank}.safetensors")["gradient"]
         assert torch.allclose(both, alone, atol=1e-12)
+
+
+def test_gathered_parts_that_share_a_gradient(two_processes: Path) -> None:
+    alone = shared(0, 1)
+    for rank in range(2):
+        both = load_file(two_processes / f"shared-{rank}.safetensors")
+        assert all(torch.equal(both[side], alone[side][rank : rank + 1]) for side in ("left", "right"))
 
 
 @pytest.mark.parametrize("name", TRAINED)

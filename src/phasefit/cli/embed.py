@@ -22,7 +22,12 @@ COLUMN = "embedding"
 def embed(
     model: Annotated[str, typer.Argument(metavar="RUN_OR_MODEL", help="A run, or an encoder: a folder or a hub id.")],
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="CSV, TSV, JSONL or Parquet (.gz too), a dataset's name, or -.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, JSONL or Parquet (.gz too), a .txt of one text a line, a dataset's name, or - for standard "
+            "input.",
+        ),
     ],
     out: Annotated[
         Path,

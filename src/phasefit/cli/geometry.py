@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,12 +23,12 @@ def geometry(
     data: Annotated[
         str | None,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             help="A table or a dataset's name to measure on anew; if not given, what the run stored is shown.",
             show_default=False,
         ),
     ] = None,
-    text: opt.Text = None,
+    text: opt.Texts = None,
     label: opt.Label = None,
     tree: opt.Tree = None,
     split: Annotated[
@@ -54,7 +55,8 @@ def geometry(
     """How texts lie in the embedding space, before training and after each phase.
 
     Every run stores these figures of its validation texts. With DATA they are measured anew: for the model that
-    the run began with, for its own, and for the phases between them if it was trained with --keep-phases.
+    the run began with, for its own, and for the phases between them if it was trained with --keep-phases. Of pairs
+    (--text twice, or the run's own columns) alignment is over what belongs together.
 
     [bold]phasefit geometry runs/reviews[/]
 
@@ -75,7 +77,9 @@ def geometry(
         from phasefit.store.manifest import read_manifest
 
         read_manifest(Path(run).expanduser())  # before a long table is read
-        table = read(run, data, quiet, split=split, text=text, label=label or (), tree=tree, data_dir=data_dir)
+        table = read(
+            run, data, quiet, split=split, text=tuple(text or ()), label=label or (), tree=tree, data_dir=data_dir
+        )
         found = measured(run, table, quiet, device=device, threads=threads, batch_size=batch_size)
     if out is not None:
         write(out, found, quiet)
@@ -83,11 +87,17 @@ def geometry(
 
 
 def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
-    """The table, with labels where it has some that can be used; it is said if not."""
+    """The table: pairs where they are asked for or the run's own, else labels where it has some; it is said if not."""
     from phasefit.cli.evaluate import say_notes
     from phasefit.cli.inputs import columns_of, read_labelled, tree_of
 
     usual = columns_of(run)
+    if len(options["text"]) > 1 and (options["label"] or options["tree"]):
+        raise DataError("--label and --tree are about single texts; give one --text with them, or a pair without them")
+    if len(options["text"]) > 1 or (usual is not None and usual.others and not (options["text"] or options["label"])):
+        table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
+        if table.others:
+            return replace(table, labels=None)  # they would be of the pair
     if not options["label"]:
         options["tree"] = options["tree"] or tree_of(run)
     try:
@@ -95,8 +105,10 @@ def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
     except DataError as error:
         if options["label"] or options["tree"]:
             raise
-        # What else is wrong is raised again; the texts of pairs are looked at one by one.
-        table = read_labelled(data, usual=usual, need_labels=False, sides="each", **options)
+        # What else is wrong is raised again.
+        table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
+        if table.others:
+            return replace(table, labels=None)
         say_notes([f"without labels, only figures that need none: {error}"], quiet)
         return table
 
@@ -104,15 +116,21 @@ def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
 def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int | None, batch_size: int) -> Geometry:
     """The figures of this table."""
     from phasefit.cli.console import stderr
-    from phasefit.cli.evaluate import say_notes, say_trained_on
+    from phasefit.cli.evaluate import say_notes
     from phasefit.cli.progress import counting, print_note, waiting
-    from phasefit.runner.geometry import Sample, measure
+    from phasefit.runner.geometry import Sample, measure, trained_on
     from phasefit.training.events import Note
 
+    def warn(sentence: str) -> None:
+        print_note(stderr(), Note(sentence, warning=True))
+
     sample = Sample.of(table)
+    what = "pairs" if sample.positives else "texts"
     if len(sample.texts) < len(table):
-        say_notes([f"{len(sample.texts):,} of the {len(table):,} texts are looked at"], quiet)
-    say_trained_on(table, run)
+        say_notes([f"{len(sample.texts):,} of the {len(table):,} {what} are looked at"], quiet)
+    if known := trained_on(Path(run).expanduser(), sample):
+        said = f"{known:,} of the {len(sample):,} texts of {table.name}" if known < len(sample) else "all texts"
+        warn(f"the run was trained on {said}: new texts may lie otherwise")
     with waiting("starting torch", quiet):
         from phasefit.training.device import set_threads
 
@@ -120,8 +138,8 @@ def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int |
     return measure(
         Path(run).expanduser(),
         sample,
-        say=lambda sentence: print_note(stderr(), Note(sentence, warning=True)),
-        counting=lambda stage: counting(f"embedding, {stage}", len(sample.texts), quiet),
+        say=warn,
+        counting=lambda stage: counting(f"embedding, {stage}", len(sample), quiet),
         device=device,
         batch_size=batch_size,
     )
@@ -142,15 +160,15 @@ def geometry_table(found: Geometry) -> RichTable:
     from phasefit.cli.console import printable
     from phasefit.cli.progress import count, score
     from phasefit.cli.tables import new_table
-    from phasefit.metrics.geometry import FIGURES
+    from phasefit.metrics.geometry import geometry_rows
 
     stages = [printable(stage, 24) for stage in found]
     table = new_table("", *stages, "how to read it", right=range(1, len(stages) + 1))
-    for name, reading in FIGURES.items():
-        values = [figures.get(name) for figures in found.values()]
-        if any(value is not None for value in values):
-            table.add_row(name.replace("_", " "), *map(score, values), reading)
-    table.add_row("texts", *(count(figures.get("texts", 0)) for figures in found.values()), "")
+    for name, values, reading in geometry_rows(found):
+        table.add_row(name.replace("_", " "), *map(score, values), reading)
+    for name in ("texts", "pairs"):
+        if name == "texts" or any(name in figures for figures in found.values()):
+            table.add_row(name, *(count(figures.get(name, 0)) for figures in found.values()), "")
     return table
 
 

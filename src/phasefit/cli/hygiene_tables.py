@@ -35,7 +35,7 @@ def parts_table(found: Hygiene) -> Table:
     table = new_table("", *found.parts, title="Hygiene", right=range(1, len(found.parts) + 1))
     rows: dict[str, Callable[[Part], str]] = {
         "rows": lambda part: f"{part.rows:,}",
-        "rows that repeat an earlier text": lambda part: f"{part.repeated:,}",
+        _repeated_row(found): lambda part: f"{part.repeated:,}",
         "texts with conflicting labels": lambda part: f"{part.conflicting_texts:,}" if part.classes else "-",
         "rows with conflicting labels": lambda part: f"{part.conflicting_rows:,}" if part.classes else "-",
         f"near-empty texts ({NEAR_EMPTY})": lambda part: f"{part.near_empty:,}",
@@ -49,11 +49,22 @@ def parts_table(found: Hygiene) -> Table:
         "classes with one row": lambda part: _of(part.classes, lambda of: f"{len(of.with_one_row):,}"),
         "classes that only other parts have": lambda part: _of(part.classes, lambda of: f"{len(of.missing):,}"),
     }
+    if any(part.pairs for part in parts):
+        rows |= _rows_of_pairs()
     for name, cell in rows.items():
         table.add_row(name, *map(cell, parts))
     if any(part.near_empty for part in parts):
         table.add_row("near-empty rows", *(_row_list(part) for part in parts))
     return table
+
+
+def _rows_of_pairs() -> dict[str, Callable[[Part], str]]:
+    return {
+        "rows in which two texts are the same": lambda part: f"{part.pairs.alike:,}" if part.pairs else "-",
+        "rows whose anchor another row has too": lambda part: f"{part.pairs.shared_anchors:,}" if part.pairs else "-",
+        "rows whose partner another row has too": lambda part: f"{part.pairs.shared_partners:,}" if part.pairs else "-",
+        "different partners": lambda part: f"{part.pairs.partners:,}" if part.pairs else "-",
+    }
 
 
 def overlaps_table(found: Hygiene) -> Table:
@@ -111,6 +122,11 @@ def class_bars(counts: Mapping[str, int], found: Hygiene | None = None) -> Table
 def bar(value: int, largest: int) -> str:
     """A bar whose length is in proportion; nothing for nothing."""
     return "█" * max(1, round(BAR * value / largest)) if value else ""
+
+
+def _repeated_row(found: Hygiene) -> str:
+    pairs = any(part.pairs for part in found.parts.values())
+    return "rows that repeat a whole earlier row" if pairs else "rows that repeat an earlier text"
 
 
 def _of(classes: Classes | None, cell: Callable[[Classes], str]) -> str:

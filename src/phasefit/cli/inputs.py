@@ -42,7 +42,7 @@ def columns_of(run: str) -> Columns | None:
     known = _about_data(run).get("columns")
     if not isinstance(known, dict):
         return None
-    return Columns(str(known["text"]), tuple(known["labels"]), tuple(known.get("others", ())))
+    return Columns(str(known["text"]), tuple(known.get("labels", ())), tuple(known.get("others", ())))
 
 
 def tree_of(run: str) -> str | None:

@@ -20,7 +20,11 @@ def predict(
     run: opt.Run,
     file: Annotated[
         str | None,
-        typer.Argument(help="CSV, TSV, JSONL or Parquet (.gz too), a dataset's name, or - for standard input."),
+        typer.Argument(
+            metavar="[FILE]",
+            help="CSV, TSV, JSONL or Parquet (.gz too), a .txt of one text a line, a dataset's name, or - for standard "
+            "input.",
+        ),
     ] = None,
     say: Annotated[
         list[str] | None, typer.Option(help="A text to classify at once; repeat for more.", metavar="TEXT")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, Self
 
 from phasefit.cli.console import stderr
-from phasefit.training.events import Event, Note
+from phasefit.training.events import Event, Note, Scored
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,6 +109,36 @@ def score(value: float | None) -> str:
 def count(value: float) -> str:
     """A number of things: whole, with thousands apart."""
     return f"{value:,.0f}" if float(value).is_integer() else score(value)
+
+
+LOSSES = ("loss", "pairs", "log_loss")  # watched scores that are better when lower
+
+
+def watched(name: str) -> str:
+    """A watched score as it is called beside the loss of the training rows."""
+    return "validation loss" if name == "loss" else name
+
+
+class Kept:
+    """Tells why weights are kept: their score is the best so far, or cannot be told from it (the option `slack`)."""
+
+    def __init__(self) -> None:
+        self._best: float | None = None
+
+    def words(self, event: Scored) -> str:
+        """What to say behind a score; nothing where its weights are not kept."""
+        value = event.scores.get(event.watch)
+        if not event.improved or value is None:
+            return ""
+        if self._best is not None and event.watch not in LOSSES and value <= self._best:
+            return "kept: not below the best by more than noise"
+        self._best = value
+        return "kept"
+
+
+def of_steps(number: int) -> str:
+    """`1 step`, `20 steps`."""
+    return f"{count(number)} step{'s' * (number != 1)}"
 
 
 class Running:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from phasefit.cli.progress import Running, duration, print_note, score
+from phasefit.cli.progress import Running, duration, print_note, score, watched
 from phasefit.cli.progress_plain import ended
 from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
@@ -83,7 +83,7 @@ class LiveProgress:
         seconds, loss = self.rate.add(event.seconds), self.loss.add(event.loss)
         numbers = f"{1 / max(seconds, 1e-9):.1f}/s  loss {score(loss)}"
         if self.now is not None:
-            numbers += f"  {self.watch} {score(self.now)} (kept {score(self.kept)})"
+            numbers += f"  {watched(self.watch)} {score(self.now)} (kept {score(self.kept)})"
         numbers += f"  {duration(seconds * (event.steps - event.step))} left"
         self.progress.update(self.task, completed=event.step, total=event.steps, numbers=numbers)
 

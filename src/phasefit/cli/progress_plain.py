@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
-from phasefit.cli.progress import Running, count, duration, print_note, score
+from phasefit.cli.progress import Kept, Running, count, duration, of_steps, print_note, score, watched
 from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class PlainProgress:
         self.loss: float | None = None
         self.watch = ""
         self.seconds = Running()
+        self.kept = Kept()
         self.last_line = clock()
 
     def __enter__(self) -> Self:
@@ -54,7 +55,7 @@ class PlainProgress:
     def _start(self, event: PhaseStarted) -> None:
         self.place = f"phase {event.index}/{event.phases} {event.phase}"
         self.steps, self.watch, self.loss = event.steps, event.watch, None
-        self.seconds = Running()
+        self.seconds, self.kept = Running(), Kept()
         self._line(f"{self.place}: {started(event)}")
 
     def _step(self, event: StepDone) -> None:
@@ -64,12 +65,13 @@ class PlainProgress:
             self._line(f"  step {event.step}/{event.steps}  loss {score(event.loss)}  at most {left} left")
 
     def _scored(self, event: Scored) -> None:
+        why = self.kept.words(event)
         if event.improved or self.clock() - self.last_line >= SCORES_APART:
             value = score(event.scores.get(event.watch))
-            kept = "  (kept)" if event.improved else ""
+            kept = f"  ({why})" if why else ""
             step = f"  step {event.step}/{self.steps}" if self.steps else f"  step {event.step}"
             loss = "" if self.loss is None else f"  loss {score(self.loss)}"
-            self._line(f"{step}{loss}  {event.watch} {value}{kept}")
+            self._line(f"{step}{loss}  {watched(event.watch)} {value}{kept}")
 
     def _line(self, text: str) -> None:
         self.last_line = self.clock()
@@ -79,11 +81,11 @@ class PlainProgress:
 def started(event: PhaseStarted) -> str:
     """What a phase sets out to do, in words."""
     facts = "".join(f", {count(value)} {name.replace('_', ' ')}" for name, value in event.facts.items())
-    return f"up to {count(event.steps)} steps, watching {event.watch}{facts}"
+    return f"up to {of_steps(event.steps)}, watching {watched(event.watch)}{facts}"
 
 
 def ended(event: PhaseEnded, watch: str) -> str:
     """What a phase came to, in words."""
-    best = f"; kept {watch} {score(event.best[watch])} at step {event.best_step}" if watch in event.best else ""
+    best = f"; kept {watched(watch)} {score(event.best[watch])} at step {event.best_step}" if watch in event.best else ""
     early = ", stopped early" if event.stopped_early else ""
-    return f"{count(event.steps)} steps in {duration(event.seconds)}{early}{best}"
+    return f"{of_steps(event.steps)} in {duration(event.seconds)}{early}{best}"

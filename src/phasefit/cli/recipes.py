@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from phasefit.errors import PhasefitError, RecipeError
+from phasefit.phases import PHASES
 
 recipes = typer.Typer(
     help="List the recipes; show, copy or check one; list the options of a phase.\n\n"
@@ -16,6 +17,13 @@ recipes = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode="rich",
 )
+KINDS = f"{', '.join(PHASES)}; or objectives, or views. Lists the kinds if not given."
+HOW_TO_SAY = {
+    "objectives": 'In a recipe: objective = { name = "supcon", temperature = 0.3 }; on the command line: '
+    "--set contrast.objective.temperature=0.3",
+    "views": 'In a recipe: views = ["dropout", { name = "delete-words", ratio = 0.2 }]; on the command line: '
+    "--set finetune.views=delete-words",
+}
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A recipe's name, as 'phasefit recipes' lists them.")]
 
 
@@ -57,16 +65,27 @@ def show(
 
 @recipes.command()
 def options(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="denoise, contrast, joint or finetune.")],
+    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help=KINDS)] = None,
 ) -> None:
-    """List what can be said about a phase, in a recipe or with --set.
+    """List what can be said about a phase, an objective or a view, in a recipe or with --set.
+
+    [bold]phasefit recipes options[/]
 
     [bold]phasefit recipes options contrast[/]
+
+    [bold]phasefit recipes options objectives[/]
     """
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.recipes.option_list import WHOLE_RUN, list_options
+    from phasefit.recipes.registered_list import REGISTERED
 
+    if kind is None:
+        show_kinds()
+        return
+    if kind in REGISTERED:
+        show_registered(kind)
+        return
     table = new_table("option", "default", "what it does")
     for option in (*list_options(kind), *WHOLE_RUN):
         choices = f" ({option.choices})" if option.choices else ""
@@ -75,6 +94,33 @@ def options(
     stdout().print(f'In a recipe: [[phase]] with kind = "{kind}"; on the command line: --set {kind}.epochs=4')
     named = " and ".join(option.name for option in WHOLE_RUN)
     stdout().print(f"{named} hold for the whole run: above the phases of a recipe, or --set max_length=128")
+
+
+def show_kinds() -> None:
+    """The kinds of phases, and what else has options."""
+    from phasefit.cli.console import stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.recipes import list_recipes
+
+    table = new_table("kind of phase", "recipes that have one")
+    found = [(info.name, {name.partition("-")[0] for name in info.phases}) for info in list_recipes()]
+    for kind in PHASES:
+        table.add_row(kind, ", ".join(name for name, kinds in found if kind in kinds))
+    stdout().print(table)
+    stdout().print("Next: phasefit recipes options KIND, and for what a phase can be given: objectives, views")
+
+
+def show_registered(what: str) -> None:
+    """All objectives, or all views, with their options."""
+    from phasefit.cli.console import stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.recipes.registered_list import list_registered
+
+    table = new_table(what.removesuffix("s"), "options", "what it is")
+    for info in list_registered(what):
+        table.add_row(info.name, "\n".join(info.options), info.description)
+    stdout().print(table)
+    stdout().print(HOW_TO_SAY[what])
 
 
 @recipes.command()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from phasefit.cli.console import printable
-from phasefit.cli.progress import count, duration, score
+from phasefit.cli.progress import count, duration, score, watched
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -130,7 +130,9 @@ def _best(phase: Mapping[str, Any]) -> str:
     if not isinstance(best, Mapping):
         return score(best)
     names = [watch] if watch in best else list(best)[:FEW]
-    return ", ".join(f"{_metric(name)} {score(best[name])}" for name in names)
+    kept = ", ".join(f"{_metric(watched(name))} {score(best[name])}" for name in names)
+    unchanged = kept and phase.get("best_step") == 0
+    return f"{kept} as before: it changed nothing" if unchanged else kept
 
 
 def _fact(value: Any) -> str:

@@ -200,7 +200,19 @@ def show_plan(request: TrainRequest, json: bool = False, quiet: bool = False) ->
         print_json(asdict(planned))
         return
     console = stdout()
-    console.print(facts_table({name: value for name, value in planned.facts.items() if name != "sha256"}))
+    console.print(facts_table(plan_facts(planned.facts)))
     console.print(plan_table(planned))
     for note in planned.notes:
         console.print(f"- {note}", soft_wrap=True)
+
+
+def plan_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts as people read them: the columns in words, no checksum."""
+    shown = {name: value for name, value in facts.items() if name != "sha256" and value is not None}
+    columns = shown.get("columns")
+    if isinstance(columns, Mapping):
+        texts = [columns["text"], *columns.get("others", ())]
+        labels = columns.get("labels", ())
+        said = f"text {', '.join(texts)}" + (f"; label {', '.join(labels)}" if labels else "")
+        shown["columns"] = said + (f", split at '{columns['tree']}'" if columns.get("tree") else "")
+    return shown

@@ -66,7 +66,7 @@ class Card:
         """
         said = f"dataset '{self.name}' holds {REFUSED.get(self.kind)} (kind '{self.kind}'): not handled yet"
         if self.kind in SEVERAL_TEXTS and sides == "one" and (need_labels or named != 1):
-            raise LabelError(f"{said} by this recipe; recipes that need no labels can learn from them")
+            raise LabelError(f"{said} by this recipe; --recipe mnr learns from pairs and triples")
         if self.kind == "multi" and need_labels:
             raise LabelError(said)
         if self.kind not in SEVERAL_TEXTS and sides == "pairs" and named < 2:

@@ -117,12 +117,12 @@ def _frames(card: Card, folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def _table(card: Card, part: str, frame: pd.DataFrame) -> Table:
-    """A split as a table, unchecked; the texts of a pair or triple are one, several labels or scores are none."""
-    texts = [" ".join(row) for row in zip(*(frame[column].tolist() for column in card.text), strict=True)]
+    """A split as a table, unchecked; several labels or scores are none."""
+    texts, *others = (frame[column].tolist() for column in card.text)
     if part == "unlabelled" or card.kind not in CLASSES:
-        return Table(card.name, texts)
+        return Table(card.name, texts, others=tuple(others))
     labels = [row if len(row) > 1 else row[0] for row in zip(*(frame[c].tolist() for c in card.label), strict=True)]
-    return Table(card.name, texts, labels if any(labels) else None)
+    return Table(card.name, texts, labels if any(labels) else None, others=tuple(others))
 
 
 def _describe_frames(card: Card, folder: Path, frames: Mapping[str, pd.DataFrame]) -> Description:

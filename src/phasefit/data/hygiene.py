@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from phasefit.data.hashes import are_among
+from phasefit.data.hashes import are_among, same_text_hashes
 from phasefit.data.table import Label, Table
 
 EXAMPLES = 5  # conflicts that are shown in full
@@ -55,6 +56,21 @@ class Classes:
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """What pairs and triples can have wrong with them; row numbers are those of the file, from 1.
+
+    Phases that learn from pairs take the partners of other rows for negatives: an anchor, or a partner, that several
+    rows have is then pushed away from what belongs to it.
+    """
+
+    alike: int  # rows in which two texts are the same
+    alike_rows: tuple[int, ...]  # the first few of them
+    shared_anchors: int  # rows whose anchor another row has too
+    shared_partners: int  # rows whose partner another row has too
+    partners: int  # different partners
+
+
+@dataclass(frozen=True)
 class Part:
     """One table. Rows that repeat an earlier row's text are `repeated`; row numbers are those of the file, from 1."""
 
@@ -67,6 +83,7 @@ class Part:
     conflicting_rows: int = 0
     conflicts: tuple[Conflict, ...] = ()
     classes: Classes | None = None
+    pairs: Pairs | None = None  # of a table with several texts a row
 
 
 @dataclass(frozen=True)
@@ -152,7 +169,21 @@ def _part(table: Table, codes: np.ndarray | None, names: Sequence[str]) -> Part:
         near_empty=len(empty),
         near_empty_rows=tuple(table.row_numbers(empty[:ROWS_SHOWN]).tolist()),
         words=lengths(words),
+        pairs=_pairs(table) if table.others else None,
         **labelled,
+    )
+
+
+def _pairs(table: Table) -> Pairs:
+    sides = [same_text_hashes(side) for side in table.sides]
+    anchors, partners = (np.unique(side, return_inverse=True, return_counts=True)[1:] for side in sides[:2])
+    equal = [one == other for one, other in combinations(sides, 2)]
+    alike = np.flatnonzero(np.logical_or.reduce(equal))
+    return Pairs(
+        len(alike),
+        tuple(table.row_numbers(alike[:ROWS_SHOWN]).tolist()),
+        *(int((counts[of] > 1).sum()) for of, counts in (anchors, partners)),
+        partners=len(partners[1]),
     )
 
 

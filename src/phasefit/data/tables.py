@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.checks import Place, check_labels, check_texts, is_missing, split_paths
-from phasefit.data.columns import Columns, Sides, find_columns
+from phasefit.data.columns import Columns, LabelsMissing, PairsFound, Sides, find_columns
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 
@@ -94,6 +94,8 @@ def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ..
     if usual is None:
         return text, label
     # Of a run that learned from pairs no side is the usual one, where the table has several.
+    if not text and options.sides == "any" and usual.others and {*usual.texts[:2]} <= {*columns}:
+        text = tuple(column for column in usual.texts if column in columns)
     if not text and usual.text in columns and not {*usual.others} & {*columns}:
         text = (usual.text,)
     if not label and options.need_labels and {*usual.labels} <= {*columns}:
@@ -112,7 +114,7 @@ def table_from_lists(lists: Lists, name: str, options: Options, place: Place) ->
     labels = None
     if lists.labels is None:
         if options.need_labels:
-            raise LabelError(f"{place.name}: labels are needed; give (texts, labels)")
+            raise LabelsMissing(f"{place.name}: labels are needed; give (texts, labels)")
     elif len(lists.labels) != len(texts):
         raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels")
     else:
@@ -132,7 +134,7 @@ def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[li
             )
         return [check_texts(rows, place)]
     if sides == "one":
-        raise DataError(f"{place.name}: pairs of texts are not handled yet by this recipe; give single texts")
+        raise PairsFound(f"{place.name}: pairs of texts are not handled yet by this recipe; give single texts")
     if len(widths) > 1 or not widths <= {2, 3}:
         raise DataError(
             f"{place.name}: all rows must be pairs or all triples of texts; found rows of {_listing(widths)}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from phasefit.errors import RecipeError
 from phasefit.estimator.base import TextEstimator
 from phasefit.estimator.inputs import as_labels, as_texts
 
@@ -56,10 +57,18 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         validation: tuple[Sequence[str], Sequence[Label]] | None = None,
     ) -> TextClassifier:
         """Train on texts and labels (strings, integers, or tuples for the paths of a tree)."""
+        self._refuse_encoders()
         scored = None if validation is None else (as_texts(validation[0]), as_labels(validation[1]))
         result = self._train((as_texts(X), as_labels(y)), scored, unlabelled)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
+
+    def _refuse_encoders(self) -> None:
+        from phasefit.recipes import read_recipe
+
+        recipe = read_recipe(self.recipe)
+        if not any(phase.trains_head for phase in recipe.phases):
+            raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no classifier; use TextEncoder for it")
 
     def predict(self, X: Sequence[str]) -> np.ndarray:
         """The most probable label of each text; tree labels as an object array of tuples."""

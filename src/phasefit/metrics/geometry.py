@@ -6,7 +6,7 @@ number) stays zero, at a right angle to all others. All in float64.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,23 +15,47 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 
-FIGURES: Mapping[str, str] = {  # in the order to show them in, and how to read each
+FIGURES: Mapping[str, str] = {  # in the order to show them in, and how to read each where texts have classes
     "alignment": "squared distance within a class; low is close",
-    "uniformity": "how evenly texts fill the space; low is even",
+    "uniformity": "low: space filled evenly; a classifier may raise it",
     "within": "cosine within a class; high is close",
     "between": "cosine between classes; low is apart",
     "silhouette": "1: classes apart, 0: touching, below: mixed",
     "anisotropy": "cosine of any two texts; 1: all point one way",
     "confidence_entropy": "bits; 0: sure, log2(classes): guessing",
 }
+WITHOUT_CLASSES: Mapping[str, str] = {  # the same where texts have none
+    "alignment": "squared distance of the texts of a pair; low is close",
+    "uniformity": "how evenly texts fill the space; low is even",
+}
+OF_CLASSES = ("within", "between", "silhouette")
 
 
-def geometry(vectors: Floats, codes: Sequence[int] | Ints | None = None) -> dict[str, Any]:
+def geometry_rows(stages: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, list[Any], str]]:
+    """The figures that some stage has: the name, its value by stage (None where it has none), and how to read it."""
+    rows = []
+    readings = FIGURES if has_classes(stages.values()) else {**FIGURES, **WITHOUT_CLASSES}
+    for name, reading in readings.items():
+        values = [figures.get(name) for figures in stages.values()]
+        if any(value is not None for value in values):
+            rows.append((name, values, reading))
+    return rows
+
+
+def has_classes(stages: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the figures are of texts with labels."""
+    return any(figures.get(name) is not None for figures in stages for name in OF_CLASSES)
+
+
+def geometry(
+    vectors: Floats, codes: Sequence[int] | Ints | None = None, pairs: tuple[Floats, Floats] | None = None
+) -> dict[str, Any]:
     """All figures of vectors (n, d) of texts whose classes are `codes` (n,), -1 where there is no label.
 
-    All pairs are looked at, so callers give some thousands of texts at most. `texts` says how many there are. What has
-    no meaning is left out: everything for fewer than two texts, alignment and `within` where no class has two,
-    `between` for one class, silhouette for either.
+    `pairs` are vectors (m, d) of texts and of what belongs to each: where no text has a label, alignment is over them,
+    and `pairs` says how many they are. All pairs of texts are looked at, so callers give some thousands of texts at
+    most. `texts` says how many there are. What has no meaning is left out: everything for fewer than two texts,
+    alignment and `within` where no class has two, `between` for one class, silhouette for either.
     """
     found: dict[str, Any] = {"texts": len(vectors)}
     if len(vectors) < 2:
@@ -40,8 +64,10 @@ def geometry(vectors: Floats, codes: Sequence[int] | Ints | None = None) -> dict
     near = cosines(vectors)
     labelled = classes >= 0
     found |= of_classes(near[np.ix_(labelled, labelled)], classes[labelled])
+    if pairs is not None and len(pairs[0]) and not labelled.any():
+        found |= {"pairs": len(pairs[0]), "alignment": alignment(*pairs)}
     found |= {"uniformity": _uniformity(near), "anisotropy": float(near[np.triu_indices(len(near), 1)].mean())}
-    return {name: found[name] for name in ("texts", *FIGURES) if name in found}
+    return {name: found[name] for name in ("texts", "pairs", *FIGURES) if name in found}
 
 
 def of_classes(near: Floats, codes: Ints) -> dict[str, float]:

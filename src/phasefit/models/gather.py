@@ -38,7 +38,7 @@ class _Gather(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         # Each process holds the gradient of the same loss by all rows; the sum over processes, divided by their number
         # when parameters are averaged, is the gradient of one process that had the whole batch.
-        total = gradient.contiguous()
+        total = gradient.clone(memory_format=torch.contiguous_format)  # the tensor is autograd's, and may be shared
         dist.all_reduce(total)
         first = dist.get_rank() * ctx.rows
         return total[first : first + ctx.rows]

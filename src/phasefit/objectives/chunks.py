@@ -11,6 +11,11 @@ from torch.utils.checkpoint import checkpoint
 BUDGET = 4_000_000  # numbers in the largest matrix of a chunk: 16 MB in full precision
 
 
+def fits(rows: int, width: int) -> bool:
+    """Whether so many rows, each of which needs `width` numbers, can be taken at once."""
+    return rows <= max(1, BUDGET // width)
+
+
 def sum_in_chunks(total: Callable[[Tensor, Tensor], Tensor], rows: Tensor, codes: Tensor, *, width: int) -> Tensor:
     """`total(rows, codes)`, a sum over rows each of which needs `width` numbers."""
     size = max(1, BUDGET // width)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
+from torch.nn.functional import cross_entropy, normalize, one_hot
 
 from phasefit.objectives.checks import must_be_positive, must_not_be_negative
-from phasefit.objectives.chunks import sum_in_chunks, sum_of_parts
+from phasefit.objectives.chunks import fits, sum_in_chunks, sum_of_parts
 from phasefit.objectives.contract import Objective, class_codes, full_precision
 
 SLACK = 1e-5  # of the original: keeps the root's gradient finite where two centres are one
@@ -80,15 +81,23 @@ class SoftTriple(Objective):
         if not len(rows):
             return self._nothing("there is nothing to compare with the centres", rows, centres.fc)
 
-        def total(some: Tensor, their_codes: Tensor) -> Tensor:
-            summed: Tensor = centres(some, their_codes) * len(some)
-            return summed
-
         with torch.autocast(rows.device.type, enabled=False):
-            loss = sum_in_chunks(total, rows, codes, width=centres.fc.shape[1]) / len(rows)
+            if fits(len(rows), width := centres.fc.shape[1]):
+                loss: Tensor = centres(rows, codes)
+            else:
+                unit = normalize(centres.fc, dim=0)  # once: the library would do it again for every chunk
+                total = partial(self._total, centres=unit, classes=centres.num_classes)
+                loss = sum_in_chunks(total, rows, codes, width=width) / len(rows)
             if self.regulariser and self.centres > 1:
                 loss = loss + self.regulariser * self._spread(centres.fc)
         return loss
+
+    def _total(self, rows: Tensor, codes: Tensor, *, centres: Tensor, classes: int) -> Tensor:
+        """The library's loss of a chunk, summed, for centres that are normalised already."""
+        similarity = (normalize(rows, dim=1) @ centres.to(rows.dtype)).view(len(rows), classes, self.centres)
+        nearest = ((similarity / self.gamma).softmax(2) * similarity).sum(2)
+        own = self.margin * one_hot(codes, classes).to(rows.dtype)
+        return cross_entropy(self.scale * (nearest - own), codes, reduction="sum")
 
     def _spread(self, fc: Tensor) -> Tensor:
         """Mean distance of the centres of a class, halved as in the original: class by class, for there may be many."""

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from phasefit.data.seeds import generator
+from phasefit.errors import RecipeError
 from phasefit.metrics.scores import quick_scores
 from phasefit.models.encoder import Encoder
 from phasefit.models.inference import encode_rows
@@ -27,6 +28,11 @@ class Probe:
 
     def __bool__(self) -> bool:
         return len(self._validation) > 0 and len(np.unique(self._data.codes[self._train])) > 1
+
+    def check(self, name: str, watch: str) -> None:
+        """Refuse to watch what can never be scored: rows to look at without labels to probe with."""
+        if watch == "probe" and not self and len(self._data.validation):
+            raise RecipeError(f"{name}: watch = 'probe' needs labels of two classes or more; use watch = 'auto'")
 
     def __len__(self) -> int:
         """Rows that one look encodes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args, get_origin
 
@@ -40,8 +40,24 @@ def _options(model: type[BaseModel], prefix: str) -> Iterator[OptionInfo]:
             yield from _options(inner, f"{prefix}{name}.")
         elif name != "kind":
             default = field.get_default(call_default_factory=True)
-            shown = "" if default is None or default is PydanticUndefined else str(default)
+            shown = "" if default is None or default is PydanticUndefined else as_said(default)
             yield OptionInfo(f"{prefix}{name}", shown, _choices(inner), field.description or "")
+
+
+def as_said(value: object) -> str:
+    """A value as a recipe or --set says it; a bare word stands for a string."""
+    return value if isinstance(value, str) else _toml(value)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{name} = {_toml(item)}" for name, item in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _choices(annotation: object) -> str:

@@ -21,6 +21,9 @@ from phasefit.recipes.recipe import Recipe
 from phasefit.recipes.settings import apply_setting
 
 
+MOST_NAMED = 8  # options that an error lists
+
+
 def read_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
     """A packaged recipe or a file, with `contrast.epochs=4`-like settings applied."""
     path = recipe_path(name)
@@ -81,9 +84,22 @@ def _first_problem(options: type[BaseModel], error: ValidationError) -> str:
     if problem["type"] == "extra_forbidden":
         known = _names_at(options, place[:-1])
         inside = f" in '{'.'.join(place[:-1])}'" if place[1:] else ""
-        return f"unknown option '{place[-1]}'{inside}; {did_you_mean(place[-1], known)}"
+        return f"unknown option '{place[-1]}'{inside}; {_nearest(options, place, known)}"
     said = problem["msg"].removeprefix("Value error, ")
-    return f"option '{place[0] if place else ''}': {said[0].lower()}{said[1:]} (found {problem['input']!r})"
+    if not place:  # of several options together: the sentence names them
+        return said
+    return f"option '{place[0]}': {said[0].lower()}{said[1:]} (found {problem['input']!r})"
+
+
+def _nearest(options: type[BaseModel], place: Sequence[str], known: Sequence[str]) -> str:
+    """The nearest name; where none is near, a few, where all are listed, and where an objective's options go."""
+    near = did_you_mean(place[-1], known)
+    if len(known) <= MOST_NAMED or not near.startswith("known:"):
+        return near
+    kind = options.model_fields["kind"].default
+    said = f"known: {', '.join(known[:MOST_NAMED])} ... ('phasefit recipes options {kind}' lists all)"
+    inside = "options of an objective go into it, e.g. objective.temperature"
+    return f"{said}; {inside}" if "objective" in known else said
 
 
 def _names_at(options: type[BaseModel], place: Sequence[str]) -> list[str]:

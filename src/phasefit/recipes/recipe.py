@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from phasefit.phases.contrast.class_texts import read_class_texts
+from phasefit.phases.contrast.options import ContrastSettings
 from phasefit.phases.options import PhaseOptions
 
 
@@ -27,6 +29,13 @@ class Recipe:
         """Refuse what reading alone cannot see, such as an objective's options; may import torch."""
         for name, options in zip(self.phase_names, self.phases, strict=True):
             options.check(f"{self.name}, {name}")
+
+    def check_files(self) -> None:
+        """Refuse files of class texts that cannot be used, before the data are read; imports no torch."""
+        for name, options in zip(self.phase_names, self.phases, strict=True):
+            settings = getattr(options, "contrast", options)
+            if isinstance(settings, ContrastSettings):
+                read_class_texts(settings.class_texts, f"{self.name}, {name}")
 
     def to_toml(self) -> str:
         """The whole recipe with every option spelled out; reading it gives the same recipe."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from phasefit.metrics.geometry import FIGURES
+from phasefit.metrics.geometry import geometry_rows, has_classes
 
 TASKS = {True: ("text-classification",), False: ("sentence-similarity", "feature-extraction")}  # what the hub calls it
 ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
@@ -40,8 +40,7 @@ PICTURES = {  # what each shows, and how to read it
     ),
     "geometry.png": (
         "geometry of the embedding space",
-        "Training should bring texts of one class together (alignment falls, silhouette rises) without all texts "
-        "coming to point one way (anisotropy, uniformity).",
+        "",  # by what was measured
     ),
     "history.png": ("training history", "Loss and watched score of each phase; the dashed line is the step kept."),
 }
@@ -70,7 +69,7 @@ def model_card(
         f"# {escape(name)}",
         f"A text classifier of {len(classes)} classes, trained in phases with phasefit." if classifies else ENCODER,
         section("Results", results(metrics, splits), "In brackets: the 95 % interval." if splits else ""),
-        section("", *map(picture, pictures)),
+        section("", *(picture(file, metrics.get("geometry", {})) for file in pictures)),
         section("Geometry", geometry_table(metrics.get("geometry", {}))),
         section(f"Classes ({scored})", class_table(metrics[scored].get("per_class", {})) if scored else ""),
         section("How to use it", usage(name) if classifies else encoder_usage(name)),
@@ -93,10 +92,26 @@ def front_matter(manifest: Mapping[str, Any], tasks: Sequence[str]) -> str:
     return "\n".join([*lines, "---"])
 
 
-def picture(file: str) -> str:
+def picture(file: str, geometry: Mapping[str, Mapping[str, Any]]) -> str:
     """A picture of the run's folder, what it shows and where it is as SVG."""
     title, reading = PICTURES[file]
-    return f"![{title}]({file})\n\n{reading} ([SVG]({file.removesuffix('.png')}.svg))"
+    said = reading or geometry_reading(geometry)
+    return f"![{title}]({file})\n\n{said} ([SVG]({file.removesuffix('.png')}.svg))"
+
+
+def geometry_reading(stages: Mapping[str, Mapping[str, Any]]) -> str:
+    """Which way the figures that were measured should go."""
+    known = {name for figures in stages.values() for name, value in figures.items() if value is not None}
+    if not has_classes(stages.values()):
+        pairs = "bring the two texts of a pair together (alignment falls) and " if "alignment" in known else ""
+        return f"Training should {pairs}spread texts over the whole space (uniformity and anisotropy fall)."
+    if "within" not in known:
+        return "No class has two of these texts; those of different classes should come apart (their cosine falls)."
+    signs = "alignment falls, silhouette rises" if "silhouette" in known else "alignment falls"
+    return (
+        f"Training should bring texts of one class together ({signs}) without all texts coming to point one way "
+        "(anisotropy near 1). Uniformity may rise in a classifier, whose texts gather in as many places as classes."
+    )
 
 
 def results(metrics: Mapping[str, Any], splits: Sequence[str]) -> str:
@@ -197,11 +212,7 @@ def shell(name: str) -> str:
 
 def geometry_table(stages: Mapping[str, Mapping[str, Any]]) -> str:
     """Figures down, stages across, how to read a figure beside it."""
-    rows = []
-    for name, reading in FIGURES.items():
-        values = [figures.get(name) for figures in stages.values()]
-        if any(value is not None for value in values):
-            rows.append([name.replace("_", " "), *map(number, values), reading])
+    rows = [[name.replace("_", " "), *map(number, values), reading] for name, values, reading in geometry_rows(stages)]
     return table(["", *map(escape, stages), "how to read it"], rows)
 
 

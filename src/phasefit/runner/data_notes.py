@@ -20,12 +20,14 @@ def data_notes(found: Hygiene) -> list[str]:
         _repeated(found),
         _conflicting(found),
         _near_empty(found),
+        *_pairs(found),
         *leak_notes(found),
         _missing(found),
     ]
     notes = [note for note in noted if note]
     labelled = any(part.classes is not None for part in found.parts.values())
-    clean = "" if any(noted[:2]) else "; no repeated texts" + (", no conflicting labels" if labelled else "")
+    repeated = "rows" if _of_pairs(found) else "texts"
+    clean = "" if any(noted[:2]) else f"; no repeated {repeated}" + (", no conflicting labels" if labelled else "")
     return [_headline(found) + clean, *notes]
 
 
@@ -113,7 +115,36 @@ def _span(values: Iterable[int]) -> str:
 
 def _repeated(found: Hygiene) -> str:
     where = shares_of({name: part.repeated for name, part in found.parts.items()})
-    return f"{found.repeated:,} rows repeat the text of an earlier one: {where}" if where else ""
+    what = "an earlier one" if _of_pairs(found) else "the text of an earlier one"
+    return f"{_count(found.repeated, 'row repeats', 'rows repeat')} {what}: {where}" if where else ""
+
+
+def _of_pairs(found: Hygiene) -> bool:
+    return any(part.pairs for part in found.parts.values())
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _pairs(found: Hygiene) -> list[str]:
+    """What makes pairs and triples teach little, or the wrong thing."""
+    parts = {name: part.pairs for name, part in found.parts.items() if part.pairs is not None}
+    notes = []
+    alike = {name: of.alike for name, of in parts.items()}
+    if any(alike.values()):
+        name, of = next((name, of) for name, of in parts.items() if of.alike)
+        rows = f"{name} row{'s' * (of.alike > 1)} {', '.join(f'{row:,}' for row in of.alike_rows[:3])}"
+        many = _count(sum(alike.values()), "row holds", "rows hold")
+        notes.append(f"{many} the same text twice, which teaches nothing: {shares_of(alike)}; e.g. {rows}")
+    for what in ("anchor", "partner"):
+        shared = {name: getattr(of, f"shared_{what}s") for name, of in parts.items()}
+        if any(shared.values()):
+            notes.append(
+                f"{sum(shared.values()):,} rows have {'an' if what == 'anchor' else 'a'} {what} that other rows have "
+                f"too ({shares_of(shared)}): in one batch they count as each other's negatives"
+            )
+    return notes
 
 
 def _conflicting(found: Hygiene) -> str:

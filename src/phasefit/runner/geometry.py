@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.data.hashes import are_among, same_text_hashes, text_hashes
 from phasefit.data.seeds import generator
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, PhasefitError
@@ -20,6 +21,7 @@ from phasefit.metrics.geometry import confidence_entropy, geometry
 from phasefit.runner.kept_phases import kept_phase
 from phasefit.runner.snapshots import BEFORE, Snapshots, some_of_each
 from phasefit.store.manifest import read_json, read_manifest
+from phasefit.store.seen import read_seen
 
 if TYPE_CHECKING:
     from phasefit.models.inference import Progress
@@ -34,7 +36,10 @@ def run_geometry(snapshots: Snapshots | None, model: Model) -> Geometry:
     """The figures of each stage of a fit; those of the last know the classifier of the model that came out of it."""
     if snapshots is None or not snapshots.vectors:
         return {}
-    found = {stage: geometry(vectors, snapshots.codes) for stage, vectors in snapshots.vectors.items()}
+    found = {
+        stage: geometry(vectors, snapshots.codes, snapshots.pairs(stage))
+        for stage, vectors in snapshots.vectors.items()
+    }
     last = list(found)[-1]
     found[last] |= _confidence(model, snapshots.vectors[last])
     return found
@@ -58,10 +63,14 @@ def stored_geometry(run: Path) -> Geometry:
 
 @dataclass(frozen=True)
 class Sample:
-    """The texts to measure on, and their classes: -1 where there is no label."""
+    """The texts to measure on, their classes (-1 where there is no label), and what belongs to each, of pairs."""
 
     texts: list[str]
     codes: np.ndarray
+    positives: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.texts) + len(self.positives)
 
     @classmethod
     def of(cls, table: Table, most: int = MOST_TEXTS) -> Sample:
@@ -71,7 +80,8 @@ class Sample:
             numbers: dict[Any, int] = {}
             codes = np.array([numbers.setdefault(label, len(numbers)) for label in table.labels], dtype=np.int64)
         rows = some_of_each(codes, most, generator(0, "geometry"))
-        return cls([table.texts[row] for row in rows], codes[rows])
+        texts, *positives = ([side[row] for row in rows] for side in table.sides[:2])
+        return cls(texts, codes[rows], *positives)
 
 
 def measure(
@@ -92,17 +102,27 @@ def measure(
     from phasefit.store import load_model
 
     trained = load_model(run, device)
-    tokens = trained.encoder.tokenise(sample.texts)  # for all stages: cut, and put into a prompt, as it was trained
+    tokens = trained.encoder.tokenise(
+        [*sample.texts, *sample.positives]
+    )  # for all stages: cut, and put into a prompt, as it was trained
     if tokens.cut:
         say(cut_sentence(tokens.cut, len(tokens), trained.encoder.max_length))
     found: Geometry = {}
     for stage, model in _stages(run, phases_of(run), trained, say):
         with counting(stage) as progress:
-            vectors = encode_rows(model.encoder, tokens, batch_size=batch_size, progress=progress).cpu().numpy()
-        found[stage] = geometry(vectors, sample.codes)
+            both = encode_rows(model.encoder, tokens, batch_size=batch_size, progress=progress).cpu().numpy()
+        vectors, beside = both[: len(sample.texts)], both[len(sample.texts) :]
+        found[stage] = geometry(vectors, sample.codes, (vectors, beside) if len(beside) else None)
         if model is trained:
             found[stage] |= _confidence(model, vectors)
     return found
+
+
+def trained_on(run: Path, sample: Sample) -> int:
+    """How many of the texts the run was trained on."""
+    texts, seen = [*sample.texts, *sample.positives], read_seen(run)
+    # The first runs noted the hashes of the texts as they stood, not of their normal form.
+    return int((are_among(same_text_hashes(texts), seen) | are_among(text_hashes(texts), seen)).sum())
 
 
 def phases_of(run: Path) -> list[str]:
@@ -145,14 +165,15 @@ def _reads_alike(model: Model, trained: Model, say: Callable[[str], None]) -> bo
 
 
 def _confidence(model: Model, vectors: np.ndarray) -> dict[str, float]:
-    """How sure the classifier is of the texts with these vectors; nothing where there is none."""
+    """How sure the classifier is of the texts with these vectors, and if it guessed; nothing where there is none."""
     from torch import from_numpy
 
     from phasefit.models.model import TASK
 
     if TASK not in model.heads:
         return {}
-    return {"confidence_entropy": confidence_entropy(model.probabilities(from_numpy(vectors).to(model.device)))}
+    found = model.probabilities(from_numpy(vectors).to(model.device))
+    return {"confidence_entropy": confidence_entropy(found), "most_entropy": float(np.log2(found.shape[1]))}
 
 
 def listed(names: Sequence[str]) -> str:

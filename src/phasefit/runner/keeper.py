@@ -112,8 +112,8 @@ class Keeper:
         if self._checkpoint is None or known is None:
             return None
         tensors = self._checkpoint.tensors
-        vectors = [tensors[f"{SNAPSHOT}{number}"].numpy() for number in range(len(known["stages"]))]
-        return Snapshots.from_json(known, vectors)
+        count = sum(name.startswith(SNAPSHOT) for name in tensors)
+        return Snapshots.from_json(known, [tensors[f"{SNAPSHOT}{number}"].numpy() for number in range(count)])
 
     def saved(self) -> Saved | None:
         """The checkpoint, for the one fit that goes on from it; then its memory is free again."""
@@ -154,7 +154,7 @@ class Keeper:
             facts = {"index": index, "state": state, "snapshots": None, **fitted.to_json(), **self.common}
             if fitted.snapshots is not None:
                 facts["snapshots"] = fitted.snapshots.to_json()
-                for number, vectors in enumerate(fitted.snapshots.vectors.values()):
+                for number, vectors in enumerate(fitted.snapshots.arrays):
                     tensors[f"{SNAPSHOT}{number}"] = torch.from_numpy(vectors)
             write_checkpoint(self._run, tensors, facts)
         self._last = time.monotonic()

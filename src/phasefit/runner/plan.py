@@ -54,6 +54,7 @@ class Plan:
 def plan(request: TrainRequest, listen: Listener) -> Plan:
     """Prepare everything as `train` would, take a few steps of each phase on a throw-away model, and stop."""
     recipe = read_recipe(request.recipe, request.settings)
+    recipe.check_files()
     listen(Stage("reading"))
     prepared = prepare(request, base_run(request.model), needs_of(recipe))
 

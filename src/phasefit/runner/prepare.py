@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.data.columns import as_names
+from phasefit.data.columns import LabelsMissing, PairsFound, as_names
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.labels import LabelSpace
@@ -31,6 +31,10 @@ from phasefit.runner.splitting import (
 from phasefit.training.events import Note
 
 LABELS = Needs()
+OTHER_USE = {
+    LabelsMissing: "or learn from the texts alone with --recipe simcse",
+    PairsFound: "or learn from the pairs with --recipe mnr",
+}
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,7 @@ class Prepared:
         return {
             "data": self.name,
             "rows": sizes,
-            "classes": len(self.space),
-            "kind": self.space.kind,
+            **({"classes": len(self.space), "kind": self.space.kind} if len(self.space) else {}),
             **self._imbalance(),
             "sha256": self.sha256,
             **({} if self.columns is None else {"columns": self.columns}),
@@ -148,7 +151,10 @@ def _read(request: TrainRequest, needs: Needs) -> Dataset:
         "need_labels": needs.labels,
         "sides": needs.sides,
     }
-    dataset = read_dataset(request.data, **options)
+    try:
+        dataset = read_dataset(request.data, **options)
+    except (LabelsMissing, PairsFound) as error:
+        raise type(error)(f"{error}, {OTHER_USE[type(error)]}") from error
     validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
     if request.validation is not None:
         validation = read_table(request.validation, split="validation", what="validation", **options)
@@ -172,8 +178,8 @@ def _about_columns(train: Table, tree: str | None) -> dict[str, object] | None:
     """Where texts and labels stood; labels that were left alone did not."""
     if train.columns is None:
         return None
-    found = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()})
-    return {name: value for name, value in found.items() if name != "others" or value} | {"tree": tree}
+    found = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()}) | {"tree": tree}
+    return {name: value for name, value in found.items() if value}
 
 
 def _bare(table: Table | None) -> Table | None:

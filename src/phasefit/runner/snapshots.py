@@ -24,12 +24,15 @@ class Snapshots:
     """Up to 500 texts, of validation where there is one, and what encoders made of them, by stage in order.
 
     `vectors` maps "before training" and then each phase's name to float32 (texts, dimension); the dimension may differ
-    between stages. `codes` are the texts' classes, all -1 in a run without labels.
+    between stages. `codes` are the texts' classes, all -1 in a run without labels. There `others` are the numbers of
+    the texts that belong to them, -1 for none, and `beside` maps the same stages to the vectors of those there are.
     """
 
-    def __init__(self, split: str, rows: np.ndarray, codes: np.ndarray) -> None:
+    def __init__(self, split: str, rows: np.ndarray, codes: np.ndarray, others: np.ndarray | None = None) -> None:
         self.split, self.rows, self.codes = split, rows, codes
+        self.others = np.full(len(rows), -1) if others is None else others
         self.vectors: dict[str, np.ndarray] = {}
+        self.beside: dict[str, np.ndarray] = {}
 
     @classmethod
     def of(cls, data: PhaseData, seed: int, most: int = MOST_TEXTS) -> Snapshots:
@@ -39,7 +42,7 @@ class Snapshots:
         rows = np.asarray(getattr(data, split))
         rows = rows[data.codes[rows] >= 0] if labelled else rows
         rows = rows[some_of_each(data.codes[rows], most, generator(seed, "snapshots"))]
-        return cls(split, rows, data.codes[rows])
+        return cls(split, rows, data.codes[rows], None if labelled or data.others is None else data.others[rows, 0])
 
     @property
     def texts(self) -> str:
@@ -52,6 +55,22 @@ class Snapshots:
 
         if len(self.rows):
             self.vectors[name] = encode_rows(encoder, tokens, self.rows).cpu().numpy()
+        if self.paired.any():
+            self.beside[name] = encode_rows(encoder, tokens, self.others[self.paired]).cpu().numpy()
+
+    @property
+    def paired(self) -> np.ndarray:
+        """Which of the texts have another that belongs to them."""
+        return np.asarray(self.others >= 0)
+
+    def pairs(self, stage: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """The vectors of those texts and of the ones that belong to them."""
+        return (self.vectors[stage][self.paired], self.beside[stage]) if stage in self.beside else None
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """All vectors, in the order that `from_json` takes them in."""
+        return [*self.vectors.values(), *self.beside.values()]
 
     def to_json(self) -> dict[str, Any]:
         """All but the vectors, which go where tensors go."""
@@ -59,14 +78,20 @@ class Snapshots:
             "split": self.split,
             "rows": self.rows.tolist(),
             "codes": self.codes.tolist(),
+            "others": self.others.tolist(),
             "stages": list(self.vectors),
         }
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any], vectors: Sequence[np.ndarray]) -> Snapshots:
-        """What was saved, with the vectors of its stages in their order."""
-        made = cls(content["split"], np.array(content["rows"], np.int64), np.array(content["codes"], np.int64))
-        made.vectors = dict(zip(content["stages"], vectors, strict=True))
+    def from_json(cls, content: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Snapshots:
+        """What was saved, with the vectors of its stages in their order; older ones know of no `others`."""
+        rows, codes = (np.array(content[name], np.int64) for name in ("rows", "codes"))
+        others = np.array(content["others"], np.int64) if "others" in content else None
+        made = cls(content["split"], rows, codes, others)
+        stages = content["stages"]
+        made.vectors = dict(zip(stages, arrays[: len(stages)], strict=True))
+        if made.paired.any():
+            made.beside = dict(zip(stages, arrays[len(stages) :], strict=True))
         return made
 
 

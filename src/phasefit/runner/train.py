@@ -58,6 +58,7 @@ class Job:
 def train(request: TrainRequest, listen: Listener) -> TrainResult:
     """Read, split, train phase by phase, evaluate once on test, save, report."""
     recipe = read_recipe(request.recipe, request.settings)
+    recipe.check_files()
     check_tracker(request.track)
     if request.out is not None and is_main_process():
         check_free(Path(request.out), overwrite=request.overwrite)

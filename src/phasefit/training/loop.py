@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
 
@@ -12,6 +13,7 @@ from accelerate.utils import broadcast_object_list
 from torch import nn
 
 from phasefit.data.batches import Batches, Draw
+from phasefit.objectives import NothingToLearn
 from phasefit.phases.contract import Phase
 from phasefit.training.best import Best
 from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
@@ -52,9 +54,7 @@ def train_phase(
     if resume is not None:
         resume(state)
     elif fixed_steps is None and not phase.starts_untrained:
-        with unlearnable.listening():
-            looked = _look(phase, accelerator, state.best, 0, 0.0)
-        yield from looked
+        yield from _look(phase, accelerator, state.best, 0, 0.0)
     module, stepper = accelerator.prepare(phase, state.optimiser)
     phase.train()
     before = state.seconds
@@ -66,15 +66,16 @@ def train_phase(
         yield done
         yield from unlearnable.notes()
         if fixed_steps is None and schedule.looks(state.step):
-            with unlearnable.listening():
-                looked = _look(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
-            yield from looked
+            yield from _look(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
             state.stopped = 0 < phase.options.patience <= state.best.misses
         state.seconds = before + time.perf_counter() - begun
         if at_rest is not None:
             at_rest(state)
     if not state.best.restore():
         state.best.step = state.step
+    if state.step and not state.best.step and state.best.scores:
+        said = f"at no look was {phase.watch} better than before it began, so the encoder is left as it was"
+        yield Note(f"{phase.name} changed nothing: {said}", warning=True)
     accelerator.free_memory()
     took = before + time.perf_counter() - begun
     best = state.best
@@ -120,7 +121,9 @@ def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]
 
 def _look(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> list[Event]:
     """One process scores for all: were they to differ in the last bit, one would stop and the others wait for it."""
-    told = [phase.validate() if accelerator.is_main_process else {}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingToLearn)  # few validation rows may well have no two alike
+        told = [phase.validate() if accelerator.is_main_process else {}]
     if accelerator.num_processes > 1:
         broadcast_object_list(told)
     scores = told[0]

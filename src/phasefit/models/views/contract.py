@@ -21,6 +21,10 @@ class View:
     def check(self) -> None:
         """Read the files it needs; a DataError says what is wrong with them."""
 
+    def notes(self) -> list[str]:
+        """Sentences worth telling before training starts."""
+        return []
+
     def text(self, text: str, random: np.random.Generator, mask: str) -> str:
         """The text as it looks in this view; `mask` is the tokenizer's mask token."""
         return text

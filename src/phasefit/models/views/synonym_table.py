@@ -14,6 +14,10 @@ from phasefit.data.files import open_bytes, readable, refuse_other_content
 from phasefit.errors import DataError
 
 HEADER = ["word", "synonym"]
+FORMAT = (
+    "a line is a group of words that can stand for each other (rain,shower,drizzle), or, under the header "
+    "word,synonym, a word and what may replace it; commas are between them, in a .tsv tabs"
+)
 
 
 def read_synonyms(path: Path) -> dict[str, tuple[str, ...]]:
@@ -23,14 +27,18 @@ def read_synonyms(path: Path) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for number, cells in enumerate(lines[1:] if directed else lines, start=2 if directed else 1):
         if directed and len(cells) != len(HEADER):
-            raise DataError(f"synonyms '{path}', row {number}: expected a word and a synonym, found {len(cells)} cells")
+            raise DataError(f"synonyms '{path}', row {number}: expected a word and a synonym, found {_cells(cells)}")
         for word in cells[:1] if directed else cells:
             others = [cell for cell in cells if cell.casefold() != word.casefold()]
             if others:
                 found.setdefault(word.casefold(), {}).update(dict.fromkeys(others))
     if not found:
-        raise DataError(f"synonyms '{path}': the file has no synonyms; write a line of words for each group")
+        raise DataError(f"synonyms '{path}': the file has no synonyms, no line has two words; {FORMAT}")
     return {word: tuple(others) for word, others in found.items()}
+
+
+def _cells(cells: list[str]) -> str:
+    return f"{len(cells)} cell{'s' * (len(cells) != 1)}"
 
 
 def _lines(path: Path) -> list[list[str]]:

@@ -19,7 +19,10 @@ from phasefit.models.views.words import core, words_of
 class Synonyms(View):
     """Each word that `table` knows gives way, with probability `ratio`, to one of its synonyms, picked at random.
 
-    A capital at its beginning, whitespace and punctuation stay. See `synonym_table` for what the file looks like.
+    A capital at its beginning, whitespace and punctuation stay. `table` is a CSV file (or TSV, by its ending). Each
+    line is a group of words that can stand for each other, such as `rain,shower,drizzle`; or, under the header
+    `word,synonym`, a word and what may replace it, and not the other way round. A word is looked up in any case, a
+    synonym may be several words.
     """
 
     table: str
@@ -34,6 +37,11 @@ class Synonyms(View):
     def check(self) -> None:
         """Read the table."""
         _ = self._known
+
+    def notes(self) -> list[str]:
+        """How much the table knows."""
+        words = f"{len(self._known):,} word{'s' * (len(self._known) > 1)}"
+        return [f"'{self.table}' has synonyms for {words}"]
 
     def text(self, text: str, random: np.random.Generator, mask: str) -> str:
         """The text with some of its words said otherwise."""

@@ -18,6 +18,7 @@ class Views:
     """Views in order, over one encoder. Without any that changes a text, stored tokens are used as they are."""
 
     def __init__(self, views: Sequence[View], encoder: Encoder, *, where: str) -> None:
+        self._notes = [f"{where}: view '{view.name}': {note}" for view in views for note in view.notes()]
         mask = encoder.tokenizer.mask_token
         for view in views:
             if view.needs_mask and mask is None:
@@ -38,6 +39,10 @@ class Views:
     def changes_text(self) -> bool:
         """Whether texts are written anew, and tokenised again, at every step."""
         return bool(self._written)
+
+    def notes(self) -> list[str]:
+        """Sentences worth telling before training starts."""
+        return self._notes
 
     def texts(self, texts: Sequence[str], random: np.random.Generator) -> list[str]:
         """The texts as they look in this view, drawn one after the other."""

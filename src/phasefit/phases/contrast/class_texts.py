@@ -9,13 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
+from phasefit.data.checks import Place
+from phasefit.data.columns import find_columns
 from phasefit.data.labels import LabelSpace
+from phasefit.data.readers import read_frame
 from phasefit.data.table import Label, Table
 from phasefit.data.tables import Options as TableOptions
-from phasefit.data.tables import table_from_path
-from phasefit.errors import RecipeError
+from phasefit.data.tables import table_from_frame
+from phasefit.errors import DataError, RecipeError
 
 NONE, NAMES = "none", "names"
+MOST_NAMED = 8  # columns that an error names
 
 _WORD_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # camelCase, HTTPServer
 _JOINT = re.compile(r"(?<=[^\W_])[-./:#+&|]+(?=[^\W\d_])|(?<=[^\W\d_])[-./:#+&|]+(?=[^\W_])|[\s_]+")  # not 3.5, not C++
@@ -55,7 +59,14 @@ def read_class_texts(given: str, where: str) -> Table | None:
             f"{where}: there is no file {given!r}; class_texts is 'none', 'names' or a table with the columns label "
             "and text"
         )
-    return table_from_path(path, path.name, TableOptions())
+    frame = read_frame(path)
+    names = [str(column) for column in frame.columns]
+    try:
+        find_columns(names, text=None, label=(), need_labels=True, where=path.name)
+    except DataError:
+        found = ", ".join(f"'{name}'" for name in names[:MOST_NAMED])
+        raise RecipeError(f"{where}: class_texts {given!r} needs the columns label and text; it has {found}") from None
+    return table_from_frame(frame, path.name, TableOptions(), Place(path.name, path))
 
 
 def class_texts(given: str, space: LabelSpace, present: np.ndarray, where: str) -> ClassTexts:

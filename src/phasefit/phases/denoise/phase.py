@@ -50,6 +50,7 @@ class Denoise(Phase):
             model.generator = self.generator = Generator(self.decoder, self.encoder.dimension)
         self._step = 0
         self.probe = Probe(data, seed)
+        self.probe.check(name, options.watch)
         lengths = data.tokens.lengths[self.rows]
         self._batches = ShuffledBatches(self.rows, lengths, batch_size=options.batch_size, seed=derive(seed, name))
 

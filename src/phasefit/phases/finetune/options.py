@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from phasefit.metrics.scores import watchable
 from phasefit.phases.options import ChunkOptions, PhaseOptions
+from phasefit.phases.views_option import ViewList
 
 
 class Options(PhaseOptions, ChunkOptions):
@@ -32,7 +33,7 @@ class Options(PhaseOptions, ChunkOptions):
     on: Literal["sentence", "tokens"] = Field(
         "sentence", description="what the objective sees: the text's vector, or all its tokens' states before pooling"
     )
-    views: list[str | dict[str, Any]] = Field(
+    views: ViewList = Field(
         default_factory=list,
         description='a second view of each text, e.g. ["dropout"] or ["delete-words"]; both are trained on',
     )

@@ -85,6 +85,10 @@ class Finetune(Phase):
         accuracy = min(max(scores["accuracy"], 0.0), 1.0)
         return self.options.slack * math.sqrt(accuracy * (1 - accuracy) / len(self.data.validation))
 
+    def notes(self) -> list[str]:
+        """What the views have to say."""
+        return [] if self.views is None else self.views.notes()
+
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder (unless frozen), added layers, head."""
         parts = {"head": list(self.head.parameters())}

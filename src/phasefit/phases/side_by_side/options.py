@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
+from phasefit.phases.views_option import ViewList
 
 
 class ViewSettings(Strict):
@@ -15,7 +16,7 @@ class ViewSettings(Strict):
     dropout: float | None = Field(
         None, ge=0, lt=1, description="dropout of the encoder in this phase; left out: the encoder's own"
     )
-    views: list[str | dict[str, Any]] = Field(
+    views: ViewList = Field(
         default_factory=list,
         description='changes of the second view, e.g. ["delete-words", { name = "mask-span", characters = 5 }]',
     )

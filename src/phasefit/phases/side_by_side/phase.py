@@ -57,6 +57,7 @@ class SideBySide(Phase):
             raise RecipeError(f"{name}: needs at least two training rows to tell apart, and found {len(sides.rows)}")
         self.projection: nn.Module = nn.Identity()
         self.probe = Probe(data, seed)
+        self.probe.check(name, options.watch)
         shuffled = ShuffledBatches(sides.rows, sides.lengths, batch_size=options.batch_size, seed=derive(seed, name))
         self._batches = InCompany(shuffled, sides.rows, derive(seed, name))
 

@@ -41,8 +41,8 @@ class TwoViews:
         return {ANCHOR: sentence_vectors(anchor), POSITIVE: sentence_vectors(positive)}
 
     def notes(self) -> list[str]:
-        """Nothing that could surprise."""
-        return []
+        """What the views have to say."""
+        return self._views.notes()
 
     def _table(self, rows: np.ndarray) -> tuple[Sequence[str], Tokens, np.ndarray]:
         """Texts, their tokens, and the rows among them: the run's, or a small table of what stands in their place."""

@@ -69,8 +69,15 @@ def save(
     """Write what `draw(names)` draws as `path`, a PNG, and as an SVG beside it; the same bytes every time.
 
     The SVG holds its text as text, which the reader's fonts draw. In the PNG, a name with letters that no font of this
-    machine has is called `class 3` after its place, and a line below says so.
+    machine has is called `class 3` after its place, and a line below says so. What matplotlib has to warn of is no
+    news to who trains a model.
     """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _save(path, draw, names, word)
+
+
+def _save(path: Path, draw: Callable[[Sequence[str]], Figure], names: Sequence[str], word: str) -> None:
     figure = laid_out(draw(names), names)
     _write(figure, path.with_suffix(".svg"))
     drawn = stand_ins(names, word)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from phasefit.metrics.geometry import has_classes
 from phasefit.runner.figures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain, save
 from phasefit.runner.figures.fonts import printable
 from phasefit.runner.snapshots import BEFORE
@@ -18,30 +19,67 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Stages = Mapping[str, Mapping[str, Any]]
+Lines = Mapping[str, NDArray[np.float64]]  # what a line is called, and its values by stage, not a number where missing
 
 
 class Panel(NamedTuple):
-    """A title, how to read it, what each line is called by its figure, the least height, whether 0 is drawn too."""
+    """A title, what is measured and which way is wanted, with classes and without, its lines, the least height.
+
+    `lines` says what each line is called by its figure; several have a legend in place of what is measured.
+    """
 
     title: str
-    reading: str
+    measured: tuple[str, str]
+    wanted: tuple[str, str]
     lines: Mapping[str, str]
     span: float
-    zero: bool = False
 
 
 PANELS = (
-    Panel("Alignment", "squared distance within a class: low is close", {"alignment": ""}, 0.2),
-    Panel("Uniformity", "low: texts fill the space evenly", {"uniformity": ""}, 0.4),
-    Panel("Cosine of two texts", "", {"within": "of one class", "between": "of different classes"}, 0.2),
-    Panel("Silhouette", "1: classes are apart, 0: they touch", {"silhouette": ""}, 0.2),
-    Panel("Anisotropy", "cosine of any two texts: 1 is one direction", {"anisotropy": ""}, 0.2),
-    Panel("Confidence entropy", "bits: 0 if the classifier is sure", {"confidence_entropy": ""}, 0.2, zero=True),
+    Panel(
+        "Alignment",
+        ("squared distance of two texts of a class", "squared distance of the two texts of a pair"),
+        ("lower: texts of a class are closer", "lower: texts of a pair are closer"),
+        {"alignment": ""},
+        0.2,
+    ),
+    Panel(
+        "Uniformity",
+        ("how evenly texts fill the space", "how evenly texts fill the space"),
+        ("lower: more evenly; a classifier may raise it", "lower: more evenly"),
+        {"uniformity": ""},
+        0.4,
+    ),
+    Panel(
+        "Cosine of two texts",
+        ("", ""),
+        ("wanted: high in a class, low between them", ""),
+        {"within": "of one class", "between": "of different classes"},
+        0.2,
+    ),
+    Panel(
+        "Silhouette",
+        ("1: classes are apart, 0: they touch", ""),
+        ("higher: clearer classes", ""),
+        {"silhouette": ""},
+        0.2,
+    ),
+    Panel(
+        "Anisotropy",
+        ("cosine of any two texts; 1: all point one way", "cosine of any two texts; 1: all point one way"),
+        ("lower: more directions are in use", "lower: more directions are in use"),
+        {"anisotropy": ""},
+        0.2,
+    ),
 )
-COLOURS = (BLUE, ORANGE)
+WANTED_ALONE = {"within": "higher: texts of a class are closer", "between": "lower: classes are further apart"}
+COLOURS = {"between": ORANGE}  # all others are blue
 ABREAST = 3  # panels in one row
-WIDTH, HEIGHT = 3.7, 2.7  # inches of a panel
-LONG = 40  # letters beside each other that fit a panel; longer names of stages are turned
+WIDTH, HEIGHT = 3.0, 1.55  # inches of the part of a panel that is drawn in
+LEFT, BESIDE, ABOVE = 0.5, 0.75, 0.85  # inches: before the first panel, between two, for what stands over one
+LINE = 0.165  # inches of a line of small letters
+LETTER = 0.075  # inches of a small letter, amply
+TURN = 25  # degrees that long names of stages are turned by
 
 
 def geometry_figure(stages: Stages, path: Path, texts: str = "texts") -> None:
@@ -51,50 +89,90 @@ def geometry_figure(stages: Stages, path: Path, texts: str = "texts") -> None:
 
 
 def draw(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str) -> Figure:
-    """The panels that have anything to show."""
-    known = {name for figures in stages for name, value in figures.items() if value is not None}
-    panels = [panel for panel in PANELS if known.intersection(panel.lines)]
-    abreast = min(max(len(panels), 1), ABREAST)
-    rows = max(-(-len(panels) // abreast), 1)
-    figure = blank(max(WIDTH * abreast, 5.0), HEIGHT * rows + 0.3)
-    grid = figure.add_gridspec(rows, abreast, hspace=0.16, wspace=0.08)
-    for place, panel in enumerate(panels):
-        draw_panel(plain(figure.add_subplot(grid[divmod(place, abreast)])), panel, stages, names)
-    count = max((int(figures.get("texts", 0)) for figures in stages), default=0)
-    said = f"{count:,} {texts}, the same at every stage" if panels else f"{count:,} {texts}: too few to measure"
-    figure.supxlabel(said, x=0.01, ha="left", color=FAINT, fontsize=8)
+    """The panels that have anything to show, each of the same size however many there are."""
+    shown = [(panel, lines) for panel in PANELS if (lines := lines_of(panel, stages))]
+    rows = -(-len(shown) // ABREAST)
+    abreast = -(-len(shown) // rows) if rows else 0
+    turned = len(names) * LETTER * (max(map(len, names), default=0) + 1) > WIDTH
+    below = LINE + 0.15 if not turned else LETTER * max(map(len, names)) * float(np.sin(np.radians(TURN))) + LINE + 0.1
+    said = captions(stages, names, texts, measured=bool(shown))
+    foot = LINE * len(said) + 0.1
+    width = max(LEFT + abreast * (WIDTH + BESIDE), 5.0)
+    height = rows * (ABOVE + HEIGHT + below) + foot
+    figure = blank(width, height)
+    figure.set_layout_engine(None)  # everything has its place: nothing to arrange, nothing that can collapse
+    for place, (panel, lines) in enumerate(shown):
+        row, column = divmod(place, abreast)
+        left, top = LEFT + column * (WIDTH + BESIDE), height - row * (ABOVE + HEIGHT + below) - ABOVE
+        axes = figure.add_axes((left / width, (top - HEIGHT) / height, WIDTH / width, HEIGHT / height))
+        draw_panel(plain(axes), panel, lines, classes=has_classes(stages))
+        how: dict[str, Any] = {"rotation": TURN, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+        axes.set_xticks(np.arange(len(names)), names, **how)
+    for number, line in enumerate(said):
+        figure.text(0.1 / width, (foot - 0.05 - LINE * number) / height, line, va="top", color=FAINT, fontsize=8)
     return figure
 
 
-def draw_panel(axes: Axes, panel: Panel, stages: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+def lines_of(panel: Panel, stages: Sequence[Mapping[str, Any]]) -> Lines:
+    """The values of the panel's figures that some stage has."""
+    found = {
+        name: np.array([np.nan if (value := figures.get(name)) is None else value for figures in stages], np.float64)
+        for name in panel.lines
+    }
+    return {name: values for name, values in found.items() if np.isfinite(values).any()}
+
+
+def captions(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str, *, measured: bool) -> list[str]:
+    """What stands below the panels: what they are of, and how sure the classifier is, a single value as a rule."""
+    count, pairs = (max((int(figures.get(name) or 0) for figures in stages), default=0) for name in ("texts", "pairs"))
+    if not measured:
+        return [f"{count:,} {texts}: too few to measure"]
+    said = [f"{count:,} {texts}, the same at every stage" if len(stages) > 1 else f"{count:,} {texts}"]
+    if pairs:
+        said[0] += f"; alignment is over {pairs:,} pairs"
+    sure = [
+        f"{name} {figures['confidence_entropy']:.2f} bits"
+        + (f" of at most {most:.2f}" if (most := figures.get("most_entropy")) is not None else "")
+        for name, figures in zip(names, stages, strict=True)
+        if figures.get("confidence_entropy") is not None
+    ]
+    return said + ([f"confidence entropy (0: the classifier is sure): {', '.join(sure)}"] if sure else [])
+
+
+def draw_panel(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> None:
     """A line a figure over the stages, with its values where it begins and ends."""
-    at = np.arange(len(stages))
-    lines = [np.array([figures.get(name, np.nan) for figures in stages], dtype=np.float64) for name in panel.lines]
-    axes.set(xlim=(-0.4, len(stages) - 0.6), ylim=limits([*lines, np.zeros(int(panel.zero))], panel.span))
-    upper = np.nanmean(lines[0]) >= np.nanmean(lines[-1]) if all(map(_any, lines)) else True
-    for place, (values, name) in enumerate(zip(lines, panel.lines.values(), strict=True)):
+    stages = len(next(iter(lines.values())))
+    axes.set(xlim=(-0.4, stages - 0.6), ylim=limits(list(lines.values()), panel.span))
+    means = {name: float(np.nanmean(values)) for name, values in lines.items()}
+    for name, values in lines.items():
         known = np.flatnonzero(np.isfinite(values))
+        colour = COLOURS.get(name, BLUE)
         style: dict[str, Any] = {"linewidth": 1.8, "marker": "o", "markersize": 4.5, "clip_on": False}
-        axes.plot(at[known], values[known], color=COLOURS[place], label=name, **style)
-        for end, next_to in {known[0]: known[:2][-1], known[-1]: known[-2:][0]}.items() if len(known) else ():
-            up = values[end] >= values[next_to] if len(lines) == 1 else (place == 0) == upper
-            write_value(axes, int(end), float(values[end]), COLOURS[place], up=up)
-    axes.set_title(panel.title, loc="left", color=INK, fontsize=11, pad=18)
-    if len(lines) > 1:
-        place_of: dict[str, Any] = {
-            "loc": "lower left",
-            "bbox_to_anchor": (0, 1.0),
-            "ncols": len(lines),
-            "frameon": False,
-        }
-        axes.legend(**place_of, fontsize=8, labelcolor="linecolor", borderaxespad=0, borderpad=0.3, handlelength=1.2)
-    else:
-        axes.text(0, 1.035, panel.reading, transform=axes.transAxes, color=FAINT, fontsize=8)
+        axes.plot(known, values[known], color=colour, label=panel.lines[name], **style)
+        upper = name == max(means, key=lambda line: means[line])
+        for end, next_to in {known[0]: known[:2][-1], known[-1]: known[-2:][0]}.items():
+            up = bool(values[end] >= values[next_to]) if len(lines) == 1 else upper
+            write_value(axes, int(end), float(values[end]), colour, up=up)
+    write_above(axes, panel, lines, classes=classes)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.locator_params(axis="y", nbins=5)
-    turned = len(names) * (max(map(len, names), default=0) + 1) > LONG
-    axes.set_xticks(at, names, rotation=25 if turned else 0, ha="right" if turned else "center", rotation_mode="anchor")
+
+
+def write_above(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> None:
+    """The title, what is measured (or what each line is), and which way is wanted."""
+    over = [(1 + (0.06 + LINE * number) / HEIGHT) for number in range(3)]
+    axes.text(0, over[2] + 0.02, panel.title, transform=axes.transAxes, color=INK, fontsize=11)
+    wanted = panel.wanted[0 if classes else 1]
+    if panel.measured[0]:
+        measured = panel.measured[0 if classes else 1]
+        axes.text(0, over[1], measured, transform=axes.transAxes, color=FAINT, fontsize=8)
+    else:
+        wanted = wanted if len(lines) > 1 else WANTED_ALONE[next(iter(lines))]
+        style: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": "linecolor", "handlelength": 1.2}
+        style |= {"borderaxespad": 0, "borderpad": 0, "columnspacing": 1.2, "ncols": len(lines)}
+        axes.legend(loc="lower left", bbox_to_anchor=(0, over[1] - 0.02), **style)
+    axes.text(0, over[0], wanted, transform=axes.transAxes, color=FAINT, fontsize=8)
 
 
 def write_value(axes: Axes, place: int, value: float, color: str, *, up: bool) -> None:
@@ -114,12 +192,9 @@ def write_value(axes: Axes, place: int, value: float, color: str, *, up: bool) -
 def limits(lines: Sequence[NDArray[np.float64]], span: float) -> tuple[float, float]:
     """What the values need with some air, and never so little that noise looks like news."""
     values = np.concatenate(lines)
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    values = values[np.isfinite(values)]
+    low, high = float(values.min()), float(values.max())
     missing = max(span - (high - low), 0.0) / 2
     low, high = low - missing, high + missing
     air = 0.2 * (high - low)
     return low - air, high + air
-
-
-def _any(values: NDArray[np.float64]) -> bool:
-    return bool(np.isfinite(values).any())

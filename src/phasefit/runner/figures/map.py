@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,9 @@ def map_figure(
     Texts without labels, whose codes are all -1, are drawn in one colour.
     """
     codes = np.asarray(codes)
-    layouts = dict(zip(stages, stable_layouts(list(stages.values())), strict=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn: vectors are what they are
+        layouts = dict(zip(stages, stable_layouts(list(stages.values())), strict=True))
     labelled = bool((codes >= 0).any())
     shares = [agreement(vectors, codes) if labelled else None for vectors in stages.values()]
     codes, names = (codes, names) if labelled else (np.zeros_like(codes), ())
