@@ -30,7 +30,6 @@ WAYS: dict[str, tuple[str, list[str]]] = {
     "mirror, dropout alone": ("mirror", [NO_SPAN, DROP]),
     "mirror, DropHead and span masking": ("mirror", [SPAN, NO_DROP, "mirror.drop_head=0.2"]),
     "mirror, negatives alone": ("mirror", [SPAN, DROP, "mirror.objective.pull=false"]),
-    "mirror, random strings": ("mirror", [SPAN, DROP, "mirror.random_strings=true"]),
 }
 
 

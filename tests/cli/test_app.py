@@ -36,6 +36,13 @@ def test_help_imports_nothing_heavy():
     assert "--recipe" in result.stdout
 
 
+@pytest.mark.parametrize(("command", "file"), [("predict", "[FILE]"), ("embed", "FILE")])
+def test_help_says_which_files_are_read(phasefit, command, file):
+    output = " ".join(phasefit(command, "--help").output.replace("│", " ").split())
+    assert file in output
+    assert "a .txt of one text a line" in output
+
+
 def test_version(phasefit):
     from phasefit import __version__
 

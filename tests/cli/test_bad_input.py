@@ -111,13 +111,17 @@ FILES = {
     "too small to split": train(
         "t.csv", HEAD + "a,x\nb,y\n", "no validation rows can be split off", "--validation-size 0"
     ),
-    "pairs of usual columns": train("t.csv", "premise,hypothesis,label\na,b,c\n", "t.csv", "pairs of texts", "--text"),
+    "pairs of usual columns": train(
+        "t.csv", "premise,hypothesis,label\na,b,c\n", "t.csv", "pairs of texts", "--text", "--recipe mnr"
+    ),
     "two texts": Case(
         f"train t.csv --text x --text y {QUICK}",
-        ("t.csv", "'x', 'y'", "not handled yet by this recipe", "name one"),
+        ("t.csv", "'x', 'y'", "not handled yet by this recipe", "name one", "--recipe mnr"),
         {"t.csv": "x,y,label\na,b,c\n"},
     ),
-    "named pairs to classify": line(f"train nli-triples {QUICK}", "'nli-triples' holds triples", "not handled yet"),
+    "named pairs to classify": line(
+        f"train nli-triples {QUICK}", "'nli-triples' holds triples", "not handled yet", "--recipe mnr"
+    ),
     "no pairs": line(f"train good.csv {ON_PAIRS}", "good.csv", "'text', 'label'", "--text ANCHOR --text POSITIVE"),
     "half a pair": line(f"train good.csv --text text {ON_PAIRS}", "good.csv", "only 'text'", "another --text"),
     "a text twice": line(f"train good.csv --text text --text text {ON_PAIRS}", "good.csv", "'text' twice"),
@@ -132,7 +136,8 @@ FILES = {
         {"t.csv": "anchor,positive\na,b\nc,\n"},
     ),
     "single texts by name": line(f"train snips {ON_PAIRS}", "'snips' holds single texts", "phasefit datasets"),
-    "texts without labels": train("t.txt", "a\nb\n", "t.txt", "no column has a usual name for a label", "--label"),
+    "texts without labels": train("t.txt", "a\nb\n", "t.txt has texts and no column of labels", "--recipe simcse"),
+    "only a text column": train("t.csv", "text\na\nb\n", "t.csv has texts and no column of labels", "--recipe simcse"),
     "lines in latin-1": train("t.txt", "a\né\n".encode("latin-1"), "t.txt, line 2: broken UTF-8", "as UTF-8"),
     "blank lines only": train("t.txt", " \n\n", "t.txt is empty"),
     "one text to learn from": Case(
@@ -299,6 +304,31 @@ RECIPES = {
         f'{FINETUNE}[[phase]]\nkind="contrast"\n', "phase 2", "end the recipe with a finetune"
     ),
     "its own base": recipe('base = "r.toml"\n', "r.toml: the recipe is its own base"),
+    "options together": recipe(
+        FINETUNE + 'on = "tokens"\n', "r.toml, phase 1: on = 'tokens' says what an objective sees"
+    ),
+    "an option that is nothing like others": recipe(
+        FINETUNE + "zzz = 1\n", "'zzz'; known:", "recipes options finetune"
+    ),
+    "an objective's option": line(
+        f"train t.txt {ON_TEXTS} -s simcse.temperature=0.1",
+        "'temperature'",
+        "e.g. objective.temperature",
+        t_txt="a\nb\n",
+    ),
+    "class texts of other columns": line(
+        "train good.csv -q -m {tiny} -r contrast-finetune -s contrast.class_texts=c.csv",
+        "contrast-finetune, contrast: class_texts 'c.csv' needs the columns label and text; it has 'a', 'b'",
+        c_csv="a,b\nmusic,songs\n",
+    ),
+    "synonyms without a second word": line(
+        'train good.csv -q -m {tiny} -r finetune -s \'finetune.views={name="synonyms",table="s.csv"}\'',
+        "view 'synonyms': synonyms 's.csv'",
+        "no line has two words",
+        "rain,shower,drizzle",
+        "word,synonym",
+        s_csv="rain\nstorm\n",
+    ),
     "longer than the model": recipe("max_length = 9999\n" + FINETUNE, "max_length 9999", "limit of 64 tokens"),
     "set nonsense": setting("nonsense", "--set nonsense: write it as phase.option=value"),
     "set an unknown phase": setting("fintune.epochs=3", "no 'fintune'; did you mean 'finetune'?"),

@@ -33,7 +33,7 @@ def measured(monkeypatch):
 
     def measure(run, sample, *, say, counting, device, batch_size):
         with counting("before training") as progress:
-            progress(len(sample.texts))
+            progress(len(sample))
         say("something is missing")
         given.append(sample)
         return STORED
@@ -93,11 +93,51 @@ def test_a_table_without_labels(phasefit, run, measured, tmp_path):
     assert "only figures" not in phasefit("geometry", "run", "in.csv", "--quiet").stderr
 
 
-def test_the_texts_of_pairs_are_looked_at_one_by_one(phasefit, run, measured, tmp_path):
-    (tmp_path / "in.csv").write_text("sentence1,sentence2\nab,abc\nx,y\n")
+def test_pairs_by_their_usual_names(phasefit, run, measured, tmp_path):
+    (tmp_path / "in.csv").write_text("sentence1,sentence2,label\nab,abc,1\nx,y,0\n")
     result = phasefit("geometry", "run", "in.csv")
     assert result.exit_code == 0, result.output
-    assert measured[0].texts == ["ab", "abc", "x", "y"]
+    assert measured[0].texts == ["ab", "x"]
+    assert measured[0].positives == ["abc", "y"]
+    assert measured[0].codes.tolist() == [-1, -1], "labels are of the pair"
+
+
+def test_pairs_by_name(phasefit, run, measured, tmp_path, sentence):
+    (tmp_path / "in.csv").write_text("q,a,label\nab,abc,1\nx,y,0\n")
+    result = phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "a")
+    assert result.exit_code == 0, result.output
+    assert (measured[0].texts, measured[0].positives) == (["ab", "x"], ["abc", "y"])
+    refused = phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "a", "--label", "label")
+    assert "give one --text" in sentence(refused)
+    assert "no column 'b'" in sentence(phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "b"))
+
+
+def test_pairs_of_the_runs_own_columns(phasefit, run, measured, tmp_path):
+    columns = {"text": "text", "labels": [], "others": ["answer", "wrong"]}
+    known = {"format": 1, "status": "finished", "heads": {}, "data": {"columns": columns}}
+    (run / "phasefit.json").write_text(json.dumps(known))
+    (tmp_path / "in.csv").write_text("text,answer,label\nab,abc,1\nx,y,0\n")
+    assert phasefit("geometry", "run", "in.csv").exit_code == 0
+    assert (measured[0].texts, measured[0].positives) == (["ab", "x"], ["abc", "y"])
+    (tmp_path / "in.csv").write_text("text,label\nab,1\nx,0\n")
+    assert phasefit("geometry", "run", "in.csv").exit_code == 0
+    assert measured[1].codes.tolist() == [0, 1], "single texts with labels will do"
+    assert phasefit("geometry", "run", "in.csv", "--text", "text").exit_code == 0
+    assert measured[2].texts == ["ab", "x"]
+
+
+def test_texts_that_the_run_knows(phasefit, run, measured, tmp_path):
+    from phasefit.store.seen import write_seen
+
+    write_seen(run, ["AB", "other"])
+    (tmp_path / "texts.csv").write_text("text\nab\nabc\n")
+    said = " ".join(phasefit("geometry", "run", "texts.csv", "--quiet").stderr.split())
+    assert "the run was trained on 1 of the 2 texts of 'texts': new texts may lie otherwise" in said
+    assert "scores" not in said
+
+
+def test_the_help_names_data_once(phasefit):
+    assert "[[DATA]]" not in phasefit("geometry", "--help").stdout
 
 
 def test_bad_input(phasefit, run, measured, tmp_path, sentence):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from phasefit.phases import PHASES
 from phasefit.recipes import list_recipes
 
 
@@ -84,6 +85,47 @@ def test_the_options_of_a_phase_are_listed(phasefit, sentence):
     assert result.exit_code == 0
     assert "balance.max_ratio" in result.stdout
     assert "did you mean 'contrast'" in sentence(phasefit("recipes", "options", "contrst"))
+
+
+def test_what_has_options_is_listed(phasefit):
+    kinds = phasefit("recipes", "options").stdout
+    shown = phasefit("recipes", "options", "--help").stdout
+    for kind in PHASES:
+        assert kind in kinds
+        assert kind in shown
+    assert "objectives, views" in kinds
+
+
+@pytest.mark.parametrize(
+    ("what", "pieces"),
+    [
+        ("objectives", ("supcon", "temperature = 0.1", "multiple-negatives", 'directions = "one"')),
+        ("views", ("delete-words", "ratio = 0.1", "table (needed)", 'words = "english"', "dropout")),
+    ],
+)
+def test_objectives_and_views_are_listed_with_their_options(phasefit, what, pieces):
+    result = phasefit("recipes", "options", what)
+    assert result.exit_code == 0, result.output
+    for piece in pieces:
+        assert piece in result.stdout
+
+
+def test_defaults_are_said_as_in_a_recipe(phasefit):
+    output = phasefit("recipes", "options", "simcse").stdout
+    assert '{ name = "info-nce", temperature = 0.05' in " ".join(output.split())
+    assert "False" not in output
+    assert "None" not in output
+
+
+def test_a_table_of_pairs(phasefit, tmp_path):
+    file = tmp_path / "qa.csv"
+    file.write_text("q,a\nhow old,ten years\nwhat age,ten years\nsame,Same\n")
+    output = phasefit("datasets", str(file), "--text", "q", "--text", "a").stdout
+    lines = [line.split() for line in output.splitlines()]
+    for line in ("rows in which two texts are the same 1", "rows whose partner another row has too 2"):
+        assert line.split() in lines
+    assert "none; pairs of texts" in output
+    assert "classes" not in output
 
 
 def test_a_recipe_is_shown_with_every_option(phasefit):

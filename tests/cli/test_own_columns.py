@@ -41,7 +41,6 @@ def test_they_are_taken_again(phasefit, run: Path, table: Path, tmp_path: Path) 
     assert read_json(run / "phasefit.json")["data"]["columns"] == {
         "text": "Äußerung",
         "labels": ["Gefühl"],
-        "tree": None,
     }
     new = write(tmp_path / "new.csv", ("no", "Äußerung"), [("1", "a song")])
     predicted = phasefit("predict", str(run), str(new), "-q")

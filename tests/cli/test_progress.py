@@ -23,6 +23,9 @@ JOB = [
 ]
 
 
+FALLING = [(1, 0.8), (2, 0.79), (3, 0.78)]
+
+
 class Clock:
     """Moves on by itself at each look."""
 
@@ -44,6 +47,14 @@ def played(make, *, terminal: bool = False) -> str:
     return console.file.getvalue()
 
 
+def shown(*events) -> list[str]:
+    console = Console(file=io.StringIO(), width=120, markup=False, emoji=False, highlight=False)
+    with PlainProgress(console, Clock(0.001)) as listen:
+        for event in events:
+            listen(event)
+    return console.file.getvalue().splitlines()
+
+
 def test_plain_lines():
     assert played(lambda console: PlainProgress(console, Clock(0.001))).splitlines() == [
         "reading ...",
@@ -62,6 +73,34 @@ def test_plain_lines_when_it_takes_long():
     steps = [line for line in lines if "left" in line]
     assert 5 < len(steps) < 50
     assert "at most" in steps[0]
+
+
+def test_a_watched_loss_is_not_the_loss_of_training():
+    lines = shown(
+        PhaseStarted("mnr", 1, 1, 1, "loss"),
+        StepDone("mnr", 1, 1, 1.0, 0.0072, 1e-4, 0.5),
+        Scored("mnr", 1, 1.0, {"loss": 0.0428}, "loss", improved=True),
+        PhaseEnded("mnr", 1, 1.0, 1, {"loss": 0.0428}, stopped_early=False),
+    )
+    assert lines == [
+        "phase 1/1 mnr: up to 1 step, watching validation loss",
+        "  step 1/1  loss 0.0072  validation loss 0.0428  (kept)",
+        "phase 1/1 mnr: 1 step in 1.0 s; kept validation loss 0.0428 at step 1",
+    ]
+
+
+def test_why_weights_of_a_lower_score_are_kept():
+    start = PhaseStarted("finetune", 1, 1, 9, "macro_f1")
+    looks = [Scored("finetune", step, 1.0, {"macro_f1": f1}, "macro_f1", improved=True) for step, f1 in FALLING]
+    again = [Scored("mnr", step, 1.0, {"loss": loss}, "loss", improved=True) for step, loss in FALLING]
+    lines = shown(start, *looks, PhaseStarted("mnr", 1, 1, 9, "loss"), *again)
+    noise = "  (kept: not below the best by more than noise)"
+    assert lines[1:4] == [
+        "  step 1/9  macro_f1 0.8000  (kept)",
+        f"  step 2/9  macro_f1 0.7900{noise}",
+        f"  step 3/9  macro_f1 0.7800{noise}",
+    ]
+    assert all(line.endswith("(kept)") for line in lines[5:]), "a loss that falls is better"
 
 
 def test_a_terminal_shows_all_that_matters():

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from phasefit.cli.train import plan_facts
 from phasefit.runner.request import TrainRequest
 from phasefit.training.events import Note, PhaseStarted, Stage
 
@@ -132,3 +133,12 @@ def test_a_plan_as_json(phasefit, plan):
 def test_several_texts_are_a_pair(phasefit, training):
     assert phasefit("train", "d.csv", "--text", "a", "--text", "b").exit_code == 0
     assert training.request.text == ("a", "b")
+
+
+def test_the_facts_of_a_plan_are_said_in_words():
+    rows = {"train": 8, "validation": 2}
+    columns = {"text": "q", "others": ("a",)}
+    facts = plan_facts({"rows": rows, "sha256": "x", "columns": columns, "max_length": None})
+    assert facts == {"rows": rows, "columns": "text q, a"}
+    tree = {"text": "body", "labels": ("area", "topic"), "tree": "/"}
+    assert plan_facts({"columns": tree})["columns"] == "text body; label area, topic, split at '/'"

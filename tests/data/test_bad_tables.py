@@ -92,7 +92,7 @@ def test_columns_that_cannot_be_meant(write) -> None:
         read_table(path, text="text", label=("text",))
     with pytest.raises(DataError, match=r"t\.csv: --label names the column 'label' twice"):
         read_table(path, label=("label", "label"))
-    with pytest.raises(DataError, match=r"for a label \(columns: 'text'\)"):
+    with pytest.raises(DataError, match=r"t\.csv has texts and no column of labels; .* \(--label\)"):
         read_table(path, text="label")
     with pytest.raises(LabelError, match="--tree is empty"):
         read_table(path, tree="")

@@ -100,6 +100,25 @@ def test_a_small_table_by_hand() -> None:
     assert found.parts["test"].classes.missing == ("c",)
 
 
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=15), st.integers(2, 3))
+def test_pairs_and_triples_agree_with_brute_force(rows: list[tuple[str, ...]], width: int) -> None:
+    texts, *others = zip(*(row[:width] for row in rows), strict=True)
+    pairs = hygiene({"train": Table("t", texts, others=tuple(others))}).parts["train"].pairs
+    normal = [[normal_form(text) for text in row[:width]] for row in rows]
+    alike = [row for row, sides in enumerate(normal, start=1) if len(set(sides)) < width]
+    anchors, partners = ([row[side] for row in normal] for side in (0, 1))
+    assert pairs is not None
+    assert (pairs.alike, list(pairs.alike_rows)) == (len(alike), alike[:10])
+    assert pairs.shared_anchors == sum(anchors.count(anchor) > 1 for anchor in anchors)
+    assert pairs.shared_partners == sum(partners.count(partner) > 1 for partner in partners)
+    assert pairs.partners == len(set(partners))
+
+
+def test_single_texts_are_no_pairs() -> None:
+    assert hygiene({"train": Table("t", ["a", "a"])}).parts["train"].pairs is None
+
+
 def test_labels_are_the_same_by_their_spelling() -> None:
     found = hygiene({"train": Table("t", ["a b", "c d"], ["1", "2"]), "test": Table("t", ["A b", "e f"], [1, 2])})
     assert found.overlaps[0].other_label == 0

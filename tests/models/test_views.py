@@ -225,6 +225,11 @@ def test_a_bad_table_is_refused_in_a_sentence(tmp_path, content: bytes | None, m
         build_views("phase 1", [{"name": "synonyms", "table": str(path)}])
 
 
+def test_the_table_says_how_many_words_it_knows(table, encoder) -> None:
+    views = Views([made("synonyms", table), made("dropout", table)], encoder, where="finetune")
+    assert views.notes() == [f"finetune: view 'synonyms': '{table}' has synonyms for 7 words"]
+
+
 # --- what a recipe may say --------------------------------------------------------------------------------------------
 
 

@@ -120,7 +120,7 @@ def test_a_file_may_spell_paths(model, tree_data, tmp_path) -> None:
     [
         ("label,text\nfod,pizza\n", LabelError, "label 'fod'.*did you mean 'food'"),
         ("label,text\nfood,\n", DataError, "empty or missing"),
-        ("a,b\nfood,pizza\n", DataError, "usual name"),
+        ("a,b\nfood,pizza\n", RecipeError, "needs the columns label and text; it has 'a', 'b'"),
         ("", DataError, "empty"),
     ],
 )

@@ -60,6 +60,15 @@ def test_only_the_unsupervised_form_projects_unless_told(model, data, options, p
     assert phase.options.needs == ("pairs" if phase.options.supervised else "texts")
 
 
+def test_views_say_what_is_worth_knowing(model, data, tmp_path) -> None:
+    table = tmp_path / "s.csv"
+    table.write_text("rain,shower\n")
+    view = {"name": "synonyms", "table": str(table)}
+    for kind in ("simcse", "finetune"):
+        notes = make_phase(kind, model, data, views=[view]).notes()
+        assert notes == [f"{kind}: view 'synonyms': '{table}' has synonyms for 2 words"]
+
+
 def test_views_change_the_second_side_only(model, data) -> None:
     phase = make_phase("simcse", model, data, batch_size=8, views=[{"name": "delete-words", "ratio": 0.5}]).eval()
     plain = make_phase("simcse", model, data, batch_size=8).eval()

@@ -117,6 +117,30 @@ def test_settings_reach_into_tables_and_the_whole_run() -> None:
     assert parse(GOOD, "max_length=32").max_length == 32
 
 
+def test_an_option_of_an_objective_is_set_whatever_the_objective_is_said_with() -> None:
+    named = parse('[[phase]]\nkind = "contrast"\nobjective = "supcon"\n', "contrast.objective.temperature=0.3")
+    assert named.phases[0].objective == {"name": "supcon", "temperature": 0.3}
+    left_out = parse('[[phase]]\nkind = "simcse"\n', "simcse.objective.temperature=0.1")
+    assert left_out.phases[0].objective == {"name": "info-nce", "temperature": 0.1}
+    inside = parse('[[phase]]\nkind = "joint"\n', "joint.contrast.objective.margin=0.1")
+    assert inside.phases[0].contrast.objective == {"name": "cosine", "margin": 0.1}
+    other = parse('[[phase]]\nkind = "simcse"\n', "simcse.objective.name=nt-xent")
+    assert other.phases[0].objective == {"name": "nt-xent"}
+
+
+@pytest.mark.parametrize("said", ["finetune.views=delete-words", 'finetune.views=["delete-words"]'])
+def test_a_single_view_is_a_list_of_one(said: str) -> None:
+    assert read_recipe("finetune", [said]).phases[-1].views == ["delete-words"]
+    assert parse('[[phase]]\nkind = "simcse"\nviews = { name = "dropout" }\n').phases[0].views == [{"name": "dropout"}]
+
+
+def test_files_of_class_texts_are_looked_at_before_the_data(tmp_path: Path) -> None:
+    for phase in ('kind = "contrast"\nclass_texts = ', 'kind = "joint"\ncontrast.class_texts = '):
+        with pytest.raises(RecipeError, match=r"no file 'gone\.csv'; class_texts is"):
+            parse(f'[[phase]]\n{phase}"gone.csv"\n').check_files()
+        parse(f'[[phase]]\n{phase}"names"\n').check_files()
+
+
 def test_a_repeated_phase_is_set_by_its_number() -> None:
     recipe = parse(GOOD + GOOD, "contrast-2.epochs=9")
     assert [phase.epochs for phase in recipe.phases if phase.kind == "contrast"] == [2, 9]
@@ -184,3 +208,10 @@ def test_a_base_passes_its_prompt_on(tmp_path: Path) -> None:
     second = read_recipe(str(tmp_path / "second.toml"))
     assert (second.prompt, second.max_length) == (PROMPT, 32)
     assert read_recipe(str(tmp_path / "second.toml"), ["prompt="]).prompt is None
+
+
+def test_settings_that_need_each_other_come_in_any_order() -> None:
+    both = ["finetune.on=tokens", "finetune.objective=soft-triple"]
+    assert read_recipe("finetune", both).phases == read_recipe("finetune", both[::-1]).phases
+    with pytest.raises(RecipeError, match=r"--set finetune.on=tokens: .*give the objective"):
+        read_recipe("finetune", [both[0], "finetune.epochs=2"])

@@ -9,8 +9,8 @@ import yaml
 from markdown_it import MarkdownIt
 
 from phasefit.metrics import classification_metrics
-from phasefit.metrics.geometry import FIGURES
-from phasefit.runner.card import PICTURES, escape, fence, model_card
+from phasefit.metrics.geometry import WITHOUT_CLASSES
+from phasefit.runner.card import PICTURES, escape, fence, model_card, picture
 
 NAMES = ["Book|Restaurant", "*weather*", "<b>ride</b>", "line\nbreak"]
 
@@ -148,8 +148,24 @@ def test_an_encoder_without_a_classifier() -> None:
     assert "## Classes" not in text
     assert tables(text)[0] == [
         ["", "before training", "simcse", "how to read it"],
-        ["uniformity", "-3.0000", "-3.5000", FIGURES["uniformity"]],
+        ["uniformity", "-3.0000", "-3.5000", WITHOUT_CLASSES["uniformity"]],
     ]
+
+
+@pytest.mark.parametrize(
+    ("figures", "said", "unsaid"),
+    [
+        ({"uniformity": -1.0}, "spread texts over the whole space", "class"),
+        ({"uniformity": -1.0, "alignment": 1.0, "pairs": 3}, "the two texts of a pair together", "class"),
+        ({"within": 0.5, "alignment": 1.0}, "texts of one class together (alignment falls)", "silhouette"),
+        ({"within": 0.5, "alignment": 1.0, "silhouette": 0.1}, "silhouette rises", "pair"),
+        ({"between": 0.5}, "should come apart", "alignment"),
+    ],
+)
+def test_the_geometry_is_read_by_what_was_measured(figures: dict[str, float], said: str, unsaid: str) -> None:
+    read = picture("geometry.png", {"before training": figures})
+    assert said in read
+    assert unsaid not in read
 
 
 def test_a_folder_is_no_base_model() -> None:

@@ -36,6 +36,20 @@ def test_everything_that_deserves_a_word_gets_its_line() -> None:
     ]
 
 
+def test_pairs_that_teach_the_wrong_thing() -> None:
+    anchors = ["how old", "what age", "same text", "how old", "how tall"]
+    partners = ["ten years", "Ten years", "Same text", "eleven years", "two metres"]
+    train = Table("t", anchors, others=(partners,))
+    assert data_notes(hygiene({"train": train})) == [
+        "data: 5 rows, 2 words; no repeated rows",
+        "1 row holds the same text twice: train 1; e.g. train row 3",
+        "2 rows have an anchor that other rows have too (train 2): in one batch they count as each other's negatives",
+        "2 rows have a partner that other rows have too (train 2): in one batch they count as each other's negatives",
+    ]
+    again = Table("t", ["a b", "c d", "A b"], others=(["e f", "g h", "e f"],))
+    assert data_notes(hygiene({"train": again}))[1] == "1 row repeats an earlier one: train 1"
+
+
 def test_classes_that_look_alike_are_asked_about() -> None:
     assert look_alikes(["a", "b", "a b", "a  c"]) == ""
     assert look_alikes(["Yes", "no", "yes ", "YES", "No"]) == "'Yes' and 'yes ' and 'YES'; 'no' and 'No'"

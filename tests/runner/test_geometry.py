@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
+import warnings
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from sentence_transformers import SentenceTransformer
 
 from phasefit.data.table import Table
 from phasefit.errors import Interrupted, ModelError
 from phasefit.runner.figures import canvas, geometry_figure
-from phasefit.runner.geometry import MOST_TEXTS, Sample, listed, measure, run_geometry, stored_geometry
+from phasefit.runner.figures.geometry import draw
+from phasefit.runner.geometry import MOST_TEXTS, Sample, listed, measure, run_geometry, stored_geometry, trained_on
 from phasefit.runner.kept_phases import kept_phase
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.snapshots import BEFORE, Snapshots
@@ -26,6 +31,8 @@ from tiny import fresh_model, make_table, read_json, save_tiny, write_csv
 SETTINGS = ("contrast.max_steps=2", "finetune.max_steps=2", "finetune.min_steps=1", "finetune.lr=1e-2")
 OF_CLASSES = {"alignment", "within", "between", "silhouette"}
 ALWAYS = {"texts", "uniformity", "anisotropy"}
+OF_CLASSIFIER = {"confidence_entropy", "most_entropy"}
+PAIRS = {"pairs", "alignment"}
 
 
 def silent(_: Event) -> None:
@@ -69,8 +76,8 @@ def test_a_run_stores_it(run: Path) -> None:
     assert found == read_json(run / "metrics.json")["geometry"]
     assert list(found) == [BEFORE, "contrast", "finetune"]
     assert set(found[BEFORE]) == set(found["contrast"]) == ALWAYS | OF_CLASSES
-    assert set(found["finetune"]) == ALWAYS | OF_CLASSES | {"confidence_entropy"}
-    assert 0 < found["finetune"]["confidence_entropy"] <= np.log2(3)
+    assert set(found["finetune"]) == ALWAYS | OF_CLASSES | OF_CLASSIFIER
+    assert 0 < found["finetune"]["confidence_entropy"] <= found["finetune"]["most_entropy"] == np.log2(3)
     assert found[BEFORE] != found["contrast"] or found["contrast"] != found["finetune"]
     assert {figures["texts"] for figures in found.values()} == {18}
     assert (run / "geometry.png").exists()
@@ -106,7 +113,7 @@ def test_what_was_not_kept_or_is_gone_is_said(copied: Path, validation: Table, t
     said: list[str] = []
     unlabelled = Table("texts", validation.texts)
     found = measure(copied, Sample.of(unlabelled), say=said.append, device="cpu")
-    assert {stage: set(figures) for stage, figures in found.items()} == {"finetune": ALWAYS | {"confidence_entropy"}}
+    assert {stage: set(figures) for stage, figures in found.items()} == {"finetune": ALWAYS | OF_CLASSIFIER}
     assert "the model that the run began with is left out" in said[0]
     assert "there is no such folder" in said[0]
     assert said[1] == "the encoder after contrast was not kept; runs trained with --keep-phases have them"
@@ -169,6 +176,53 @@ def test_texts_without_labels_and_models_without_a_classifier(tiny_folder: Path)
     assert found["simcse"]["uniformity"] == 0
 
 
+def test_alignment_is_over_pairs_where_there_are_no_labels(tiny_folder: Path) -> None:
+    model = fresh_model(tiny_folder)
+    taken = Snapshots("validation", np.arange(3), np.full(3, -1), np.array([4, -1, 5]))
+    taken.vectors = {BEFORE: np.eye(3, dtype=np.float32), "mnr": np.eye(3, dtype=np.float32)}
+    taken.beside = {BEFORE: np.eye(3, dtype=np.float32)[[1, 1]], "mnr": np.eye(3, dtype=np.float32)[[0, 1]]}
+    found = run_geometry(taken, model)
+    assert [set(figures) for figures in found.values()] == [ALWAYS | PAIRS, ALWAYS | PAIRS]
+    assert [figures["alignment"] for figures in found.values()] == pytest.approx([2.0, 1.0])
+    assert found["mnr"]["pairs"] == 2
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Table:
+    texts, _ = make_table(24, seed=2)
+    return Table("pairs", texts[::2], others=(texts[1::2],))
+
+
+def write_pairs(path: Path, rows: Iterable[tuple[str, str]]) -> str:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("anchor", "positive"), *rows])
+    return str(path)
+
+
+def test_a_run_on_pairs_stopped_or_not(
+    pairs: Table, wishes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phasefit.runner.report.draw_pictures", lambda *_: [])
+    recipe = tmp_path / "pairs.toml"
+    recipe.write_text('[[phase]]\nkind = "mnr"\nmax_steps = 2\n' * 2)
+    rows = list(zip(make_table(30, seed=3)[0], make_table(30, seed=4)[0], strict=True))
+    held_out = write_pairs(tmp_path / "held-out.csv", zip(*pairs.sides, strict=True))
+    given: dict[str, Any] = {"data": write_pairs(tmp_path / "pairs.csv", rows), "validation": held_out, "test_size": 0}
+    given |= {"model": wishes["model"], "recipe": str(recipe)}
+    run = train(TrainRequest(**given, keep_phases=True, out=tmp_path / "run"), silent).folder
+    stored = stored_geometry(run)
+    assert set(stored["mnr-2"]) == ALWAYS | PAIRS
+    with pytest.raises(Interrupted):
+        train(TrainRequest(**given, out=tmp_path / "stopped"), StopAt(2))
+    resume(tmp_path / "stopped", silent)
+    assert stored_geometry(tmp_path / "stopped") == stored
+    measured = measure(run, Sample.of(pairs), say=lambda _: None, device="cpu")
+    assert list(measured) == list(stored) == [BEFORE, "mnr", "mnr-2"]
+    for stage, figures in stored.items():
+        assert measured[stage] == pytest.approx(figures, abs=1e-5), stage
+    assert trained_on(run, Sample.of(Table("t", ["never seen", rows[0][1]]))) == 1, "an encoder knows its texts too"
+
+
 def test_large_tables_are_sampled_and_classes_are_the_tables_own() -> None:
     labels = [("a", str(row % 3)) for row in range(MOST_TEXTS + 50)]
     sample = Sample.of(Table("big", [str(row) for row in range(len(labels))], labels))
@@ -187,13 +241,14 @@ FIGURES = {"texts": 40, "alignment": 1.2, "uniformity": -3.1, "within": 0.4, "be
 
 
 def test_a_panel_a_figure(tmp_path: Path) -> None:
-    last = FIGURES | {"anisotropy": 0.15, "confidence_entropy": 0.34}
+    last = FIGURES | {"anisotropy": 0.15, "confidence_entropy": 0.34, "most_entropy": 2.0}
     geometry_figure({BEFORE: FIGURES, "a long name 日本": FIGURES, "finetune": last}, tmp_path / "g.png", "rhymes")
     read = words(tmp_path / "g.png")
-    panels = ["Alignment", "Uniformity", "Cosine of two texts", "Silhouette", "Anisotropy", "Confidence entropy"]
+    panels = ["Alignment", "Uniformity", "Cosine of two texts", "Silhouette", "Anisotropy"]
     assert [text for text in read if text in panels] == panels
-    assert {"before", "finetune", "of one class", "of different classes", "0.34", "\N{MINUS SIGN}3.10"} <= set(read)
+    assert {"before", "finetune", "of one class", "of different classes", "0.15", "\N{MINUS SIGN}3.10"} <= set(read)
     assert "40 rhymes, the same at every stage" in read
+    assert "confidence entropy (0: the classifier is sure): finetune 0.34 bits of at most 2.00" in read
     assert pixels(tmp_path / "g.png")
 
 
@@ -204,10 +259,43 @@ def test_a_panel_a_figure(tmp_path: Path) -> None:
         ({"trained": {"texts": 1}}, 0),
         ({"a": {"texts": 9, "within": 0.1}, "b": {"texts": 9, "between": 0.2}}, 1),
         ({f"phase-{number}": FIGURES for number in range(9)}, 4),
+        ({"a": {"texts": 9, "confidence_entropy": 0.1}, "b": {"texts": 9, "uniformity": float("nan")}}, 0),
     ],
 )
 def test_whatever_there_is_is_drawn(tmp_path: Path, stages: dict[str, Any], panels: int) -> None:
+    canvas.laid_out(draw(list(stages.values()), list(stages), "texts"), list(stages))  # nothing to warn of
     geometry_figure(stages, tmp_path / "g.png")
-    titles = {"Alignment", "Uniformity", "Cosine of two texts", "Silhouette", "Anisotropy", "Confidence entropy"}
+    titles = {"Alignment", "Uniformity", "Cosine of two texts", "Silhouette", "Anisotropy"}
     assert len(titles.intersection(words(tmp_path / "g.png"))) == panels
     assert pixels(tmp_path / "g.png")
+
+
+def test_one_text_of_each_class(tmp_path: Path) -> None:
+    alone = {"texts": 5, "uniformity": -3.0, "between": 0.1, "anisotropy": 0.1}
+    geometry_figure({BEFORE: alone, "contrast": alone, "finetune": alone}, tmp_path / "g.png")
+    read = words(tmp_path / "g.png")
+    assert "of different classes" in read
+    assert "lower: classes are further apart" in read
+    assert "of one class" not in read, "no line, no legend"
+    high, wide = pixels(tmp_path / "g.png")
+    assert wide > 2.5 * high, "three panels in one row"
+
+
+def test_pairs_and_texts_without_classes_are_not_talked_of_as_classes(tmp_path: Path) -> None:
+    paired = {"texts": 5, "pairs": 4, "alignment": 1.0, "uniformity": -3.0, "anisotropy": 0.1}
+    geometry_figure({BEFORE: paired, "mnr": paired}, tmp_path / "g.png")
+    read = " ".join(words(tmp_path / "g.png"))
+    assert "squared distance of the two texts of a pair" in read
+    assert "alignment is over 4 pairs" in read
+    assert "class" not in read
+
+
+def test_what_drawing_warns_of_reaches_nobody(tmp_path: Path) -> None:
+    def worried(_: Sequence[str]) -> Figure:
+        warnings.warn("constrained_layout not applied", UserWarning, stacklevel=1)
+        return canvas.blank(1, 1)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        canvas.save(tmp_path / "g.png", worried)
+    assert not caught

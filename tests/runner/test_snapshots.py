@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,3 +82,30 @@ def test_more_classes_than_places() -> None:
 
 def test_few_texts_are_all_taken() -> None:
     assert some_of_each(np.array([1, 0, 1]), 500, np.random.default_rng(0)).tolist() == [0, 1, 2]
+
+
+def test_of_pairs_without_labels_both_texts_are_taken(data: PhaseData, tiny_folder: Path) -> None:
+    encoder = fresh_model(tiny_folder).encoder
+    others = np.full((len(data.codes), 2), -1)
+    others[data.validation[:5], 0] = data.train[:5]
+    paired = replace(data, codes=np.full(len(data.codes), -1), others=others)
+    taken = Snapshots.of(paired, seed=0)
+    taken.take("mnr", encoder, data.tokens)
+    texts, positives = taken.pairs("mnr") or ()
+    assert np.array_equal(texts, encode_rows(encoder, data.tokens, data.validation).numpy()[:5])
+    assert np.array_equal(positives, encode_rows(encoder, data.tokens, data.train[:5]).numpy())
+    again = Snapshots.from_json(json.loads(json.dumps(taken.to_json())), taken.arrays)
+    assert again.to_json() == taken.to_json()
+    assert all(map(np.array_equal, again.arrays, taken.arrays))
+    assert list(again.beside) == ["mnr"]
+    labelled = Snapshots.of(replace(data, others=others), seed=0)
+    labelled.take("mnr", encoder, data.tokens)
+    assert labelled.pairs("mnr") is None, "alignment is over classes there"
+
+
+def test_checkpoints_from_before_pairs_are_read() -> None:
+    old = {"split": "train", "rows": [3, 4], "codes": [-1, -1], "stages": ["a", "b"]}
+    read = Snapshots.from_json(old, [np.ones((2, 3)), np.zeros((2, 3))])
+    assert list(read.vectors) == ["a", "b"]
+    assert read.pairs("a") is None
+    assert not read.paired.any()

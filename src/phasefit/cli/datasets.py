@@ -132,8 +132,8 @@ def facts(one: Description) -> dict[str, str]:
     """The numbers, and where it is from."""
     found = {
         "rows": ", ".join(f"{part} {rows:,}" for part, rows in one.rows.items()),
-        "labels": NO_LABELS if one.kind == "none" else f"{one.kind}, {_or_dash(one.classes, ',d')} classes",
-        "imbalance": f"{_or_dash(one.imbalance, '.1f')} (largest class / smallest class)",
+        "labels": _labels(one),
+        **({"imbalance": f"{one.imbalance:.1f} (largest class / smallest class)"} if one.imbalance else {}),
         "words in a text": f"{_or_dash(one.mean_words, '.1f')} on average, {_or_dash(one.longest_words, ',d')} at most",
     }
     if one.card is not None:
@@ -173,6 +173,14 @@ def _plain(one: Description) -> dict[str, Any]:
         {} if one.card is None else {key: getattr(one.card, key) for key in ("description", "licence", "notes", "hub")}
     )
     return {key: value for key, value in asdict(one).items() if key != "card"} | card
+
+
+def _labels(one: Description) -> str:
+    if one.kind == "none":
+        return NO_LABELS
+    if one.classes is None:
+        return f"none; {one.kind}s of texts" if one.kind in ("pair", "triple") else one.kind
+    return f"{one.kind}, {one.classes:,} class{'es' * (one.classes != 1)}"
 
 
 def _or_dash(value: float | None, form: str) -> str:

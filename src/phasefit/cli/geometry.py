@@ -54,9 +54,9 @@ def geometry(
 ) -> None:
     """How texts lie in the embedding space, before training and after each phase.
 
-    Every run stores these figures of its validation texts. With DATA they are measured anew: for the model that
-    the run began with, for its own, and for the phases between them if it was trained with --keep-phases. Of pairs
-    (--text twice, or the run's own columns) alignment is over what belongs together.
+    Every run stores these figures of its validation texts. With DATA they are measured anew.
+    That is for the model that the run began with, for its own, and for the phases between them with --keep-phases.
+    Of pairs (--text twice, or the run's own columns) alignment is over the texts that belong together.
 
     [bold]phasefit geometry runs/reviews[/]
 
@@ -129,7 +129,7 @@ def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int |
     if len(sample.texts) < len(table):
         say_notes([f"{len(sample.texts):,} of the {len(table):,} {what} are looked at"], quiet)
     if known := trained_on(Path(run).expanduser(), sample):
-        said = f"{known:,} of the {len(sample):,} texts of {table.name}" if known < len(sample) else "all texts"
+        said = f"{known:,} of the {len(sample):,} texts of '{table.name}'" if known < len(sample) else "all texts"
         warn(f"the run was trained on {said}: new texts may lie otherwise")
     with waiting("starting torch", quiet):
         from phasefit.training.device import set_threads

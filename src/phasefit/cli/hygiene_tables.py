@@ -52,7 +52,9 @@ def parts_table(found: Hygiene) -> Table:
     if any(part.pairs for part in parts):
         rows |= _rows_of_pairs()
     for name, cell in rows.items():
-        table.add_row(name, *map(cell, parts))
+        cells = [cell(part) for part in parts]
+        if set(cells) != {"-"}:  # a line of dashes is about labels that are not there
+            table.add_row(name, *cells)
     if any(part.near_empty for part in parts):
         table.add_row("near-empty rows", *(_row_list(part) for part in parts))
     return table

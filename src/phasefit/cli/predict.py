@@ -21,7 +21,7 @@ def predict(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="CSV, TSV, JSONL or Parquet (.gz too), a .txt of one text a line, a dataset's name, or - for standard "
             "input.",
         ),

@@ -86,6 +86,8 @@ def started(event: PhaseStarted) -> str:
 
 def ended(event: PhaseEnded, watch: str) -> str:
     """What a phase came to, in words."""
-    best = f"; kept {watched(watch)} {score(event.best[watch])} at step {event.best_step}" if watch in event.best else ""
+    best = (
+        f"; kept {watched(watch)} {score(event.best[watch])} at step {event.best_step}" if watch in event.best else ""
+    )
     early = ", stopped early" if event.stopped_early else ""
     return f"{of_steps(event.steps)} in {duration(event.seconds)}{early}{best}"

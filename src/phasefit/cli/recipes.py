@@ -65,7 +65,7 @@ def show(
 
 @recipes.command()
 def options(
-    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help=KINDS)] = None,
+    kind: Annotated[str | None, typer.Argument(metavar="KIND", help=KINDS)] = None,
 ) -> None:
     """List what can be said about a phase, an objective or a view, in a recipe or with --set.
 

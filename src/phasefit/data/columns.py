@@ -30,11 +30,11 @@ PAIRS = (  # a text, the one that belongs to it, and perhaps the one that does n
 MOST_SIDES = 3
 
 
-class LabelsMissing(LabelError):
+class NoLabelsError(LabelError):
     """A table of texts alone where labels are needed; whoever knows another use for it can say so."""
 
 
-class PairsFound(DataError):
+class PairsError(DataError):
     """Pairs of texts where single texts are needed; whoever knows another use for them can say so."""
 
 
@@ -101,7 +101,7 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
         if usual[0] not in by_name or usual[1] not in by_name:
             continue
         if sides == "one":
-            raise PairsFound(
+            raise PairsError(
                 f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, which are not "
                 "handled yet where single texts are needed; name one of them with --text to use it alone"
             )
@@ -116,7 +116,7 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
 
 def _check_sides(texts: Sequence[str], sides: Sides, where: str) -> None:
     if sides == "one" and len(texts) > 1:
-        raise PairsFound(
+        raise PairsError(
             f"{where}: --text names {len(texts)} columns ({_listed(texts)}), but pairs of texts are not handled yet by "
             "this recipe; name one of them"
         )
@@ -152,7 +152,7 @@ def _labels(
     what, option = ("text or label", "--text and --label") if both else ("label", "--label")
     left = [name for name in names if name not in texts]
     if len(names) == 1 or not {*left} - {*_usual(names, TEXT_NAMES)}:
-        raise LabelsMissing(f"{where} has texts and no column of labels; give a table with one (--label)")
+        raise NoLabelsError(f"{where} has texts and no column of labels; give a table with one (--label)")
     raise DataError(f"{where}: {_doubt(found, left, what)}; say which column it is with {option}")
 
 

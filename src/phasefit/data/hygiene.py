@@ -176,14 +176,14 @@ def _part(table: Table, codes: np.ndarray | None, names: Sequence[str]) -> Part:
 
 def _pairs(table: Table) -> Pairs:
     sides = [same_text_hashes(side) for side in table.sides]
-    anchors, partners = (np.unique(side, return_inverse=True, return_counts=True)[1:] for side in sides[:2])
-    equal = [one == other for one, other in combinations(sides, 2)]
-    alike = np.flatnonzero(np.logical_or.reduce(equal))
+    alike = np.flatnonzero(np.logical_or.reduce([one == other for one, other in combinations(sides, 2)]))
+    anchors, partners = (np.unique(side, return_counts=True)[1] for side in sides[:2])
     return Pairs(
         len(alike),
         tuple(table.row_numbers(alike[:ROWS_SHOWN]).tolist()),
-        *(int((counts[of] > 1).sum()) for of, counts in (anchors, partners)),
-        partners=len(partners[1]),
+        shared_anchors=int(anchors[anchors > 1].sum()),
+        shared_partners=int(partners[partners > 1].sum()),
+        partners=len(partners),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.checks import Place, check_labels, check_texts, is_missing, split_paths
-from phasefit.data.columns import Columns, LabelsMissing, PairsFound, Sides, find_columns
+from phasefit.data.columns import Columns, NoLabelsError, PairsError, Sides, find_columns
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 
@@ -114,7 +114,7 @@ def table_from_lists(lists: Lists, name: str, options: Options, place: Place) ->
     labels = None
     if lists.labels is None:
         if options.need_labels:
-            raise LabelsMissing(f"{place.name}: labels are needed; give (texts, labels)")
+            raise NoLabelsError(f"{place.name}: labels are needed; give (texts, labels)")
     elif len(lists.labels) != len(texts):
         raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels")
     else:
@@ -134,7 +134,7 @@ def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[li
             )
         return [check_texts(rows, place)]
     if sides == "one":
-        raise PairsFound(f"{place.name}: pairs of texts are not handled yet by this recipe; give single texts")
+        raise PairsError(f"{place.name}: pairs of texts are not handled yet by this recipe; give single texts")
     if len(widths) > 1 or not widths <= {2, 3}:
         raise DataError(
             f"{place.name}: all rows must be pairs or all triples of texts; found rows of {_listing(widths)}"

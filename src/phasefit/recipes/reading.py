@@ -20,7 +20,6 @@ from phasefit.recipes.library_index import recipe_path, recipe_text
 from phasefit.recipes.recipe import Recipe
 from phasefit.recipes.settings import apply_setting
 
-
 MOST_NAMED = 8  # options that an error lists
 
 
@@ -37,9 +36,15 @@ def parse_recipe(
     content = parse_content(text, where, beside)
     names = names_of(content)
     options = _all_options(content, [f"{where}, phase {index}" for index in range(1, len(names) + 1)])
-    for setting in settings:  # one by one, so that an error blames the right one
+    wrong: RecipeError | None = None
+    for setting in settings:  # one by one, so that an error blames the right one; a later one may put it right
         apply_setting(content, names, setting, settings)
-        options = _all_options(content, [f"--set {setting}"] * len(names))
+        try:
+            options, wrong = _all_options(content, [f"--set {setting}"] * len(names)), None
+        except RecipeError as error:
+            wrong = wrong or error
+    if wrong is not None:
+        raise wrong
     _refuse_a_head_left_behind(options, where)
     _refuse_texts_that_nothing_makes(options, where)
     max_length = _max_length(content.get("max_length", "model"), where)
@@ -96,8 +101,8 @@ def _nearest(options: type[BaseModel], place: Sequence[str], known: Sequence[str
     near = did_you_mean(place[-1], known)
     if len(known) <= MOST_NAMED or not near.startswith("known:"):
         return near
-    kind = options.model_fields["kind"].default
-    said = f"known: {', '.join(known[:MOST_NAMED])} ... ('phasefit recipes options {kind}' lists all)"
+    kind, few = options.model_fields["kind"].default, [name for name in known if name != "kind"][:MOST_NAMED]
+    said = f"known: {', '.join(few)} ... ('phasefit recipes options {kind}' lists all)"
     inside = "options of an objective go into it, e.g. objective.temperature"
     return f"{said}; {inside}" if "objective" in known else said
 

@@ -39,7 +39,7 @@ def apply_setting(content: dict[str, Any], names: Sequence[str], setting: str, s
         if part == OBJECTIVE and path[-1] != "name":
             table[part] = _spelled_out(table.get(part, _default(defaults.get(part))))
         table = table.setdefault(part, {})
-        defaults = getattr(_default(defaults.get(part)), "model_fields", {})
+        defaults = getattr(type(_default(defaults.get(part))), "model_fields", {})
         if not isinstance(table, dict):
             raise RecipeError(f"--set {setting}: '{part}' has no options of its own")
     table[path[-1]] = _value(value)

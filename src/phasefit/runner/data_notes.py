@@ -136,7 +136,7 @@ def _pairs(found: Hygiene) -> list[str]:
         name, of = next((name, of) for name, of in parts.items() if of.alike)
         rows = f"{name} row{'s' * (of.alike > 1)} {', '.join(f'{row:,}' for row in of.alike_rows[:3])}"
         many = _count(sum(alike.values()), "row holds", "rows hold")
-        notes.append(f"{many} the same text twice, which teaches nothing: {shares_of(alike)}; e.g. {rows}")
+        notes.append(f"{many} the same text twice: {shares_of(alike)}; e.g. {rows}")
     for what in ("anchor", "partner"):
         shared = {name: getattr(of, f"shared_{what}s") for name, of in parts.items()}
         if any(shared.values()):

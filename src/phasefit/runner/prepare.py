@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.data.columns import LabelsMissing, PairsFound, as_names
+from phasefit.data.columns import NoLabelsError, PairsError, as_names
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.labels import LabelSpace
@@ -32,8 +32,8 @@ from phasefit.training.events import Note
 
 LABELS = Needs()
 OTHER_USE = {
-    LabelsMissing: "or learn from the texts alone with --recipe simcse",
-    PairsFound: "or learn from the pairs with --recipe mnr",
+    NoLabelsError: "or learn from the texts alone with --recipe simcse",
+    PairsError: "or learn from the pairs with --recipe mnr",
 }
 
 
@@ -153,7 +153,7 @@ def _read(request: TrainRequest, needs: Needs) -> Dataset:
     }
     try:
         dataset = read_dataset(request.data, **options)
-    except (LabelsMissing, PairsFound) as error:
+    except (NoLabelsError, PairsError) as error:
         raise type(error)(f"{error}, {OTHER_USE[type(error)]}") from error
     validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
     if request.validation is not None:

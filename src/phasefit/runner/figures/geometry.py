@@ -126,7 +126,7 @@ def captions(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: s
     """What stands below the panels: what they are of, and how sure the classifier is, a single value as a rule."""
     count, pairs = (max((int(figures.get(name) or 0) for figures in stages), default=0) for name in ("texts", "pairs"))
     if not measured:
-        return [f"{count:,} {texts}: too few to measure"]
+        return [f"{texts}: {count:,}, too few to measure"]
     said = [f"{count:,} {texts}, the same at every stage" if len(stages) > 1 else f"{count:,} {texts}"]
     if pairs:
         said[0] += f"; alignment is over {pairs:,} pairs"
@@ -161,7 +161,7 @@ def draw_panel(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> None
 
 def write_above(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> None:
     """The title, what is measured (or what each line is), and which way is wanted."""
-    over = [(1 + (0.06 + LINE * number) / HEIGHT) for number in range(3)]
+    over = [(1 + (0.09 + LINE * number) / HEIGHT) for number in range(3)]
     axes.text(0, over[2] + 0.02, panel.title, transform=axes.transAxes, color=INK, fontsize=11)
     wanted = panel.wanted[0 if classes else 1]
     if panel.measured[0]:
