@@ -3,7 +3,7 @@
     python benchmarks/objectives.py
 
 500 rows of TREC (coarse), 250 of SST-5 and CR, and 30 of each of EmpatheticDialogues' eight most frequent classes;
-validation and test rows as in `recipes.py`, which runs the cells. `results/objectives-*.{csv,md}` hold them, and
+at most 200 rows validate; otherwise the splits are those of `recipes.py`, which runs the cells. `results/objectives-*.{csv,md}` hold them, and
 `results/objectives.md` all of them side by side.
 """
 
@@ -17,9 +17,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SETS = {
     "trec": ["--rows", "500"],
-    "sst5": ["--rows", "250"],
+    "sst5": ["--rows", "250", "--validation-rows", "200"],
     "cr": ["--rows", "250"],
-    "empathetic-dialogues": ["--classes", "8", "--per-class", "30"],
+    "empathetic-dialogues": ["--classes", "8", "--per-class", "30", "--validation-rows", "200"],
 }
 RECIPES = ("finetune", "supcon-finetune", "label-aware", "triple-entropy", "three-phase")
 

@@ -79,6 +79,7 @@ def parse() -> argparse.Namespace:
     )
     add("--classes", type=int, help="only the so many most frequent classes")
     add("--per-class", type=int, help="so many training rows of each class, validation included")
+    add("--validation-rows", type=int, help="at most so many rows validate; all by default")
     add("--seeds", type=int, default=3, help="so many seeds, from 0 on")
     add("--split-seed", type=int, default=0)
     add("--unseen", default="error", help="labels that only the test rows have: error, drop or keep")
@@ -120,7 +121,7 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
         data_dir=args.data_dir,
         device="cpu",
     )
-    prepared = prepare(request)
+    prepared = fewer_to_validate(prepare(request), args)
     chosen = read_recipe(recipe, request.settings)
     metrics = fit_prepared(replace(request, seed=args.seed), chosen, prepared, lambda event: None).metrics
     scores = {
@@ -169,11 +170,23 @@ def source(args: argparse.Namespace) -> Any:
     return parts
 
 
+def fewer_to_validate(prepared: Any, args: argparse.Namespace) -> Any:
+    """The same tables with at most --validation-rows rows to validate on."""
+    table, most = prepared.validation, args.validation_rows
+    if table is None or not most or len(table) <= most:
+        return prepared
+    from phasefit.data.seeds import generator
+
+    rows = generator(args.split_seed, "benchmark", "validation").permutation(len(table))[:most]
+    return replace(prepared, validation=table.take(rows))
+
+
 def rows_of(args: argparse.Namespace) -> str:
     """How much of the dataset is used, for the record."""
-    if not args.classes and not args.per_class:
-        return str(args.rows or "all")
-    return f"{args.classes or 'all'} classes x {args.per_class or 'all'}"
+    rows = str(args.rows or "all")
+    if args.classes or args.per_class:
+        rows = f"{args.classes or 'all'} classes x {args.per_class or 'all'}"
+    return f"{rows} ({args.validation_rows} validate)" if args.validation_rows else rows
 
 
 def is_cell(row: Cell, args: argparse.Namespace, variant: str, seed: int) -> bool:
