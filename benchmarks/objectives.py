@@ -3,8 +3,8 @@
     python benchmarks/objectives.py
 
 500 rows of TREC (coarse), 250 of SST-5 and CR, and 30 of each of EmpatheticDialogues' eight most frequent classes;
-at most 200 rows validate; otherwise the splits are those of `recipes.py`, which runs the cells. `results/objectives-*.{csv,md}` hold them, and
-`results/objectives.md` all of them side by side.
+at most 200 rows validate; otherwise the splits are those of `recipes.py`, which runs the cells.
+`results/objectives-*.{csv,md}` hold them, `results/objectives.md` shows all of them side by side.
 """
 
 from __future__ import annotations
