@@ -90,4 +90,5 @@ class LightDecoder(nn.Module):
 
     def _logits(self, states: Tensor) -> Tensor:
         scale = states.shape[-1] ** -0.5  # a fresh decoder then knows nothing: its loss is ln(tokens in use)
-        return linear(states * scale, self.embedding.weight).float()
+        logits = linear(states * scale, self.embedding.weight)
+        return logits if logits.dtype == torch.float64 else logits.float()

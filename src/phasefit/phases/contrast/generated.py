@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -74,10 +76,11 @@ class GeneratedCopies(nn.Module):
         starts = self._data.tokens.starts
         ends = [self._data.tokens.ids[place] for place in (starts[rows], starts[rows + 1] - 1)]
         begin, end = (torch.from_numpy(ids).long().to(vectors.device) for ids in ends)
-        generator.to(vectors.device)
-        with evaluating(generator), seeded(derive(self._seed, int(copies[0])), vectors.device):
-            drawn = generator.draw(vectors)
-        self.ids[copies], self.lengths[copies] = generator.decoder.generate(drawn, begin, end, self.ids.shape[1])
+        # In double precision: whether two tokens are equally likely must not hang on the last bit of a sum.
+        exact = copy.deepcopy(generator).to(vectors.device).double().eval()
+        with seeded(derive(self._seed, int(copies[0])), vectors.device):
+            drawn = exact.draw(vectors.double())
+        self.ids[copies], self.lengths[copies] = exact.decoder.generate(drawn, begin, end, self.ids.shape[1])
 
     def _centres(self, encoder: Encoder) -> tuple[np.ndarray, Tensor]:
         """The middle of each class, from some of its training rows."""
