@@ -57,6 +57,7 @@ def parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--data", default=",".join(CLASSES), help="comma-separated names of datasets")
     add("--per-class", default="4,8,16", help="comma-separated numbers of rows per class")
+    add("--texts", default="none,names,described", help="comma-separated: which class texts are compared")
     add("--seeds", type=int, default=2, help="so many seeds, from 0 on")
     add("--set", action="append", default=[], help="more settings of contrast-finetune, e.g. contrast.max_steps=30")
     add("--threads", type=int, default=1)
@@ -80,6 +81,7 @@ def cells(args: argparse.Namespace) -> list[Cell]:
         for data in args.data.split(",")
         for per_class in map(int, args.per_class.split(","))
         for texts in variants(data)
+        if texts in args.texts.split(",")
     ]
 
 
