@@ -158,7 +158,7 @@ def summary(rows: list[Cell], args: argparse.Namespace) -> str:
         here = [row for row in rows if row["data"] == data and str(row["per_class"]) == count]
         here.sort(key=lambda row: int(row["seed"]))
         base = [row for row in here if row["texts"] == "none"]
-        for texts in variants(data):
+        for texts in (some for some in variants(data) if some in args.texts.split(",")):
             found = base if texts == "none" else [row for row in here if row["texts"] == texts]
             figures = [f"{spread(found, score)} | {gain(found, base, score)}" for score in ("accuracy", "macro_f1")]
             seconds = sum(float(row["seconds"]) for row in found) / len(found)
