@@ -64,7 +64,7 @@ STUDIES = (
 def main() -> None:
     """Run what is missing, then write one summary of all."""
     args = parse()
-    tables = [run(study, args) for study in STUDIES]
+    tables = [run(study, args) for study in STUDIES if study.data in args.data.split(",")]
     text = "\n".join(tables)
     (args.out / f"{NAME}.md").write_text(text, encoding="utf-8")
     print(text)
@@ -74,6 +74,7 @@ def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
+    add("--data", default="trec,atis", help="comma-separated: the studies on these datasets")
     add("--seeds", type=int, default=2, help="so many seeds, from 0 on")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="cells at the same time")
     add("--out", type=Path, default=Path(__file__).parent / "results")
@@ -88,8 +89,9 @@ def run(study: Study, args: argparse.Namespace) -> str:
     recipes = ["--recipes", ",".join(study.variants)]
     subprocess.run([sys.executable, str(script), *command, *more, *recipes], check=True)
     known = [row for row in read(out) if row["data"] == study.data and str(row["rows"]) == str(study.rows)]
+    command_line = " ".join(["python benchmarks/beyond.py", *sys.argv[1:]])
     rows = [row for row in known if name_of(row) in study.variants and int(row["seed"]) < args.seeds]
-    return summary(rows, study.variants, title=study.title, command=f"python benchmarks/beyond.py --seeds {args.seeds}")
+    return summary(rows, study.variants, title=study.title, command=command_line)
 
 
 if __name__ == "__main__":
