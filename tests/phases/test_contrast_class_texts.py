@@ -7,7 +7,7 @@ import torch
 from phasefit.errors import DataError, LabelError, RecipeError
 from phasefit.phases.contract import Batch
 from phasefit.phases.contrast.class_texts import readable
-from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, tree
+from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, same, tree, weights
 
 NAMES = ["food", "music", "weather"]  # the classes of a table of three, in the order of their codes
 
@@ -158,8 +158,11 @@ def test_it_trains_also_within_joint_and_in_chunks(tiny_folder) -> None:
     model = fresh_model(tiny_folder)
     data = make_data(model.encoder, *make_table(40), validation=10)
     few = {"max_steps": 1, "batch_size": 8}
-    run(make_phase("joint", model, data, contrast={"class_texts": "names"}, **few), fixed_steps=1)
-    run(make_phase("contrast", model, data, class_texts="names", chunk=3, **few), fixed_steps=1)
+    for kind, options in (("joint", {"contrast": {"class_texts": "names"}}), ("contrast", {"class_texts": "names"})):
+        before = weights(model.encoder)
+        chunk = {"chunk": 3} if kind == "contrast" else {}
+        run(make_phase(kind, model, data, **options, **chunk, **few), fixed_steps=1)
+        assert not same(before, weights(model.encoder)), kind
 
 
 def test_places_split_over_chunks_join_to_the_same_vectors(tiny_encoder) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,13 @@ from torch import Tensor, nn
 
 class NothingToLearn(UserWarning):
     """A batch that an objective can make nothing of: it counts for zero."""
+
+
+class Learned(NamedTuple):
+    """What is trained beside the embeddings and passed in with a batch; most objectives need neither."""
+
+    parameters: nn.Module | None
+    class_weights: Tensor | None
 
 
 class Objective:
@@ -22,7 +29,7 @@ class Objective:
 
     name: ClassVar[str]
     inputs: ClassVar[tuple[str, ...]]
-    """What it can be fed: "labelled" (`__call__`), "pairs", "views", "tokens" (the methods of those names)."""
+    """What it can be fed: "labelled" (by a call), "pairs", "views", "tokens" (the methods of those names)."""
     graded: ClassVar[bool] = False
     """Whether it understands targets that agree in part: tree paths, several labels."""
     weighs_classes: ClassVar[bool] = False
@@ -41,6 +48,11 @@ class Objective:
         class_weights: Tensor | None = None,
     ) -> Tensor:
         """All texts of a batch with their labels: (n, d) and targets as `agreement` takes them -> scalar."""
+        (embeddings,) = full_precision(embeddings)
+        return self.labelled(embeddings, targets, Learned(parameters, class_weights))
+
+    def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
+        """What a call comes to, in full precision."""
         raise self._cannot("labelled texts")
 
     def pairs(self, left: Tensor, right: Tensor, target: Tensor) -> Tensor:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from phasefit.objectives.agreement import agreement
 from phasefit.objectives.checks import must_be_positive
-from phasefit.objectives.contract import Objective, full_precision
+from phasefit.objectives.contract import Learned, Objective, full_precision
 from phasefit.objectives.distances import safe_root, squared_distances, squared_distances_of_rows
 
 
@@ -31,16 +31,8 @@ class Contrastive(Objective):
         """Without a margin nothing is pushed apart, and all vectors become one."""
         must_be_positive(margin=self.margin)
 
-    def __call__(
-        self,
-        embeddings: Tensor,
-        targets: Tensor,
-        *,
-        parameters: nn.Module | None = None,
-        class_weights: Tensor | None = None,
-    ) -> Tensor:
+    def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every unordered pair of the batch."""
-        (embeddings,) = full_precision(embeddings)
         n = len(embeddings)
         if n < 2:
             return self._nothing("fewer than two texts make no pair", embeddings)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cosine_similarity, normalize
 
 from phasefit.objectives.agreement import agreement
-from phasefit.objectives.contract import Objective, full_precision
+from phasefit.objectives.contract import Learned, Objective, full_precision
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,8 @@ class Cosine(Objective):
     inputs: ClassVar[tuple[str, ...]] = ("labelled", "pairs")
     graded: ClassVar[bool] = True
 
-    def __call__(
-        self,
-        embeddings: Tensor,
-        targets: Tensor,
-        *,
-        parameters: nn.Module | None = None,
-        class_weights: Tensor | None = None,
-    ) -> Tensor:
+    def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every unordered pair of the batch."""
-        (embeddings,) = full_precision(embeddings)
         n = len(embeddings)
         if n < 2:
             return self._nothing("fewer than two texts make no pair", embeddings)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from phasefit.objectives.checks import must_be_positive
-from phasefit.objectives.contract import Objective, class_codes, full_precision
+from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision
 
 FLOOR = 1e-30  # a softmax rounds small probabilities to 0, which has no logarithm
 
@@ -37,19 +37,12 @@ class LabelAware(Objective):
         if self.form not in ("code", "paper"):
             raise ValueError(f"form is 'code' or 'paper', not '{self.form}'")
 
-    def __call__(
-        self,
-        embeddings: Tensor,
-        targets: Tensor,
-        *,
-        parameters: nn.Module | None = None,
-        class_weights: Tensor | None = None,
-    ) -> Tensor:
+    def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text of the batch is an anchor; (n, classes) weights that sum to 1."""
-        if class_weights is None:
+        if learned.class_weights is None:
             raise TypeError(f"objective '{self.name}' needs class_weights (n, classes), the weighting network's")
         codes = class_codes(self.name, targets)
-        embeddings, class_weights = full_precision(embeddings, class_weights)
+        (class_weights,) = full_precision(learned.class_weights)
         itself = torch.eye(len(embeddings), dtype=torch.bool, device=embeddings.device)
         alike = codes[:, None] == codes[None, :]
         positive = alike & ~itself

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, one_hot
 
-from phasefit.objectives.contract import Objective, class_codes, full_precision
+from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision
 from phasefit.objectives.distances import squared_distances
 
 
@@ -36,20 +36,13 @@ class ProxyNCA(Objective):
         """The proxies."""
         return Proxies(classes, dimension)
 
-    def __call__(
-        self,
-        embeddings: Tensor,
-        targets: Tensor,
-        *,
-        parameters: nn.Module | None = None,
-        class_weights: Tensor | None = None,
-    ) -> Tensor:
+    def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text against all proxies."""
-        proxies = getattr(parameters, "weight", None)
+        proxies = getattr(learned.parameters, "weight", None)
         if not isinstance(proxies, Tensor):
             raise TypeError(f"objective '{self.name}' needs the proxies that its `parameters` made")
         codes = class_codes(self.name, targets)
-        embeddings, weight = full_precision(embeddings, proxies)
+        (weight,) = full_precision(proxies)
         if len(weight) < 2:
             return self._nothing("there is only one class", embeddings, weight)
         if not len(embeddings):

@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy, normalize, one_hot
 
 from phasefit.objectives.checks import must_be_positive, must_not_be_negative
 from phasefit.objectives.chunks import fits, sum_in_chunks, sum_of_parts
-from phasefit.objectives.contract import Objective, class_codes, full_precision
+from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision
 
 SLACK = 1e-5  # of the original: keeps the root's gradient finite where two centres are one
 
@@ -54,16 +54,9 @@ class SoftTriple(Objective):
         )
         return made
 
-    def __call__(
-        self,
-        embeddings: Tensor,
-        targets: Tensor,
-        *,
-        parameters: nn.Module | None = None,
-        class_weights: Tensor | None = None,
-    ) -> Tensor:
+    def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text against all centres."""
-        return self._loss(embeddings, class_codes(self.name, targets), parameters)
+        return self._loss(embeddings, class_codes(self.name, targets), learned.parameters)
 
     def tokens(self, states: Tensor, mask: Tensor, targets: Tensor, *, parameters: nn.Module | None = None) -> Tensor:
         """Every real token against all centres, with the label of its text."""

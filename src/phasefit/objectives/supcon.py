@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from phasefit.objectives.agreement import agreement
 from phasefit.objectives.checks import must_be_positive
-from phasefit.objectives.contract import Objective, full_precision
+from phasefit.objectives.contract import Learned, Objective
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,8 @@ class SupCon(Objective):
         """Refuse what can only give NaN."""
         must_be_positive(temperature=self.temperature)
 
-    def __call__(
-        self,
-        embeddings: Tensor,
-        targets: Tensor,
-        *,
-        parameters: nn.Module | None = None,
-        class_weights: Tensor | None = None,
-    ) -> Tensor:
+    def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text of the batch is an anchor."""
-        (embeddings,) = full_precision(embeddings)
         itself = torch.eye(len(embeddings), dtype=torch.bool, device=embeddings.device)
         weight = agreement(targets).to(embeddings.dtype).masked_fill(itself, 0.0)
         mass = weight.sum(1)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from phasefit.objectives.agreement import agreement
 from phasefit.objectives.checks import must_not_be_negative
-from phasefit.objectives.contract import Objective, full_precision
+from phasefit.objectives.contract import Learned, Objective
 from phasefit.objectives.distances import squared_distances
 
 
@@ -47,16 +47,8 @@ class Triplet(Objective):
         if self.mining == "semi-hard" and not self.margin:
             raise ValueError("semi-hard negatives lie inside the margin: it must be greater than 0")
 
-    def __call__(
-        self,
-        embeddings: Tensor,
-        targets: Tensor,
-        *,
-        parameters: nn.Module | None = None,
-        class_weights: Tensor | None = None,
-    ) -> Tensor:
+    def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text of the batch is an anchor."""
-        (embeddings,) = full_precision(embeddings)
         levels = list(_levels(agreement(targets)))
         if not levels:
             return self._nothing("no text has both a positive and a negative", embeddings)

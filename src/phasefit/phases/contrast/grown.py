@@ -15,11 +15,10 @@ from phasefit.models.encoder import Encoder
 from phasefit.models.inference import encode_rows
 from phasefit.models.noise import delete_stop_words
 from phasefit.models.tokens import Features, Tokens
+from phasefit.models.views.words import PUNCTUATION
 from phasefit.phases.contract import PhaseData
 from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.options import Balance
-
-_PUNCTUATION = ".,;:!?\"'()[]{}«»„“”‘’…-–"
 
 
 class GrownRows:
@@ -135,7 +134,7 @@ def _stop_tokens(
         words = texts[row].split()
         if len(words) < min_words:
             continue
-        stop = np.array([word.casefold().strip(_PUNCTUATION) in listed for word in words])
+        stop = np.array([word.casefold().strip(PUNCTUATION) in listed for word in words])
         span = slice(int(tokens.starts[row]), int(tokens.starts[row + 1]))
         owner = tokens.words[span]
         marked[span] = stop[np.clip(owner, 0, len(words) - 1)] & (owner >= 0)
