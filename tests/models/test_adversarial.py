@@ -61,7 +61,7 @@ def check(encoder: Encoder, features: Features) -> None:
 
 def moved(encoder: Encoder, features: Features, shift: torch.Tensor) -> torch.Tensor:
     handle = encoder.transformer.get_input_embeddings().register_forward_hook(lambda _, __, found: found + shift)
-    with torch.no_grad():
+    with torch.no_grad(), encoder.packing.off():
         vectors = sentence_vectors(encoder(features))
     handle.remove()
     return vectors

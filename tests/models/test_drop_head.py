@@ -37,6 +37,7 @@ def read_by(encoder: Encoder, rate: float, seed: int = 0) -> list[torch.Tensor]:
     seen: list[torch.Tensor] = []
     with ExitStack() as stack, torch.no_grad(), seeded(seed):
         stack.enter_context(dropped_heads(encoder, rate))
+        stack.enter_context(encoder.packing.off())  # one text in each row, without dropped heads too
         for projection in attention_projections(encoder):
             handle = projection.register_forward_pre_hook(lambda _, given: seen.append(given[0].clone()))
             stack.callback(handle.remove)
@@ -64,7 +65,7 @@ def test_it_is_off_outside_training_and_leaves_nothing_behind(encoder: Encoder, 
     with dropped_heads(encoder, 0.5):
         assert not torch.equal(sentence_vectors(encoder(features)), plain)
         encoder.eval()
-        assert torch.equal(sentence_vectors(encoder(features)), plain)
+        assert torch.allclose(sentence_vectors(encoder(features)), plain, atol=1e-6)  # unpacked: other rounding
     encoder.train()
     assert torch.equal(sentence_vectors(encoder(features)), plain)
     with pytest.raises(RuntimeError), dropped_heads(encoder, 0.5):

@@ -73,6 +73,7 @@ def _embeddings(encoder: Encoder, change: Callable[[Tensor], Tensor]) -> Iterato
 
     handle = encoder.transformer.get_input_embeddings().register_forward_hook(hook)
     try:
-        yield
+        with encoder.packing.off():
+            yield
     finally:
         handle.remove()

@@ -36,6 +36,8 @@ def dropped_heads(encoder: Encoder, rate: float) -> Iterator[None]:
     with ExitStack() as hooks:
         for projection in attention_projections(encoder) if rate else ():
             hooks.callback(projection.register_forward_pre_hook(_silencer(heads, rate)).remove)
+        if rate:
+            hooks.enter_context(encoder.packing.off())  # heads fall silent text by text
         yield
 
 

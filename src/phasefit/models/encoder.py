@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from phasefit.errors import ModelError, RecipeError
 from phasefit.models.locate import DEFAULT_MODEL, locate
+from phasefit.models.packing import Packing
 from phasefit.models.quiet import quiet_libraries
 from phasefit.models.seeded import seeded
 from phasefit.models.template import TEXT, check_template, template_of, with_template
@@ -43,6 +44,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(modules[:-1] if self.normalizes else modules)
         self.name = name
         self.prompt = prompt
+        self.packing = Packing(first.auto_model)
         _freeze_unused_pooler(first.auto_model)
 
     @property
@@ -121,8 +123,9 @@ class Encoder(nn.Module):
 
     def forward(self, features: Features) -> Features:
         """Token features in; `token_embeddings` and `sentence_embedding` (before any Normalize) out."""
-        out = dict(features)
-        for layer in self.layers:
+        first, *rest = self.layers
+        out = self.packing.run(first, features)
+        for layer in rest:
             out = layer(out)
         return out
 
