@@ -10,6 +10,7 @@ from torch import nn
 
 from phasefit.data.batches import ShuffledBatches
 from phasefit.errors import TrainingError
+from phasefit.models.dropout_rate import dropout_rates
 from phasefit.phases import PHASES
 from phasefit.phases.contract import Phase, StepOutput
 from phasefit.phases.finetune.options import Options
@@ -21,6 +22,8 @@ from tiny import fresh_model, make_data, make_phase, make_table, run, same, weig
 
 class Scripted(Phase):
     """One number that each step lowers; its scores are read from a list."""
+
+    encoder = None
 
     def __init__(
         self, scores=(), *, lower=False, untrained=False, losses=(), gradient=1.0, slack=0.0, **options
@@ -280,3 +283,18 @@ def test_a_phase_that_gets_worse_ends_where_it_was_best(tiny_folder) -> None:
     assert events[-1].best_step == 0
     assert same(before, weights(model.encoder))
     assert phase.validate() == scores
+
+
+def test_the_encoders_dropout_is_the_recipes_while_it_learns(tiny_folder) -> None:
+    model = fresh_model(tiny_folder)
+    data = make_data(model.encoder, *make_table(40))
+    before, seen = dropout_rates(model.encoder), []
+    phase = make_phase("finetune", model, data, encoder_dropout=0.25, max_steps=2)
+    phase.encoder.layers[0].register_forward_pre_hook(lambda *_: seen.append((phase.training, set(rates()))))
+
+    def rates() -> list[float]:
+        return dropout_rates(model.encoder)
+
+    run(phase)
+    assert (True, {0.25}) in seen
+    assert rates() == before

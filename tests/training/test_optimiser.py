@@ -49,3 +49,33 @@ def test_nothing_to_train_is_an_error(made) -> None:
     phase.encoder.requires_grad_(False)
     with pytest.raises(RecipeError, match="nothing is left to train"):
         make_optimiser(phase)
+
+
+def test_lower_layers_learn_more_slowly(made) -> None:
+    phase = made("finetune", lr=1e-2, layer_decay=0.5, lrs={"head": 1.0})
+    rates = {id(p): group["peak_lr"] for group in make_optimiser(phase).param_groups for p in group["params"]}
+    layers = phase.encoder.transformer.encoder.layer
+    assert {rates[id(p)] for p in layers[-1].parameters()} == {1e-2}
+    assert {rates[id(p)] for p in layers[0].parameters()} == {1e-2 * 0.5 ** (len(layers) - 1)}
+    assert {rates[id(p)] for p in phase.encoder.transformer.embeddings.parameters()} == {1e-2 * 0.5 ** len(layers)}
+    assert {rates[id(p)] for p in phase.head.parameters()} == {1.0}
+
+
+def test_frozen_words_are_left_out_and_learn_again_in_the_next_phase(made) -> None:
+    def trained(**options: object) -> set[int]:
+        groups = make_optimiser(made("finetune", **options)).param_groups
+        return {p.data_ptr() for group in groups for p in group["params"]}
+
+    phase = made("finetune", freeze_words=True)
+    words = phase.encoder.transformer.get_input_embeddings().weight
+    assert words.data_ptr() not in trained(freeze_words=True)
+    assert words.data_ptr() in trained()
+    lowest, highest = (phase.encoder.transformer.encoder.layer[at].output.dense.weight.data_ptr() for at in (0, -1))
+    found = trained(frozen_layers=1)
+    assert not {lowest, words.data_ptr()} & found
+    assert highest in found
+
+
+def test_more_layers_than_there_are_cannot_be_frozen(made) -> None:
+    with pytest.raises(RecipeError, match="frozen_layers = 9, but model"):
+        made("finetune", frozen_layers=9)

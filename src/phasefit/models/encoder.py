@@ -20,6 +20,7 @@ from sentence_transformers.sentence_transformer.modules import Dense, Normalize,
 from torch import Tensor, nn
 
 from phasefit.errors import ModelError, RecipeError
+from phasefit.models.depth import freeze_unused_pooler
 from phasefit.models.locate import DEFAULT_MODEL, locate
 from phasefit.models.packing import Packing
 from phasefit.models.quiet import quiet_libraries
@@ -45,7 +46,7 @@ class Encoder(nn.Module):
         self.name = name
         self.prompt = prompt
         self.packing = Packing(first.auto_model)
-        _freeze_unused_pooler(first.auto_model)
+        freeze_unused_pooler(first.auto_model)
 
     @property
     def head_of_stack(self) -> Any:
@@ -197,13 +198,6 @@ def load_encoder(name: str | None = None) -> Encoder:
     if prompt and pooled_without:
         raise ModelError(f"model '{asked}' leaves its prompt out of the pooling, which phasefit does not do")
     return Encoder(list(whole), name=asked, prompt=prompt)
-
-
-def _freeze_unused_pooler(model: nn.Module) -> None:
-    """BERT's pooler is outside our forward pass: it would get no gradient, which stops distributed training."""
-    for name, parameter in model.named_parameters():
-        if name.startswith("pooler."):
-            parameter.requires_grad_(False)
 
 
 def sentence_vectors(output: Features) -> Tensor:

@@ -6,14 +6,20 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from phasefit.models.seeded import seeded
 
-HeadKind: TypeAlias = Literal["mlp", "linear"]
+HeadKind: TypeAlias = Literal["mlp", "linear", "cosine"]
+
+SCALE = 5.0  # of a cosine head's logits: directions alone differ too little for a softmax to be sure of anything
 
 
 class Head(nn.Module):
-    """A linear layer, or two with an activation between them (the paper's MLP); dropout before each."""
+    """A linear layer, or two with an activation between them (the paper's MLP); dropout before each.
+
+    A cosine head is linear in the vector's direction alone, which is all that contrast shapes.
+    """
 
     def __init__(self, kind: HeadKind, dimension: int, classes: int, *, dropout: float = 0.1, seed: int = 0) -> None:
         super().__init__()
@@ -34,6 +40,8 @@ class Head(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """(n, dimension) -> (n, classes) logits."""
+        if self.kind == "cosine":
+            vectors = SCALE * normalize(vectors, dim=1)
         logits: Tensor = self.layers(vectors)
         return logits
 

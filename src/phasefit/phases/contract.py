@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, Draw
 from phasefit.data.labels import LabelSpace
+from phasefit.models.depth import freeze_below
 from phasefit.models.model import Model
 from phasefit.models.tokens import Features, Tokens
 from phasefit.phases.options import PhaseOptions
@@ -76,6 +77,7 @@ class Phase(nn.Module, ABC):
         self.encoder = model.encoder
         self.data = data
         self.seed = seed
+        freeze_below(model.encoder, options.frozen_layers, words=options.freeze_words, where=name)
 
     @property
     @abstractmethod

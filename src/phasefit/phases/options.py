@@ -31,11 +31,23 @@ class PhaseOptions(Strict):
     lrs: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict, description="learning rates of single parts, e.g. { head = 1e-3 }"
     )
+    layer_decay: float = Field(
+        1.0, gt=0, le=1, description="each Transformer layer learns at this share of the rate of the one above it"
+    )
     schedule: Literal["linear", "cosine", "constant"] = Field("linear", description="how the learning rate falls")
     warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps in which the learning rate rises")
     weight_decay: float = Field(0.01, ge=0, description="of weight matrices, not of biases and norms")
     eps: float = Field(1e-8, gt=0, description="AdamW's epsilon")
     clip: float = Field(1.0, ge=0, description="largest gradient norm; 0 switches clipping off")
+    encoder_dropout: float | None = Field(
+        None, ge=0, lt=1, description="dropout inside the Transformer while it learns; 0 is a tenth faster"
+    )
+    freeze_words: bool = Field(
+        False, description="word vectors stay as they are: half the default model's weights, so that steps are faster"
+    )
+    frozen_layers: int = Field(
+        0, ge=0, description="so many of the lowest Transformer layers, and what lies below, stay as they are"
+    )
     evaluate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto",
         description="steps between two looks at the score; auto: an epoch or 500 steps, but at most 40 looks in all",

@@ -13,6 +13,7 @@ from accelerate.utils import broadcast_object_list
 from torch import nn
 
 from phasefit.data.batches import Batches, Draw
+from phasefit.models.dropout_rate import dropout_rate
 from phasefit.objectives import NothingToLearn
 from phasefit.phases.contract import Phase
 from phasefit.training.best import Best
@@ -61,7 +62,7 @@ def train_phase(
     steps = _steps(phase.batches, phase.options.accumulate, state.step)
     while state.step < last and not state.stopped:
         state.step += 1
-        with unlearnable.listening():
+        with unlearnable.listening(), dropout_rate(phase.encoder, phase.options.encoder_dropout):
             done = _step(state, module, stepper, next(steps), schedule, seed, last)
         yield done
         yield from unlearnable.notes()

@@ -7,20 +7,25 @@ from typing import Any
 import torch
 
 from phasefit.errors import RecipeError
+from phasefit.models.depth import layers_above
 from phasefit.phases.contract import Phase
 
 
 def make_optimiser(phase: Phase) -> torch.optim.AdamW:
     """Each group keeps its own peak as `peak_lr`; the loop multiplies it with the schedule's factor."""
     options = phase.options
-    parts = phase.groups()
-    groups: list[dict[str, Any]] = []
-    for part, parameters in parts.items():
-        lr = options.lrs.get(part, options.lr)
-        for decay, wanted in ((options.weight_decay, True), (0.0, False)):
-            chosen = [p for p in parameters if p.requires_grad and (p.dim() > 1) is wanted]
-            if chosen:
-                groups.append({"params": chosen, "lr": lr, "peak_lr": lr, "weight_decay": decay, "part": part})
+    above = layers_above(phase.encoder.transformer) if options.layer_decay < 1 else {}
+    found: dict[tuple[str, float, float], list[torch.nn.Parameter]] = {}
+    for part, parameters in phase.groups().items():
+        for parameter in parameters:
+            if parameter.requires_grad:
+                lr = options.lrs.get(part, options.lr) * options.layer_decay ** above.get(id(parameter), 0)
+                decay = options.weight_decay if parameter.dim() > 1 else 0.0
+                found.setdefault((part, lr, decay), []).append(parameter)
+    groups: list[dict[str, Any]] = [
+        {"params": chosen, "lr": lr, "peak_lr": lr, "weight_decay": decay, "part": part}
+        for (part, lr, decay), chosen in found.items()
+    ]
     if not groups:
         raise RecipeError(f"{phase.name}: nothing is left to train; is everything frozen?")
     # Fused: one pass over each tensor; on a CPU the plain one takes as long as the whole forward pass.

@@ -17,7 +17,9 @@ class Options(PhaseOptions, ChunkOptions):
     parts = ("encoder", "dense", "head", "proxies", "weighting")
     trains_head = True
     kind: Literal["finetune"] = "finetune"
-    head: Literal["mlp", "linear"] = Field("mlp", description="two layers (the paper's) or one")
+    head: Literal["mlp", "linear", "cosine"] = Field(
+        "mlp", description="two layers (the paper's), one, or one that sees the vector's direction only"
+    )
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout inside the head")
     freeze: bool = Field(False, description="train the head only; texts are then encoded once")
     class_weights: Literal["none", "balanced"] = Field(
