@@ -125,7 +125,11 @@ StdinFormat: TypeAlias = Annotated[
 Recipe: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--recipe", "-r", help="A name from 'phasefit recipes', or a TOML file of your own.", rich_help_panel=TRAINING
+        "--recipe",
+        "-r",
+        help="A name from 'phasefit recipes', or a TOML file of your own. Where none is given: few-shot for up to 32 "
+        "training rows per class, three-phase for more.",
+        rich_help_panel=TRAINING,
     ),
 ]
 Settings: TypeAlias = Annotated[

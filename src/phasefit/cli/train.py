@@ -14,6 +14,7 @@ import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import PhasefitError
+from phasefit.runner.request import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
     from phasefit.runner.request import TrainRequest
@@ -41,7 +42,7 @@ def train(
     unseen: opt.Unseen = "error",
     leaked: opt.Leaked = "keep",
     data_dir: opt.DataDir = None,
-    recipe: opt.Recipe = "three-phase",
+    recipe: opt.Recipe = DEFAULT_RECIPE,
     settings: opt.Settings = None,
     model: opt.Model = None,
     seed: opt.Seed = 0,

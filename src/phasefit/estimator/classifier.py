@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from phasefit.errors import RecipeError
 from phasefit.estimator.base import TextEstimator
 from phasefit.estimator.inputs import as_labels, as_texts
+from phasefit.runner.request import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
     from phasefit.data.table import Label
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     """A text classifier trained in phases.
 
-    `recipe` names a packaged recipe or a file; `settings` changes options of it, e.g. `{"contrast.epochs": 4}`;
-    `model` is a hub id, a folder, or a run to go on from (None: the default model). Part of the rows
-    (`validation_fraction`) is split off, stratified, to stop phases early, unless `fit` is given validation rows.
+    `recipe` names a packaged recipe or a file ("default" is `few-shot` or `three-phase`, by the rows per class);
+    `settings` changes options of it, e.g. `{"contrast.epochs": 4}`; `model` is a hub id, a folder, or a run to go on
+    from (None: the default model). Part of the rows (`validation_fraction`) is split off, stratified, to stop phases
+    early, unless `fit` is given validation rows.
     """
 
     def __init__(
         self,
-        recipe: str = "three-phase",
+        recipe: str = DEFAULT_RECIPE,
         *,
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -66,6 +68,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     def _refuse_encoders(self) -> None:
         from phasefit.recipes import read_recipe
 
+        if self.recipe == DEFAULT_RECIPE:
+            return
         recipe = read_recipe(self.recipe)
         if not any(phase.trains_head for phase in recipe.phases):
             raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no classifier; use TextEncoder for it")

@@ -21,7 +21,7 @@ def layers_above(transformer: nn.Module) -> dict[int, int]:
 
     What belongs to no layer and is no embedding (a last norm) has none above.
     """
-    layers = _layers(transformer)
+    layers = layers_of(transformer)
     above = {id(parameter): 0 for parameter in transformer.parameters()}
     for place, layer in enumerate(layers):
         above |= {id(parameter): len(layers) - 1 - place for parameter in layer.parameters()}
@@ -36,7 +36,7 @@ def freeze_below(encoder: Encoder, layers: int, *, words: bool, where: str) -> N
     of the Transformer learns.
     """
     transformer: nn.Module = encoder.transformer
-    count = len(_layers(transformer))
+    count = len(layers_of(transformer))
     if layers > count:
         raise RecipeError(f"{where}: frozen_layers = {layers}, but model '{encoder.name}' has {count} that can be")
     above = layers_above(transformer)
@@ -55,7 +55,7 @@ def freeze_unused_pooler(transformer: nn.Module) -> None:
             parameter.requires_grad_(False)
 
 
-def _layers(transformer: nn.Module) -> nn.ModuleList:
+def layers_of(transformer: nn.Module) -> nn.ModuleList:
     """The longest list of modules, the one nearest to the top among equals: that holds for every family.
 
     Where layers share their weights (ALBERT) there is one.

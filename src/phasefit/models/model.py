@@ -16,6 +16,7 @@ from phasefit.errors import DataError, ModelError, TextsCut
 from phasefit.models.encoder import Encoder
 from phasefit.models.heads import Head
 from phasefit.models.inference import Progress, encode_rows, evaluating
+from phasefit.models.ready_tokeniser import ReadyTokeniser
 from phasefit.models.vae import Generator
 
 TASK = "default"  # the name of the one head of a model that does one thing
@@ -30,6 +31,7 @@ class Model(nn.Module):
         self.heads = nn.ModuleDict()
         self.spaces: dict[str, LabelSpace] = {}
         self.generator: Generator | None = None  # makes new texts, after denoising as a VAE; not saved with the model
+        self._tokeniser = ReadyTokeniser()
 
     @property
     def device(self) -> torch.device:
@@ -80,7 +82,7 @@ class Model(nn.Module):
         if isinstance(texts, str):
             raise TypeError("give a list of texts, not one string")
         try:
-            tokens = self.encoder.tokenise(texts)
+            tokens = self._tokeniser.of(self.encoder)(texts)
         except TypeError as error:  # from the tokenizer, which does not say which
             raise _odd_text(texts, error) from error
         if tokens.cut:

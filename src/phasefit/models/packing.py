@@ -1,8 +1,8 @@
 """Texts of a batch side by side in rows, so that the Transformer sees hardly any padding.
 
-> Why ours exists: libraries pack for GPU kernels that know where each text ends. On any device, a mask that lets a token
-> see its own text only, and positions that begin anew with each text, give the same vectors; and short texts, of which a
-> batch holds all lengths, then cost their tokens instead of the longest one's.
+> Why ours exists: libraries pack for GPU kernels that know where each text ends. On any device, a mask that lets a
+> token see its own text only, and positions that begin anew with each text, give the same vectors; and texts, of which
+> a batch holds all lengths, then cost their own tokens instead of the longest one's.
 
 Padded features go in and come out: nothing behind the Transformer knows of it.
 """
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-
 
 from phasefit.models.tokens import Features
 
@@ -103,5 +102,3 @@ def pack(lengths: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, int]:
         offset[text] = width - left
         room[left - length].append(int(row[text]))
     return row, offset, count
-
-

@@ -8,7 +8,8 @@ from typing import Any
 
 from phasefit.errors import ModelError, TextsCut
 from phasefit.models.model import Model
-from phasefit.recipes import Recipe, read_recipe
+from phasefit.recipes import Recipe
+from phasefit.runner.default_recipe import asked_recipe, settled_recipe
 from phasefit.runner.evaluate import evaluate
 from phasefit.runner.fit import Fitted, Listener, fit
 from phasefit.runner.geometry import run_geometry
@@ -36,9 +37,10 @@ class FitResult:
 
 def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
     """Read, split, train and evaluate; nothing is written."""
-    recipe = read_recipe(request.recipe, request.settings)
+    recipe = asked_recipe(request)
     prepared = prepare(request, base_run(request.model), needs_of(recipe))
     prepared.tell(listen)
+    recipe = settled_recipe(request, recipe, prepared, listen)
     return fit_prepared(request, recipe, prepared, listen)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from phasefit.recipes import read_recipe
+from phasefit.runner.default_recipe import asked_recipe, settled_recipe
 from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import prepare
 from phasefit.runner.request import TrainRequest
@@ -53,10 +53,12 @@ class Plan:
 
 def plan(request: TrainRequest, listen: Listener) -> Plan:
     """Prepare everything as `train` would, take a few steps of each phase on a throw-away model, and stop."""
-    recipe = read_recipe(request.recipe, request.settings)
+    recipe = asked_recipe(request)
     recipe.check_files()
     listen(Stage("reading"))
     prepared = prepare(request, base_run(request.model), needs_of(recipe))
+    said: list[Note] = []
+    recipe = settled_recipe(request, recipe, prepared, said.append)
 
     from phasefit.runner.fit import build_phases, gather_rows
     from phasefit.training.device import make_accelerator, set_threads
@@ -65,7 +67,7 @@ def plan(request: TrainRequest, listen: Listener) -> Plan:
     threads = set_threads(request.threads)
     accelerator = make_accelerator(request.device, request.precision)
     model = starting_model(request, prepared.space).to(accelerator.device)
-    notes = list(prepared.notes)
+    notes = [*prepared.notes, *(note.text for note in said)]
 
     def hear(event: Any) -> None:
         if isinstance(event, Note):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+DEFAULT_RECIPE = "default"  # whatever fits the rows
+
 
 @dataclass(frozen=True)
 class TrainRequest:
@@ -23,7 +25,7 @@ class TrainRequest:
     rows: int | None = None  # use a sample of this many training rows, stratified where they have labels
     unseen: str = "error"  # labels only validation or test has: "error", "drop" those rows, "keep" them as mistakes
     leaked: str = "keep"  # texts both trained on and scored: "keep", or "drop-scored" or "drop-train" those rows
-    recipe: str = "three-phase"
+    recipe: str = DEFAULT_RECIPE
     settings: tuple[str, ...] = ()  # "contrast.epochs=4"
     model: str | None = None  # a local folder, a hub id, a run to go on from; None is the default model
     seed: int = 0

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.errors import DataError, RunError
-from phasefit.recipes import Recipe, read_recipe
+from phasefit.recipes import Recipe
 from phasefit.recipes.reading import parse_recipe
 from phasefit.runner.data_report import write_hygiene
+from phasefit.runner.default_recipe import asked_recipe, settled_recipe
 from phasefit.runner.leaving import left_in_order
 from phasefit.runner.merge import merged
 from phasefit.runner.needs import needs_of
@@ -57,13 +58,15 @@ class Job:
 
 def train(request: TrainRequest, listen: Listener) -> TrainResult:
     """Read, split, train phase by phase, evaluate once on test, save, report."""
-    recipe = read_recipe(request.recipe, request.settings)
+    recipe = asked_recipe(request)
     recipe.check_files()
     check_tracker(request.track)
     if request.out is not None and is_main_process():
         check_free(Path(request.out), overwrite=request.overwrite)
         _refuse_in_place(request)
     job = _read(request, recipe, listen)
+    recipe = settled_recipe(request, recipe, job.prepared, listen)
+    job = replace(job, recipe=recipe)
     with Stop() as stop:
         if not is_main_process():
             return _fit(job, Path(request.out or RUNS), stop, listen)[0]

@@ -1,0 +1,55 @@
+"""One phase by itself, as the product runs it: for benchmarks of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def make_phase(
+    kind: str,
+    texts: Sequence[str],
+    labels: Sequence[Any],
+    *,
+    model: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> tuple[Any, Any]:
+    """The model and the phase of `three-phase` with these settings over all rows, none of which validate."""
+    import numpy as np
+
+    from phasefit.data.labels import label_space
+    from phasefit.models.encoder import load_encoder
+    from phasefit.models.model import Model
+    from phasefit.phases import phase_of
+    from phasefit.phases.contract import PhaseData
+    from phasefit.recipes import read_recipe
+
+    said = tuple(f"{kind}.{name}={str(value).lower()}" for name, value in (settings or {}).items())
+    recipe = read_recipe("three-phase", said)
+    options = recipe.phases[recipe.phase_names.index(kind)]
+    made = Model(load_encoder(model))
+    space, rows = label_space(labels), np.arange(len(texts))
+    data = PhaseData(texts, made.encoder.tokenise(texts), space.encode(labels), space, rows, rows[:0], rows[:0])
+    return made, phase_of(kind)(kind, options, made, data, seed)
+
+
+def step_seconds(phase: Any, *, seed: int = 0) -> list[float]:
+    """Train the phase through the product's loop; the seconds of each of its steps."""
+    from phasefit.training.device import make_accelerator
+    from phasefit.training.events import StepDone
+    from phasefit.training.loop import train_phase
+
+    events = train_phase(phase, make_accelerator("cpu", "no"), seed=seed)
+    return [event.seconds for event in events if isinstance(event, StepDone)]
+
+
+def rows_of(data: str, count: int, *, split: str = "train", seed: int = 0) -> tuple[list[str], list[Any]]:
+    """A sample of a named dataset's texts and labels, the same for everybody."""
+    import numpy as np
+
+    from phasefit.data import read_dataset
+
+    table = getattr(read_dataset(data), split)
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(table))[:count])
+    return [table.texts[row] for row in chosen], [table.labels[row] for row in chosen]

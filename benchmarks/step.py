@@ -1,0 +1,181 @@
+"""The training step against the machine: useful FLOP/s over what its own matrix multiplication reaches.
+
+    python benchmarks/step.py --data trec-fine,ag_news
+
+Useful are the floating-point operations of real tokens in the Transformer's matrix multiplications, forward and back:
+not those of padding, nor of the objective, the optimiser or dropout. The machine's speed is the best of `torch.mm` over
+the model's own shapes and a large square. Each way to take a step trains `contrast` on the same batches through the
+product's own loop, one after the other in one process, `--rounds` times; medians are reported. With `--compile`
+the last way is repeated under `torch.compile`, which needs a C++ compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from one_phase import make_phase, rows_of, step_seconds
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "padded, as before": {"pad": True},
+    "packed": {},
+    "packed, no dropout": {"encoder_dropout": 0.0},
+    "packed, no dropout, words frozen": {"encoder_dropout": 0.0, "freeze_words": True},
+}
+
+
+def main() -> None:
+    """Measure every way on every dataset, then write the files."""
+    args = parse()
+    import torch
+
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    lines = [line for data in args.data.split(",") for line in measure(data, args)]
+    args.out.mkdir(parents=True, exist_ok=True)
+    with (args.out / "step.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+    text = summary(lines, torch.get_num_threads())
+    (args.out / "step.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--data", default="trec-fine,ag_news", help="named datasets, comma-separated")
+    add("--rows", type=int, default=2000, help="rows of each")
+    add("--batch", type=int, default=64)
+    add("--steps", type=int, default=6, help="steps of a round; its first is not counted")
+    add("--rounds", type=int, default=5)
+    add("--threads", type=int, help="all cores when not given")
+    add("--compile", action="store_true", help="also with torch.compile")
+    add("--model", help="the default model when not given")
+    add("--out", type=Path, default=Path(__file__).parent / "results")
+    return parser.parse_args()
+
+
+def measure(data: str, args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The lines of one dataset."""
+    texts, labels = rows_of(data, args.rows)
+    ways = OPTIONS | (
+        {"packed, no dropout, words frozen, compiled": {**OPTIONS["packed, no dropout, words frozen"], "compile": True}}
+        if args.compile
+        else {}
+    )
+    took: dict[str, list[float]] = {name: [] for name in ways}
+    speed: list[float] = []
+    work = 0.0
+    for _ in range(args.rounds):
+        speed.append(matrix_speed())
+        for name, options in ways.items():
+            seconds, work, length = steps(texts, labels, dict(options), args)
+            took[name] += seconds
+    best = max(speed)
+    found = []
+    for name, seconds in took.items():
+        step = statistics.median(seconds)
+        found.append(
+            {
+                "data": data,
+                "way": name,
+                "tokens_per_text": round(length, 1),
+                "seconds_per_step": round(step, 4),
+                "useful_gflops": round(work / step / 1e9, 1),
+                "sgemm_gflops": round(best / 1e9, 1),
+                "share": round(work / step / best, 3),
+            }
+        )
+    return found
+
+
+def matrix_speed() -> float:
+    """FLOP/s of torch.mm: the best of the model's shapes and a large square."""
+    import torch
+
+    found = []
+    for m, k, n in ((832, 384, 1536), (832, 1536, 384), (1024, 1024, 1024), (2048, 2048, 2048)):
+        left, right = torch.randn(m, k), torch.randn(k, n)
+        times = []
+        for _ in range(8):
+            begun = time.perf_counter()
+            torch.mm(left, right)
+            times.append(time.perf_counter() - begun)
+        found.append(2 * m * k * n / statistics.median(times))
+    return max(found)
+
+
+def steps(
+    texts: Sequence[str], labels: Sequence[Any], options: dict[str, Any], args: argparse.Namespace
+) -> tuple[list[float], float, float]:
+    """Seconds of each step but the first, the useful FLOPs of a step and the mean length of its texts."""
+    import numpy as np
+
+    from phasefit.models.compiled import compile_layers
+
+    padded, compiled = options.pop("pad", False), options.pop("compile", False)
+    settings = {"batch_size": args.batch, "per_class": 2, "balance.mode": "none", "max_steps": args.steps, **options}
+    model, phase = make_phase("contrast", texts, labels, model=args.model, settings=settings)
+    tokens = phase.data.tokens
+    with ExitStack() as stack:
+        if padded:
+            stack.enter_context(model.encoder.packing.off())
+        if compiled:
+            compile_layers(model.encoder)
+        seconds = step_seconds(phase)
+    drawn = [np.unique(draw["rows"]) for draw, _ in zip(phase.batches.epoch(0), range(args.steps), strict=False)][1:]
+    work = [useful(model.encoder, tokens.lengths[batch]) for batch in drawn]
+    length = float(np.mean([tokens.lengths[batch].mean() for batch in drawn]))
+    return seconds[1 : len(drawn) + 1], statistics.mean(work), length
+
+
+def useful(encoder: Any, lengths: Any) -> float:
+    """FLOPs of the matrix multiplications that real tokens need, forward and back (twice the forward pass)."""
+    from torch import nn
+
+    body = encoder.transformer
+    weights = [
+        part.weight.numel()
+        for name, part in body.named_modules()
+        if isinstance(part, nn.Linear) and not name.startswith("pooler")
+    ]
+    attention = 4 * body.config.hidden_size * body.config.num_hidden_layers * float((lengths**2).sum())
+    return 3 * (2.0 * sum(weights) * float(lengths.sum()) + attention)
+
+
+def summary(lines: Sequence[dict[str, Any]], threads: int) -> str:
+    """The Markdown table."""
+    import torch
+    import transformers
+
+    parts = [
+        "# The training step against the machine",
+        f"`{' '.join(['python', 'benchmarks/step.py', *sys.argv[1:]])}`",
+        f"{threads} threads, torch {torch.__version__}, transformers {transformers.__version__}. Share: useful FLOP/s "
+        "of the whole step (optimiser included) over the machine's own matrix multiplication, in the same run.",
+        "| data | way | share | against the first | seconds a step | useful GFLOP/s | sgemm GFLOP/s | tokens a text |",
+        "|-|-|-:|-:|-:|-:|-:|-:|",
+    ]
+    table = []
+    for line in lines:
+        first = next(other for other in lines if other["data"] == line["data"])
+        gain = first["seconds_per_step"] / line["seconds_per_step"]
+        table.append(
+            f"| {line['data']} | {line['way']} | {line['share']:.0%} | {gain:.2f} x | {line['seconds_per_step']} | "
+            f"{line['useful_gflops']} | {line['sgemm_gflops']} | {line['tokens_per_text']} |"
+        )
+    return "\n\n".join(parts[:3]) + "\n\n" + "\n".join(parts[3:] + table) + "\n"
+
+
+if __name__ == "__main__":
+    main()
