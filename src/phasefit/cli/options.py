@@ -249,6 +249,15 @@ Precision: TypeAlias = Annotated[
     Literal["auto", "no", "bf16", "fp16"],
     typer.Option(help="Mixed precision; auto uses it where the device is faster with it.", rich_help_panel=MACHINE),
 ]
+Compile: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--compile",
+        help="Run the Transformer's layers through torch.compile: needs a C++ compiler and about a minute at the "
+        "start, then saves some of every step. For long runs.",
+        rich_help_panel=MACHINE,
+    ),
+]
 BatchSize: TypeAlias = Annotated[
     int, typer.Option(help="Texts per batch: less if memory is short.", min=1, metavar="N", rich_help_panel=MACHINE)
 ]

@@ -59,6 +59,7 @@ def train(
     device: opt.Device = "auto",
     threads: opt.Threads = None,
     precision: opt.Precision = "auto",
+    compile: opt.Compile = False,
 ) -> None:
     """Train a classifier on a table of texts and labels, or an encoder on texts alone.
 

@@ -14,9 +14,9 @@ from phasefit.models.encoder import Encoder
 COMPILERS = ("g++", "c++", "clang++", "cl")
 
 
-def compile_layers(encoder: Encoder) -> None:
+def compile_layers(encoder: Encoder, backend: str = "inductor") -> None:
     """From now on each layer runs compiled; weights and what is saved stay as they are."""
-    if not any(map(shutil.which, COMPILERS)):
+    if backend == "inductor" and not any(map(shutil.which, COMPILERS)):
         raise PhasefitError("--compile needs a C++ compiler, and none of g++, c++, clang++ was found; leave it out")
     for layer in layers_of(encoder.transformer):
-        layer.compile(dynamic=True)
+        layer.compile(dynamic=True, backend=backend)

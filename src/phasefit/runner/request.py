@@ -37,6 +37,7 @@ class TrainRequest:
     device: str = "auto"
     threads: int | None = None
     precision: str = "auto"
+    compile: bool = False  # the Transformer's layers through torch.compile: minutes ahead, less for each step
     track: str | None = None
     data_dir: Path | None = None
     command: str = ""  # how it was called, for the record

@@ -44,4 +44,8 @@ def starting_model(request: TrainRequest, space: LabelSpace) -> Model:
         model.encoder.name = request.model_name
     for task in model.spaces:
         model.spaces[task] = space
+    if request.compile:
+        from phasefit.models.compiled import compile_layers
+
+        compile_layers(model.encoder)
     return model

@@ -1,0 +1,33 @@
+"""Compiled layers give the same vectors, for batches of any shape, and the same file."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from phasefit.errors import PhasefitError
+from phasefit.models import compiled
+from phasefit.models.encoder import load_encoder, sentence_vectors
+
+
+def test_compiled_layers_give_the_same_vectors(tiny_encoder, tmp_path) -> None:
+    folder = str(tiny_encoder())
+    plain, quick = load_encoder(folder).eval(), load_encoder(folder).eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the compiler's own
+        compiled.compile_layers(quick, "eager")  # traced, but not translated to C++, which takes a minute
+        for texts in (["play a song", "rain"], ["book a table for two people in paris"] * 3):
+            batch = plain.tokenise(texts).batch(np.arange(len(texts)))
+            assert torch.allclose(sentence_vectors(quick(batch)), sentence_vectors(plain(batch)), atol=1e-5)
+    quick.save(tmp_path / "saved")
+    assert load_encoder(str(tmp_path / "saved")).state_dict().keys() == plain.state_dict().keys()
+
+
+def test_without_a_compiler_it_says_so(tiny_encoder, monkeypatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(PhasefitError, match="--compile needs a C"):
+        compiled.compile_layers(load_encoder(str(tiny_encoder())))
