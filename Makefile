@@ -17,7 +17,7 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check lint pictures format clean
+.PHONY: help setup demo test test-fast check lint pictures bench bench-full rivals format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,28 @@ lint: setup
 
 pictures: setup  ## run the demo and redraw the README's pictures from it
 	$(BIN)/python docs/make_images.py
+
+# Contestants run one after the other; what is already measured is not measured again (few_shot.py --again does).
+FEW_SHOT := $(BIN)/python benchmarks/few_shot.py
+SEEDS ?= 3
+# The other scripts of `make bench-full`, in benchmarks/, run one after the other: add yours here.
+BENCH_SCRIPTS :=
+
+bench: rivals  ## phasefit and its rivals on Snips, 8 rows of each class, default budgets (some minutes)
+	@$(FEW_SHOT) --data snips2 --per-class 8 --seeds 1 --name few_shot-quick
+	@echo "the tables and plots: benchmarks/results/few_shot-quick.md and .png"
+
+bench-full: rivals  ## all benchmarks with all budgets and SEEDS=3 seeds (hours)
+	@$(FEW_SHOT) --data snips2 --per-class 8 --seeds $(SEEDS) --full
+	@$(FEW_SHOT) --data trec-fine --per-class 16 --seeds $(SEEDS) --full
+	@$(FEW_SHOT) --data empathetic-dialogues --per-class 16 --seeds $(SEEDS) --full
+	@for script in $(BENCH_SCRIPTS); do echo "benchmarks/$$script"; $(BIN)/python benchmarks/$$script || exit 1; done
+	@$(BIN)/python benchmarks/plots.py
+	@echo "the tables and plots: benchmarks/results"
+
+# A rival that cannot be installed is shown as failed in the tables; the others are measured all the same.
+rivals: setup
+	-@$(PYTHON) benchmarks/rivals/install.py
 
 format: setup  ## mend what ruff can mend
 	$(BIN)/ruff check --fix

@@ -45,3 +45,40 @@ def test_long_and_short_batches_are_mixed() -> None:
     batches = ShuffledBatches(np.arange(400), lengths, batch_size=8, seed=0)
     means = [rows.mean() for rows in drawn(batches)]
     assert means != sorted(means)
+
+
+def test_a_row_meets_others_in_every_epoch_though_all_lengths_differ() -> None:
+    lengths = 20 + np.arange(200)
+    batches = ShuffledBatches(np.arange(200), lengths, batch_size=8, seed=0)
+    company: set[int] = set()
+    places: list[int] = []
+    for epoch in range(30):
+        parts = drawn(batches, epoch)
+        places += [number for number, part in enumerate(parts) if 100 in part]
+        company |= set(next(part for part in parts if 100 in part).tolist())
+    assert len(company) > 16, "not always the same seven"
+    assert len(set(places)) > 15, "now early, now late"
+
+
+def test_neither_the_first_batch_nor_the_smaller_one_is_of_a_certain_length() -> None:
+    lengths = 10 + np.arange(203) % 60
+    batches = ShuffledBatches(np.arange(203), lengths, batch_size=8, seed=0)
+    first, smaller = [], []
+    for epoch in range(40):
+        parts = drawn(batches, epoch)
+        first.append(lengths[parts[0]].mean())
+        smaller.append(next(lengths[part].mean() for part in parts if len(part) < 8))
+    for means in (first, smaller):
+        assert 30 < np.mean(means) < 50
+        assert min(means) < 25
+        assert max(means) > 55
+
+
+def test_every_row_is_early_as_often_as_late() -> None:
+    lengths = np.random.default_rng(0).integers(5, 60, 120)
+    batches = ShuffledBatches(np.arange(120), lengths, batch_size=8, seed=0)
+    when = np.zeros(120)
+    for epoch in range(100):
+        for number, part in enumerate(drawn(batches, epoch)):
+            when[part] += number / 14 / 100
+    assert abs(when - 0.5).max() < 0.15, "five standard errors of a uniform place"

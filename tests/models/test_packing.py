@@ -18,7 +18,8 @@ from phasefit.models.packing import pack
 from tiny import FAMILIES, type_of
 
 Make = Callable[..., Path]
-TEXTS = ["book a table", "play", "what is the weather in paris tomorrow and the day after " * 3, "a", "rain " * 7, "b c"]
+LONG = "what is the weather in paris tomorrow and the day after " * 3
+TEXTS = ["book a table", "play", LONG, "a", "rain " * 7, "b c"]
 
 
 def seen_shapes(encoder: Encoder) -> list[tuple[int, ...]]:

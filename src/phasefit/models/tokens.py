@@ -6,9 +6,7 @@ on the stored numbers and nothing is tokenised again.
 
 from __future__ import annotations
 
-import re
-from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,11 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from phasefit.models.token_store import GrowingNumbers
+from phasefit.models.tokenising import SPECIAL, TextByText, Tokeniser
+from phasefit.models.word_by_word import WordByWord, is_word_by_word
+
+__all__ = ["SPECIAL", "Features", "Tokens", "features", "tokenise"]
+
 Features: TypeAlias = dict[str, Tensor]
 
-SPECIAL = -1  # the word number of tokens that belong to no word of the text: [CLS], [SEP], the model's prompt
-CHUNK = 4096
-_WORD = re.compile(r"\S+")
+CHUNK = 4096  # texts that are tokenised together
+CHUNK_CHARACTERS = 4_000_000  # or fewer, where they are long
+MANY = 1000  # texts, of which many words are the same: below, looking them up does not pay
 
 
 @dataclass(frozen=True)
@@ -73,33 +77,27 @@ def features(ids: np.ndarray, real: np.ndarray) -> Features:
 
 
 def tokenise(backend: Any, texts: Sequence[str], *, pad: int, mask: int | None, prompt: str = "") -> Tokens:
-    """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; memory is that of the result and one chunk."""
-    # Arrays that grow in place: a list of parts would be held twice while it is joined.
-    ids, words, lengths, lost = (array("i") for _ in range(4))
-    added = backend.num_special_tokens_to_add(False)  # to each piece of a text that is cut
-    for start in range(0, len(texts), CHUNK):
-        chunk = [prompt + text for text in texts[start : start + CHUNK]]
-        encodings = backend.encode_batch(chunk)
-        for text, encoding in zip(chunk, encodings, strict=True):
-            ids.extend(encoding.ids)
-            words.frombytes(_word_numbers(text, encoding, len(prompt)).tobytes())
-            lengths.append(len(encoding.ids))
-            lost.append(_cut_off(encoding, added))
+    """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; memory is that of the result and one chunk.
+
+    The tokens of a large corpus are kept in a temporary file and read from there.
+    """
+    run: Tokeniser = TextByText(backend, prompt)
+    if len(texts) >= MANY and not prompt and is_word_by_word(backend):
+        run = WordByWord(backend)
+    ids, words, lengths, lost = (GrowingNumbers() for _ in range(4))
+    for chunk in _chunks(texts):
+        for part, more in zip((ids, words, lengths, lost), run(chunk), strict=True):
+            part.append(more)
     starts = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum(np.asarray(lengths), out=starts[1:])
-    return Tokens(np.asarray(ids), np.asarray(words), starts, pad, mask, np.asarray(lost))
+    np.cumsum(lengths.finish(), out=starts[1:])
+    return Tokens(ids.finish(), words.finish(), starts, pad, mask, lost.finish())
 
 
-def _cut_off(encoding: Any, added: int) -> int:
-    """Tokens of a text behind the place where it was cut; its other pieces are `overflowing`."""
-    return sum(len(piece) - added for piece in encoding.overflowing)
-
-
-def _word_numbers(text: str, encoding: Any, begin: int) -> np.ndarray:
-    """The word each token belongs to; words are counted from character `begin` on, behind the prompt."""
-    # The last character of a token, not its first: byte-level and SentencePiece tokens begin with the space before.
-    last = np.array([end - 1 for _, end in encoding.offsets], dtype=np.int64)
-    begins = np.fromiter((match.start() for match in _WORD.finditer(text, begin)), dtype=np.int64)
-    numbers = np.searchsorted(begins, last, side="right") - 1
-    special = np.array(encoding.special_tokens_mask, dtype=bool) | ((last < begin) & (begin > 0))
-    return np.where(special, SPECIAL, np.maximum(numbers, 0)).astype(np.int32)
+def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The texts in order, a bounded amount at a time."""
+    start = characters = 0
+    for place, text in enumerate(texts):
+        characters += len(text)
+        if place + 1 - start >= CHUNK or characters >= CHUNK_CHARACTERS or place + 1 == len(texts):
+            yield texts[start : place + 1]
+            start, characters = place + 1, 0

@@ -71,6 +71,7 @@ class Contrast(Phase):
             per_class=self.options.per_class,
             seed=seed,
             named=self.grown.codes[self._plain :],
+            lengths=None if self.encoder.packing.works else self.grown.lengths[: self._plain],
         )
         self.pairs = len(batches) * batches.size * (batches.size - 1) // 2
         return batches if self.negatives is None else WithChance(batches, seed)

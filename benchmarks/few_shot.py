@@ -1,0 +1,198 @@
+"""Few rows of each class, phasefit and its rivals side by side: the same rows, encoder, seeds and threads.
+
+    python benchmarks/few_shot.py --data snips2 --per-class 8 --seeds 1
+    python benchmarks/few_shot.py --data trec-fine --per-class 16 --seeds 3 --full
+
+Contestants run one after the other, never at the same time, each in its own environment (`rivals/install.py` makes
+them) and offline. Nobody gets validation rows. Every cell (contestant, budget, seed) is a line in `--out`, so that a
+benchmark that was stopped goes on where it was; a cell that failed is tried again, one whose budget has changed is run
+anew. The seed draws the training rows and everything after them. Then come the table and the plot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import few_shot_rows
+from contest import environment, write_rows
+from contestants import Contestant, chosen
+from few_shot_table import table
+from plots import accuracy_against_seconds
+
+Cell: TypeAlias = dict[str, Any]
+
+PLACE = ("data", "per_class", "test_rows", "threads", "contestant", "budget", "seed")
+KEY = (*PLACE, "settings")  # a budget that has changed takes the place of its old result
+FIELDS = (
+    *("data", "per_class", "rows", "classes", "test_rows", "threads", "contestant", "budget", "seed", "status"),
+    *("accuracy", "macro_f1", "fit_seconds", "fit_cpu_seconds", "load_seconds", "predict_seconds", "peak_mb"),
+    *("settings", "versions"),
+)
+DONE = "done"
+
+
+def main() -> None:
+    """Run what is missing, then write the table."""
+    args = parse()
+    out = args.out / f"{args.name or f'few_shot-{args.data}-{args.per_class}'}.csv"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    contestants = chosen(args.contestants, full=args.full)
+    dataset = few_shot_rows.read(args.data, args.data_dir)
+    wanted: list[Cell] = []
+    for seed in range(args.seeds):
+        train, test = few_shot_rows.draw(dataset, args.per_class, args.test_rows, seed)
+        for contestant, budget in contestants:
+            cell = {
+                **{"data": args.data, "per_class": args.per_class, "rows": len(train), "test_rows": len(test)},
+                **{"classes": len(set(train.labels)), "threads": args.threads, "seed": seed},
+                **{"contestant": contestant.name, "budget": budget, "settings": contestant.settings(budget)},
+            }
+            wanted.append(cell)
+            there = any(same(old, cell) and old["status"] == DONE for old in read(out))
+            if args.again or not there:
+                print(f"{contestant.name}:{budget}, seed {seed} ...", end=" ", flush=True)
+                new = cell | run(contestant, budget, train, test, seed, args)
+                write(out, [*(old for old in read(out) if not same(old, cell, PLACE)), new])
+                print(said(new), flush=True)
+    cells = [old for cell in wanted for old in read(out) if same(old, cell)]
+    text = table(cells, command=command_line())
+    out.with_suffix(".md").write_text(text, encoding="utf-8")
+    print(text)
+    accuracy_against_seconds(cells, out.with_suffix(".png"))
+    print(f"the table: {shown(out.with_suffix('.md'))}, the cells: {shown(out)}")
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--data", default="snips2", help="a dataset's name or a file")
+    add("--name", help="name of the result files; few_shot-DATA-PER_CLASS by default")
+    add("--per-class", type=int, default=8, help="training rows of each class; smaller classes give all they have")
+    add("--test-rows", type=int, help="test on so many rows; on all by default")
+    add("--seeds", type=int, default=1, help="so many seeds, from 0 on")
+    add("--contestants", help="comma-separated names, NAME:BUDGET for one budget; all by default")
+    add("--full", action="store_true", help="all budgets and contestants, not only those of the quick benchmark")
+    add("--again", action="store_true", help="run cells that are already there, too")
+    add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="CPU threads of each contestant")
+    add("--limit", type=float, default=7200, help="seconds after which a contestant has failed")
+    add("--model", help="the folder of the encoder; that of the packaged default model by default")
+    add("--data-dir", type=Path, help="where named datasets are; PHASEFIT_DATA by default")
+    add("--out", type=Path, default=Path(__file__).parent / "results")
+    return parser.parse_args()
+
+
+def run(
+    contestant: Contestant,
+    budget: str,
+    train: few_shot_rows.Rows,
+    test: few_shot_rows.Rows,
+    seed: int,
+    args: argparse.Namespace,
+) -> Cell:
+    """One contestant in its own interpreter; what went wrong is its result too."""
+    if not contestant.python.exists():
+        return {"status": f"failed: not installed; run python3 benchmarks/rivals/install.py {contestant.folder}"}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_rows(folder / "train.csv", train.texts, train.labels)
+        write_rows(folder / "test.csv", test.texts, test.labels)
+        command = [str(contestant.python), str(contestant.script), "train.csv", "test.csv", "--out", "result.json"]
+        command += ["--model", args.model or default_model(), "--seed", str(seed), "--budget", budget]
+        command += ["--threads", str(args.threads)]
+        options: dict[str, Any] = {"cwd": folder, "env": os.environ | environment(args.threads), "check": False}
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=args.limit, **options)
+        except subprocess.TimeoutExpired:
+            return {"status": f"failed: stopped after {args.limit:.0f} s"}
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.strip()] or [f"exit code {done.returncode}"]
+            return {"status": f"failed: {lines[-1].strip()[:200]}"}
+        found = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    if contestant.ours:
+        found["versions"] = found["versions"].replace("phasefit ", f"phasefit{commit()} ", 1)
+    return {"status": DONE, **found}
+
+
+def default_model() -> str:
+    """The folder of the packaged default model."""
+    from phasefit.models.locate import packaged_default
+
+    folder = packaged_default()
+    if folder is None:
+        raise SystemExit("the default model's package is not installed (make setup does it); or give --model FOLDER")
+    return str(folder)
+
+
+def commit() -> str:
+    """Which commit of phasefit ran, `+` if files of the package had been changed since; nothing outside git."""
+    root = Path(__file__).parents[1]
+    asked = [["git", "rev-parse", "--short", "HEAD"], ["git", "status", "--porcelain", "--", "src"]]
+    try:
+        head, changed = (
+            subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+            for command in asked
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f"@{head}{'+' if changed else ''}"
+
+
+# --- the files --------------------------------------------------------------------------------------------------------
+
+
+def same(old: Cell, cell: Cell, by: Sequence[str] = KEY) -> bool:
+    """Whether a line of the file is this cell."""
+    return all(str(old[name]) == str(cell[name]) for name in by)
+
+
+def read(path: Path) -> list[Cell]:
+    """The cells so far."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, cells: list[Cell]) -> None:
+    """All cells, in one go: a stopped benchmark leaves a whole file."""
+    part = path.with_suffix(".part")
+    with part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(cells)
+    part.replace(path)
+
+
+def said(cell: Cell) -> str:
+    """A cell in a few words, while it runs."""
+    if cell["status"] != DONE:
+        return str(cell["status"])
+    return f"accuracy {cell['accuracy']:.3f}, macro F1 {cell['macro_f1']:.3f} in {cell['fit_seconds']:.1f} s"
+
+
+def command_line() -> str:
+    """How the table was made, without the folders of this machine."""
+    return " ".join(["python", "benchmarks/few_shot.py", *map(shown, sys.argv[1:])])
+
+
+def shown(argument: str | Path) -> str:
+    """A path as the repository sees it."""
+    path = Path(argument)
+    root = Path(__file__).parents[1]
+    if not path.is_absolute():
+        return str(argument)
+    return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+
+
+if __name__ == "__main__":
+    main()

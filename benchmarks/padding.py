@@ -1,0 +1,175 @@
+"""Padding waste: the share of a padded batch that is no token, for every way in which batches are made.
+
+    python benchmarks/padding.py
+
+Waste is 1 - tokens / (texts x longest), over all batches of two epochs of a training table. Nothing is trained, and of
+the default model only its tokenizer is read. `denoise` is looked at twice: what the encoder sees after words were
+deleted (ratio 0.6), and what the decoder rebuilds. `results/padding.{csv,md}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+HERE = Path(__file__).parent
+DATA = ["sst2", "trec", "ag-news", "imdb", "trec-fine", "sst5", "empathetic-dialogues", "snips2"]
+FEW = {"trec-fine": 16, "empathetic-dialogues": 16, "snips2": 8}  # rows per class, as in the few-shot comparison
+PLAIN = {"sst2", "trec", "ag-news", "imdb"}  # goals of class-blind batches are set for these
+CLASSES = {"trec-fine", "sst5", "empathetic-dialogues", "ag-news", "snips2"}  # and of class-aware ones for these
+BATCHES, RATIO, PER_CLASS, PREDICTED = (16, 32), 0.6, 4, 64
+FIELDS = ["data", "rows", "tokens_per_text", "way", "batch", "waste", "goal"]
+
+Line: TypeAlias = dict[str, Any]
+Lengths: TypeAlias = np.ndarray
+
+
+def main() -> None:
+    """Every table, then the files."""
+    args = parse()
+    lines = [line for name in args.data.split(",") for line in measured(name, args)]
+    args.out.mkdir(parents=True, exist_ok=True)
+    with (args.out / "padding.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+    text = summary(lines, args)
+    (args.out / "padding.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default=",".join(DATA), help="datasets, comma-separated")
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    return parser.parse_args()
+
+
+def measured(name: str, args: argparse.Namespace) -> Iterator[Line]:
+    """The lines of one dataset, whole and with few rows per class."""
+    from phasefit.data import read_dataset
+
+    table = read_dataset(name).train
+    tokens = tokenised(table.texts)
+    codes = np.unique([str(label) for label in table.labels or ()], return_inverse=True)[1]
+    for line in of_rows(tokens, args):
+        yield about(name, tokens.lengths) | line | {"goal": 10 if name in PLAIN else ""}
+    for line in of_classes(codes, tokens.lengths, args):
+        yield about(name, tokens.lengths) | line | {"goal": 25 if name in CLASSES else ""}
+    if name in FEW:
+        kept = few(codes, FEW[name], args.seed)
+        for line in of_classes(codes[kept], tokens.lengths[kept], args):
+            yield about(f"{name}, {FEW[name]} per class", tokens.lengths[kept]) | line | {"goal": ""}
+
+
+def tokenised(texts: list[str]) -> Any:
+    """What the default model's tokenizer makes of the texts, cut where the model cuts them."""
+    from tokenizers import Tokenizer
+
+    from phasefit.models.locate import DEFAULT_MODEL, locate
+    from phasefit.models.tokens import tokenise
+
+    folder = Path(locate(DEFAULT_MODEL))
+    backend = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    backend.no_padding()
+    backend.enable_truncation(json.loads((folder / "sentence_bert_config.json").read_text())["max_seq_length"])
+    return tokenise(backend, texts, pad=0, mask=None)
+
+
+def about(name: str, lengths: Lengths) -> Line:
+    """What a table is like."""
+    return {"data": name, "rows": len(lengths), "tokens_per_text": round(float(lengths.mean()), 1)}
+
+
+def few(codes: np.ndarray, each: int, seed: int) -> np.ndarray:
+    """As many rows of each class."""
+    random = np.random.default_rng(seed)
+    return np.concatenate([random.permutation(np.flatnonzero(codes == code))[:each] for code in np.unique(codes)])
+
+
+def of_rows(tokens: Any, args: argparse.Namespace) -> Iterator[Line]:
+    """Phases that draw rows without a look at their class, and prediction."""
+    from phasefit.data.batches import ShuffledBatches
+
+    every = np.arange(len(tokens))
+    for size in BATCHES:
+        batches = ShuffledBatches(every, tokens.lengths, batch_size=size, seed=args.seed)
+        drawn = [draw["rows"] for epoch in range(args.epochs) for draw in batches.epoch(epoch)]
+        clean = waste(tokens.lengths[rows] for rows in drawn)
+        yield {"way": "denoise, noised", "batch": size, "waste": waste(noised(tokens, drawn, args.seed))}
+        yield {"way": "denoise, clean", "batch": size, "waste": clean}
+        yield {"way": "finetune", "batch": size, "waste": clean}
+    order = np.argsort(-tokens.lengths, kind="stable")  # as `models.inference.encode_rows` does
+    parts = (order[start : start + PREDICTED] for start in range(0, len(order), PREDICTED))
+    yield {"way": "predict", "batch": PREDICTED, "waste": waste(tokens.lengths[rows] for rows in parts)}
+
+
+def noised(tokens: Any, drawn: Iterable[np.ndarray], seed: int) -> Iterator[Lengths]:
+    """Lengths after words were deleted."""
+    from phasefit.models.noise import delete_words
+
+    random = np.random.default_rng(seed)
+    for rows in drawn:
+        yield delete_words(tokens, rows, RATIO, random)["attention_mask"].numpy().sum(axis=1)
+
+
+def of_classes(codes: np.ndarray, lengths: Lengths, args: argparse.Namespace) -> Iterator[Line]:
+    """`contrast`, with and without a look at lengths."""
+    from phasefit.data.batches import ClassBatches
+
+    for way, known in (("contrast", lengths), ("contrast, lengths ignored", None)):
+        batches = ClassBatches(codes, batch_size=32, per_class=PER_CLASS, seed=args.seed, lengths=known)
+        drawn = (lengths[draw["rows"]] for epoch in range(args.epochs) for draw in batches.epoch(epoch))
+        yield {"way": way, "batch": 32, "waste": waste(drawn)}
+
+
+def waste(batches: Iterable[Lengths]) -> float:
+    """In per cent, over all batches."""
+    real = padded = 0
+    for lengths in batches:
+        real, padded = real + int(lengths.sum()), padded + len(lengths) * int(lengths.max())
+    return round(100 * (1 - real / padded), 1)
+
+
+def summary(lines: list[Line], args: argparse.Namespace) -> str:
+    """A line per table, a column per way; the goal, where one is set, behind each number."""
+    ways = list(dict.fromkeys((line["way"], line["batch"]) for line in lines))
+    out = [
+        "# Padding waste",
+        "",
+        "`python benchmarks/padding.py`",
+        "",
+        f"Per cent of a padded batch that is no token, over {args.epochs} epochs; batch sizes in brackets. The goal "
+        "stands behind each number, in bold where it is missed; `contrast, lengths ignored` is there to compare with. "
+        "What the encoder computes may be less: packing is not counted.",
+        "",
+        f"| table | rows | tokens per text | {' | '.join(f'{way} ({size})' for way, size in ways)} |",
+        "|-|-:|-:|" + "-:|" * len(ways),
+    ]
+    for name in dict.fromkeys(line["data"] for line in lines):
+        own = [line for line in lines if line["data"] == name]
+        cells = {(line["way"], line["batch"]): cell(line) for line in own}
+        start = f"| {name} | {own[0]['rows']:,} | {own[0]['tokens_per_text']}"
+        out.append(f"{start} | {' | '.join(cells.get(way, '') for way in ways)} |")
+    return "\n".join(out) + "\n"
+
+
+def cell(line: Line) -> str:
+    """A number and its goal."""
+    if not line["goal"] or line["way"].endswith("ignored"):
+        return f"{line['waste']:.1f}"
+    number = f"{line['waste']:.1f}" if line["waste"] < line["goal"] else f"**{line['waste']:.1f}**"
+    return f"{number} / {line['goal']}"
+
+
+if __name__ == "__main__":
+    main()

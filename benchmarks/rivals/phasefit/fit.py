@@ -1,0 +1,64 @@
+"""phasefit itself, as its users call it; run by its own environment.
+
+One table of budgets, declared before any test score was seen: no budget is picked by what it scores.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from contest import Job
+
+PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers")
+BUDGETS: dict[str, dict[str, Any]] = {
+    "quick": {"recipe": "few-shot", "contrast.epochs": 2.5, "contrast.min_steps": 10},
+    "default": {"recipe": "few-shot"},
+    "long": {"recipe": "few-shot", "contrast.epochs": 10, "contrast.min_steps": 40},
+    "three-phase": {"recipe": "three-phase"},
+    "finetune": {"recipe": "finetune"},
+}
+
+
+def solve(job: Job) -> list[str]:
+    """Fit without validation rows, as all contestants do, and predict."""
+    import phasefit.runner.fit_request  # noqa: F401 (what `fit` imports when it is first called)
+    from phasefit import TextClassifier
+    from phasefit.training.events import Stage
+
+    loading = False
+
+    def listen(event: object) -> None:
+        """Loading the model is a stage of `fit`; the next stage ends it."""
+        nonlocal loading
+        if loading and isinstance(event, Stage):
+            job.clock.end()
+        if isinstance(event, Stage):
+            loading = event.name == "loading the model"
+            if loading:
+                job.clock.begin("load")
+
+    recipe, settings = job.settings["recipe"], {name: job.settings[name] for name in job.settings if name != "recipe"}
+    classifier = TextClassifier(
+        recipe,
+        model=job.model,
+        settings=settings,
+        validation_fraction=0.0,
+        seed=job.seed,
+        device="cpu",
+        precision="no",
+        listener=listen,
+    )
+    with job.clock.part("fit"):
+        classifier.fit(job.texts, job.labels)
+    with job.clock.part("predict"):
+        return [str(label) for label in classifier.predict(job.test_texts)]
+
+
+if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[2]))
+    from contest import main
+
+    main(BUDGETS, PACKAGES, solve)

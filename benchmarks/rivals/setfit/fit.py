@@ -1,0 +1,53 @@
+"""SetFit: pairs of texts, then scikit-learn's logistic regression; run by its own environment.
+
+`num_iterations` pairs of each kind (same class, other class) are drawn for every text: 20 is what its paper used, 1 is
+the least there is. Batch size, epochs, learning rate and head are SetFit's own defaults.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from contest import Job
+
+PACKAGES = ("setfit", "torch", "transformers", "sentence-transformers", "scikit-learn")
+BUDGETS: dict[str, dict[str, Any]] = {
+    "quick": {"num_iterations": 1, "batch_size": 16, "num_epochs": 1},
+    "default": {"num_iterations": 20, "batch_size": 16, "num_epochs": 1},
+}
+
+
+def solve(job: Job) -> list[str]:
+    """Train as SetFit's own quick start does, without evaluation, checkpoints or trackers."""
+    from datasets import Dataset
+    from setfit import SetFitModel, Trainer, TrainingArguments
+
+    with job.clock.part("load"):
+        model = SetFitModel.from_pretrained(job.model, device="cpu")
+    with tempfile.TemporaryDirectory() as folder, job.clock.part("fit"):
+        arguments = TrainingArguments(
+            **job.settings,
+            output_dir=folder,
+            seed=job.seed,
+            report_to="none",
+            save_strategy="no",
+            logging_strategy="no",
+            logging_first_step=False,
+            show_progress_bar=False,
+        )
+        rows = Dataset.from_dict({"text": job.texts, "label": job.codes})
+        Trainer(model=model, args=arguments, train_dataset=rows).train()
+    with job.clock.part("predict"):
+        codes = model.predict(job.test_texts, show_progress_bar=False)
+        return [job.classes[int(code)] for code in codes]
+
+
+if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[2]))
+    from contest import main
+
+    main(BUDGETS, PACKAGES, solve)
