@@ -61,8 +61,8 @@ pictures: setup  ## run the demo and redraw the README's pictures from it
 # Contestants run one after the other; what is already measured is not measured again (few_shot.py --again does).
 FEW_SHOT := $(BIN)/python benchmarks/few_shot.py
 SEEDS ?= 3
-# The other scripts of `make bench-full`, in benchmarks/, run one after the other: add yours here.
-BENCH_SCRIPTS :=
+# The other scripts of `make bench-full`, run one after the other.
+BENCH_SCRIPTS := padding.py step.py denoise.py predict.py throughput.py memory.py
 
 bench: rivals  ## phasefit and its rivals on Snips, 8 rows of each class, default budgets (some minutes)
 	@$(FEW_SHOT) --data snips2 --per-class 8 --seeds 1 --name few_shot-quick

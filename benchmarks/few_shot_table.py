@@ -23,7 +23,7 @@ def table(cells: Sequence[Cell], *, command: str) -> str:
         f"# {first['data']}, {first['per_class']} rows of each class",
         f"`{command}`",
         f"{first['rows']} training rows of {first['classes']} classes, {first['test_rows']} test rows, no validation "
-        f"rows, {first['threads']} threads, {seeds} {'seed' if seeds == 1 else 'seeds'} (each draws its own rows). "
+        f"rows, {first['threads']} thread(s), {seeds} {'seed' if seeds == 1 else 'seeds'} (each draws its own rows). "
         "One contestant after the other, each in a process and an environment of its own, all from the same encoder "
         "(but for scikit-learn, which has none).",
     ]

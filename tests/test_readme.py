@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from phasefit.cli.app import app
+from phasefit.models.packing import FAMILIES as PACKED
 from phasefit.phases.options import PhaseOptions
 from phasefit.recipes import parse_recipe
 from phasefit.training.schedule import Schedule
@@ -90,6 +91,15 @@ def test_the_page_about_objectives_runs(beginner: Path) -> None:
     assert (beginner / "encoder" / "phasefit.json").is_file()
     for text in blocks("toml", PAGE):
         parse_recipe(text, name="mine", where="objectives.md").check()
+
+
+def test_the_page_about_speed_runs(beginner: Path) -> None:
+    page = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert carried_out(page) == 1
+    for option in re.findall(r"^\| `(\w+) = ", page, flags=re.M):
+        assert option in PhaseOptions.model_fields
+    for family in re.findall(r"`([\w-]+)`", page.partition("families ")[2].partition(";")[0]):
+        assert family in PACKED
 
 
 def test_the_recipe_is_one() -> None:

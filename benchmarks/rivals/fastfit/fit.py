@@ -2,7 +2,7 @@
 
 Settings are those of its README (40 epochs, batches of 32, Adafactor, texts of up to 128 tokens) without fp16, which
 a CPU does not have. The README repeats every batch four times (`num_repeats`), the package's default is once:
-`readme` is the former, `default` the latter, which takes about a quarter of the time.
+`readme` is the former, `default` the latter, which encodes a quarter as many texts.
 """
 
 from __future__ import annotations
