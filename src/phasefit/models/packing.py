@@ -20,7 +20,9 @@ from phasefit.models.tokens import Features
 
 # Families whose attention is nothing but the mask (no relative positions, no windows) and whose positions can be given.
 FAMILIES = frozenset({"albert", "bert", "camembert", "electra", "roberta", "xlm-roberta"})
-NARROWEST = 48  # tokens a row has room for, however short the texts: wide enough to fill, narrow enough to attend
+# Tokens a row may have room for, however short the texts, and the steps between: wide enough to be filled, narrow
+# enough for attention, which sees the whole row, to stay cheap. The width with the fewest cells wins.
+WIDTHS = (32, 64, 4)
 WORTH = 0.95  # pack where it leaves at most this share of the work
 
 
@@ -74,16 +76,28 @@ class Packing:
         return {**features, "token_embeddings": spread}
 
     def _rows(self, features: Features) -> tuple[np.ndarray, np.ndarray, int, int] | None:
-        """The row and the offset of each text, how many rows and how wide; None if packing is not worth it."""
+        """The rows to pack these features into; None if they are to stay as they are."""
         if not self.works or self._off or set(features) != {"input_ids", "attention_mask"}:
             return None
         mask = features["attention_mask"]
-        lengths = mask.sum(dim=1).cpu().numpy()
-        if lengths.sum() > WORTH * mask.numel():
-            return None
-        width = max(int(lengths.max()), min(NARROWEST, int(lengths.sum())))
+        return rows_for(mask.sum(dim=1).cpu().numpy(), mask.numel())
+
+
+def rows_for(lengths: np.ndarray, padded: int) -> tuple[np.ndarray, np.ndarray, int, int] | None:
+    """The row and the offset of each text, how many rows and how wide; None if it is not worth it.
+
+    `padded` is how many cells the batch has otherwise.
+    """
+    if lengths.sum() > WORTH * padded:
+        return None
+    longest = int(lengths.max())
+    best = None
+    for width in range(max(longest, WIDTHS[0]), max(longest, WIDTHS[1]) + 1, WIDTHS[2]):
         row, offset, count = pack(lengths, width)
-        return (row, offset, count, width) if count * width <= WORTH * mask.numel() else None
+        wide = int((offset + lengths).max())  # what is left of a single row is cut off
+        if best is None or count * wide < best[2] * best[3]:
+            best = (row, offset, count, wide)
+    return best if best is not None and best[2] * best[3] <= WORTH * padded else None
 
 
 def pack(lengths: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, int]:
