@@ -1,6 +1,6 @@
 """The training step against the machine: useful FLOP/s over what its own matrix multiplication reaches.
 
-    python benchmarks/step.py --data trec-fine,ag_news
+    python benchmarks/step.py --data trec-fine,ag-news
 
 Useful are the floating-point operations of real tokens in the Transformer's matrix multiplications, forward and back:
 not those of padding, nor of the objective, the optimiser or dropout. The machine's speed is the best of `torch.mm` over
@@ -53,7 +53,7 @@ def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--data", default="trec-fine,ag_news", help="named datasets, comma-separated")
+    add("--data", default="trec-fine,ag-news", help="named datasets, comma-separated")
     add("--rows", type=int, default=2000, help="rows of each")
     add("--batch", type=int, default=64)
     add("--steps", type=int, default=6, help="steps of a round; its first is not counted")

@@ -88,7 +88,7 @@ def rows_for(lengths: np.ndarray, padded: int) -> tuple[np.ndarray, np.ndarray, 
 
     `padded` is how many cells the batch has otherwise.
     """
-    if lengths.sum() > WORTH * padded:
+    if lengths.sum() > WORTH * padded or not lengths.any():
         return None
     longest = int(lengths.max())
     best = None
