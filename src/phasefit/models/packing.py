@@ -23,6 +23,7 @@ FAMILIES = frozenset({"albert", "bert", "camembert", "electra", "roberta", "xlm-
 # Tokens a row may have room for, however short the texts, and the steps between: wide enough to be filled, narrow
 # enough for attention, which sees the whole row, to stay cheap. The width with the fewest cells wins.
 WIDTHS = (32, 64, 4)
+WIDEST = 320
 WORTH = 0.95  # pack where it leaves at most this share of the work
 
 
@@ -92,12 +93,18 @@ def rows_for(lengths: np.ndarray, padded: int) -> tuple[np.ndarray, np.ndarray, 
         return None
     longest = int(lengths.max())
     best = None
-    for width in range(max(longest, WIDTHS[0]), max(longest, WIDTHS[1]) + 1, WIDTHS[2]):
+    for width in _widths(longest):
         row, offset, count = pack(lengths, width)
         wide = int((offset + lengths).max())  # what is left of a single row is cut off
         if best is None or count * wide < best[2] * best[3]:
             best = (row, offset, count, wide)
     return best if best is not None and best[2] * best[3] <= WORTH * padded else None
+
+
+def _widths(longest: int) -> list[int]:
+    """What is tried: some widths for short texts, for longer ones room for one, two or three of the longest."""
+    few = list(range(max(longest, WIDTHS[0]), WIDTHS[1] + 1, WIDTHS[2]))
+    return few or [longest, *(times * longest for times in (2, 3) if times * longest <= WIDEST)]
 
 
 def pack(lengths: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, int]:
