@@ -58,8 +58,9 @@ lint: setup
 pictures: setup  ## run the demo and redraw the README's pictures from it
 	$(BIN)/python docs/make_images.py
 
-# Contestants run one after the other; what is already measured is not measured again (few_shot.py --again does).
-FEW_SHOT := $(BIN)/python benchmarks/few_shot.py
+# Contestants run one after the other. All is measured anew; `make bench-full AGAIN=` goes on where one was stopped.
+AGAIN ?= --again
+FEW_SHOT := $(BIN)/python benchmarks/few_shot.py $(AGAIN)
 SEEDS ?= 3
 # The other scripts of `make bench-full`, run one after the other.
 BENCH_SCRIPTS := padding.py step.py denoise.py predict.py throughput.py memory.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from phasefit.errors import RecipeError
 from phasefit.runner.default_recipe import FEW_ROWS, asked_recipe, settled_recipe
 from phasefit.runner.request import TrainRequest
+from phasefit.store.manifest import MANIFEST, write_json
 
 
 def settled(rows: int, classes: int, *, unlabelled: object = None, **request: Any) -> tuple[str, list[str]]:
@@ -32,7 +34,9 @@ def test_a_named_recipe_stays() -> None:
 
 
 def test_unlabelled_texts_are_for_denoising() -> None:
-    assert settled(10, 5, unlabelled=object())[0] == "three-phase"
+    name, notes = settled(10, 5, unlabelled=object())
+    assert name == "three-phase"
+    assert "unlabelled texts" in notes[0]
 
 
 def test_a_setting_of_a_phase_that_few_rows_skip_asks_for_it() -> None:
@@ -40,3 +44,13 @@ def test_a_setting_of_a_phase_that_few_rows_skip_asks_for_it() -> None:
     assert settled(10, 5, settings=("contrast.epochs=1",))[0] == "few-shot"
     with pytest.raises(RecipeError, match="--set"):
         settled(10, 5, settings=("contrast.epoch=1",))
+
+
+@pytest.mark.parametrize("kind", ["mlp", "cosine"])
+def test_a_run_to_go_on_from_keeps_its_head(kind: str, tmp_path: Path) -> None:
+    write_json(tmp_path / MANIFEST, {"heads": {"default": {"kind": kind}}})
+    request = TrainRequest("some.csv", model=str(tmp_path))
+    prepared: Any = SimpleNamespace(train=range(10), space=range(5), unlabelled=None)
+    recipe = settled_recipe(request, asked_recipe(request), prepared, lambda note: None)
+    assert recipe.name == "three-phase"
+    assert recipe.phases[-1].head == kind

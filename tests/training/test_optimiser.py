@@ -79,3 +79,17 @@ def test_frozen_words_are_left_out_and_learn_again_in_the_next_phase(made) -> No
 def test_more_layers_than_there_are_cannot_be_frozen(made) -> None:
     with pytest.raises(RecipeError, match="frozen_layers = 9, but model"):
         made("finetune", frozen_layers=9)
+
+
+def test_both_halves_of_joint_leave_frozen_what_is_frozen(made) -> None:
+    phase = made("joint", freeze_words=True, frozen_layers=1)
+    trained = {p.data_ptr() for group in make_optimiser(phase).param_groups for p in group["params"]}
+    transformer = phase.encoder.transformer
+    assert transformer.get_input_embeddings().weight.data_ptr() not in trained
+    assert transformer.encoder.layer[0].output.dense.weight.data_ptr() not in trained
+    assert transformer.encoder.layer[-1].output.dense.weight.data_ptr() in trained
+
+
+def test_two_views_have_one_dropout(made) -> None:
+    with pytest.raises(ValueError, match="is called 'dropout' in this phase"):
+        made("simcse", encoder_dropout=0.0)

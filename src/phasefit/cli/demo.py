@@ -22,7 +22,7 @@ STORY = (
 
 
 def demo(
-    recipe: opt.Recipe = "three-phase",
+    recipe: opt.DemoRecipe = "three-phase",
     seed: opt.Seed = 0,
     out: opt.Out = None,
     overwrite: opt.Overwrite = False,

@@ -132,6 +132,12 @@ Recipe: TypeAlias = Annotated[
         rich_help_panel=TRAINING,
     ),
 ]
+DemoRecipe: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--recipe", "-r", help="A name from 'phasefit recipes', or a TOML file of your own.", rich_help_panel=TRAINING
+    ),
+]
 Settings: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -25,9 +25,9 @@ def layers_above(transformer: nn.Module) -> dict[int, int]:
     above = {id(parameter): 0 for parameter in transformer.parameters()}
     for place, layer in enumerate(layers):
         above |= {id(parameter): len(layers) - 1 - place for parameter in layer.parameters()}
-    for name, part in transformer.named_children():
-        if "embedding" in name.lower():
-            above |= {id(parameter): len(layers) for parameter in part.parameters()}
+    lowest = [part for name, part in transformer.named_children() if "embed" in name.lower()]
+    for part in (*lowest, transformer.get_input_embeddings()):  # type: ignore[operator]
+        above |= {id(parameter): len(layers) for parameter in part.parameters()}
     return above
 
 
@@ -40,9 +40,9 @@ def freeze_below(encoder: Encoder, layers: int, *, words: bool, where: str) -> N
     if layers > count:
         raise RecipeError(f"{where}: frozen_layers = {layers}, but model '{encoder.name}' has {count} that can be")
     above = layers_above(transformer)
-    for parameter in transformer.parameters():
-        parameter.requires_grad_(not layers or above[id(parameter)] < count - layers)
-    freeze_unused_pooler(transformer)
+    for name, parameter in transformer.named_parameters():
+        learns = not layers or above[id(parameter)] < count - layers
+        parameter.requires_grad_(learns and name not in encoder.always_frozen)
     if words:
         for parameter in encoder.transformer.get_input_embeddings().parameters():
             parameter.requires_grad_(False)

@@ -47,6 +47,8 @@ class Encoder(nn.Module):
         self.prompt = prompt
         self.packing = Packing(first.auto_model)
         freeze_unused_pooler(first.auto_model)
+        named = first.auto_model.named_parameters()
+        self.always_frozen = frozenset(name for name, parameter in named if not parameter.requires_grad)
 
     @property
     def head_of_stack(self) -> Any:

@@ -14,7 +14,7 @@ from phasefit.models.tokens import Tokens
 
 Progress = Callable[[int], None]
 
-BATCH_TOKENS = 4096  # bounds what a batch of long texts holds in memory
+BATCH_TOKENS = 4096  # on a CPU, which gains nothing from more: bounds what a batch of long texts holds in memory
 
 
 def encode_rows(
@@ -27,7 +27,7 @@ def encode_rows(
 ) -> torch.Tensor:
     """Sentence vectors (before any Normalize) of the rows, on the encoder's device, without gradient.
 
-    A batch holds at most `batch_size` rows and, if that is more than one, `BATCH_TOKENS` tokens.
+    A batch holds at most `batch_size` rows and, on a CPU, if that is more than one, `BATCH_TOKENS` tokens.
     """
     if batch_size < 1:
         raise RecipeError(f"batch_size: {batch_size} texts make no batch; give 1 or more")
@@ -39,7 +39,8 @@ def encode_rows(
     device = next(encoder.parameters()).device
     vectors = torch.empty(len(rows), encoder.dimension, device=device)
     with evaluating(encoder), torch.inference_mode():
-        for places in _batches(order[alike[order] > 0], lengths, batch_size):
+        most = BATCH_TOKENS if device.type == "cpu" else batch_size * int(lengths.max(initial=1))
+        for places in _batches(order[alike[order] > 0], lengths, batch_size, most):
             batch = {name: value.to(device) for name, value in tokens.batch(rows[places]).items()}
             vectors[torch.from_numpy(places).to(device)] = sentence_vectors(encoder(batch)).float()
             if progress is not None:
@@ -67,11 +68,11 @@ def _originals(tokens: Tokens, rows: np.ndarray, lengths: np.ndarray, order: np.
     return original
 
 
-def _batches(order: np.ndarray, lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
+def _batches(order: np.ndarray, lengths: np.ndarray, batch_size: int, most: int) -> Iterator[np.ndarray]:
     """Places in order, longest first, as many at a time as both limits allow."""
     start = 0
     while start < len(order):
-        fitting = BATCH_TOKENS // max(1, int(lengths[order[start]]))
+        fitting = most // max(1, int(lengths[order[start]]))
         stop = start + min(batch_size, max(1, fitting))
         yield order[start:stop]
         start = stop

@@ -33,7 +33,10 @@ class Packing:
     def __init__(self, transformer: Any) -> None:
         config = transformer.config
         family, kernel = getattr(config, "model_type", ""), getattr(config, "_attn_implementation", "")
-        self.works = family in FAMILIES and kernel == "sdpa"
+        every_layer = getattr(
+            config, "output_hidden_states", False
+        )  # some poolings read all
+        self.works = family in FAMILIES and kernel == "sdpa" and not every_layer
         embeddings = getattr(transformer, "embeddings", None)
         before = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
         self._first_position = 0 if before is None else before + 1

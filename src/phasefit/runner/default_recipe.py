@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from phasefit.errors import RecipeError
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.store.manifest import MANIFEST, read_json
 from phasefit.training.events import Note
 
 MANY, FEW = "three-phase", "few-shot"
@@ -17,7 +19,11 @@ FEW_ROWS = 32  # training rows per class, in the mean
 
 def asked_recipe(request: TrainRequest) -> Recipe:
     """The recipe that is asked for; that for many rows as long as nobody knows how many there are."""
-    return read_recipe(MANY if request.recipe == DEFAULT_RECIPE else request.recipe, request.settings)
+    if request.recipe != DEFAULT_RECIPE:
+        return read_recipe(request.recipe, request.settings)
+    kind = _head_to_go_on_with(request.model)
+    kept = () if kind is None else (f"finetune.head={kind}",)
+    return read_recipe(MANY, (*kept, *request.settings))
 
 
 def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
@@ -25,8 +31,28 @@ def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, li
     if request.recipe != DEFAULT_RECIPE:
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
-    if each <= FEW_ROWS and prepared.unlabelled is None:  # unlabelled texts are for denoising
-        with suppress(RecipeError):  # a setting may be of a phase that only the other one has
-            recipe = read_recipe(FEW, request.settings)
-    listen(Note(f"no recipe is named: {recipe.name}, for {each:,.0f} training rows per class; --recipe names another"))
+    reason = f"for {each:,.0f} training rows per class"
+    if each > FEW_ROWS:
+        pass
+    elif _head_to_go_on_with(request.model) is not None:
+        reason = "which goes on with the head of the run"
+    elif prepared.unlabelled is not None:
+        reason = "because there are unlabelled texts to denoise"
+    else:
+        recipe, reason = _for_few(request, recipe, reason)
+    listen(Note(f"no recipe is named: {recipe.name}, {reason}; --recipe names another"))
     return recipe
+
+
+def _for_few(request: TrainRequest, other: Recipe, reason: str) -> tuple[Recipe, str]:
+    with suppress(RecipeError):
+        return read_recipe(FEW, request.settings), reason
+    return other, f"because {FEW} does not take what --set says"
+
+
+def _head_to_go_on_with(model: str | None) -> str | None:
+    """The kind of head of a run that training goes on from: a head of another kind would begin anew."""
+    if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
+        return None
+    heads = read_json(Path(model).expanduser() / MANIFEST).get("heads") or {}
+    return next((str(head["kind"]) for head in heads.values() if "kind" in head), None)

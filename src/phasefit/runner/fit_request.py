@@ -69,7 +69,7 @@ def fit_prepared(
         fitted, metrics = Fitted.from_json(before["first"], keeper.snapshots), before["first"]["metrics"]
     else:
         steps = History(before.get("history", ())).steps
-        with tracked(accelerator, request, listen, steps) as told:
+        with tracked(accelerator, request, recipe.name, listen, steps) as told:
             fitted = fit(model, prepared, recipe, accelerator, seed=request.seed, listen=told, keeper=keeper)
         metrics = _evaluate(model, prepared, listen) | {"phases": fitted.phases}
         if shape := run_geometry(fitted.snapshots, model):

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def tracked(accelerator: Accelerator, request: TrainRequest, listen: Listener, total: int = 0) -> Iterator[Listener]:
+def tracked(
+    accelerator: Accelerator, request: TrainRequest, recipe: str, listen: Listener, total: int = 0
+) -> Iterator[Listener]:
     """A listener that also tells the tracker; steps are counted through all phases, from `total` on."""
     if request.track is None:
         yield listen
         return
-    config = {"recipe": request.recipe, "seed": request.seed, "model": request.model or "default"}
+    config = {"recipe": recipe, "seed": request.seed, "model": request.model or "default"}
     accelerator.init_trackers("phasefit", config=config)
 
     def told(event: Event) -> None:

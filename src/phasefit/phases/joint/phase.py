@@ -21,7 +21,8 @@ class Joint(Phase):
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
-        size = {"batch_size": options.batch_size}
+        # Each freezes what it is told to: the last word must be the whole's.
+        size = {name: getattr(options, name) for name in ("batch_size", "frozen_layers", "freeze_words")}
         denoise = DenoiseOptions(**options.denoise.model_dump(), **size)
         contrast = ContrastOptions(**options.contrast.model_dump(), **size)
         self.denoise = Denoise(f"{name}.denoise", denoise, model, data, seed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
 from phasefit.phases.views_option import ViewList
@@ -32,6 +32,12 @@ class SideBySideOptions(PhaseOptions, ChunkOptions):
         description="probe: a linear probe's macro F1; loss: the objective on validation rows; auto: the loss for "
         "pairs, for texts the probe where there are labels",
     )
+
+    @model_validator(mode="after")
+    def _one_dropout(self) -> Self:
+        if self.encoder_dropout is not None and "dropout" in type(self).model_fields:
+            raise ValueError("'encoder_dropout' is called 'dropout' in this phase, where it makes two views differ")
+        return self
 
     def check(self, where: str) -> None:
         """The objective, and the views if there are any."""
