@@ -23,7 +23,7 @@ FAMILIES = frozenset({"albert", "bert", "camembert", "electra", "roberta", "xlm-
 # Tokens a row may have room for, however short the texts, and the steps between: wide enough to be filled, narrow
 # enough for attention, which sees the whole row, to stay cheap. The width with the fewest cells wins.
 WIDTHS = (32, 64, 4)
-WIDEST = 320
+WIDEST = 384
 WORTH = 0.95  # pack where it leaves at most this share of the work
 
 
@@ -33,9 +33,7 @@ class Packing:
     def __init__(self, transformer: Any) -> None:
         config = transformer.config
         family, kernel = getattr(config, "model_type", ""), getattr(config, "_attn_implementation", "")
-        every_layer = getattr(
-            config, "output_hidden_states", False
-        )  # some poolings read all
+        every_layer = getattr(config, "output_hidden_states", False)  # some poolings read all
         self.works = family in FAMILIES and kernel == "sdpa" and not every_layer
         embeddings = getattr(transformer, "embeddings", None)
         before = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
@@ -105,9 +103,9 @@ def rows_for(lengths: np.ndarray, padded: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 def _widths(longest: int) -> list[int]:
-    """What is tried: some widths for short texts, for longer ones room for one, two or three of the longest."""
+    """What is tried: some widths for short texts, for longer ones room for the longest and up to two more."""
     few = list(range(max(longest, WIDTHS[0]), WIDTHS[1] + 1, WIDTHS[2]))
-    return few or [longest, *(times * longest for times in (2, 3) if times * longest <= WIDEST)]
+    return few or [longest, *(wide for quarters in range(5, 13) if (wide := quarters * longest // 4) <= WIDEST)]
 
 
 def pack(lengths: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, int]:
