@@ -12,7 +12,6 @@ white space. Ours: `denoise` of the recipe `three-phase`.
 from __future__ import annotations
 
 import argparse
-import csv
 import statistics
 import sys
 import time
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from one_phase import make_phase, rows_of, step_seconds
+from one_phase import make_phase, rows_of, step_seconds, write_lines
 
 OURS, THEIRS, NONE = "phasefit", "sentence-transformers", "untrained"
 LR, WARM = 3e-5, 2  # theirs; the first steps of a round are not counted
@@ -33,15 +32,11 @@ def main() -> None:
 
     if args.threads:
         torch.set_num_threads(args.threads)
-    args.out.mkdir(parents=True, exist_ok=True)
     lines: list[dict[str, Any]] = []
     for data in args.data.split(","):
         for seed in range(args.seeds):
             lines += compare(data, seed, args)
-            with (args.out / "denoise.csv").open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(lines)
+            write_lines(args.out / "denoise.csv", lines)
             print(lines[-2:], flush=True)
     text = summary(lines, args)
     (args.out / "denoise.md").write_text(text, encoding="utf-8")

@@ -1,8 +1,10 @@
-"""One phase by itself, as the product runs it: for benchmarks of the step."""
+"""One phase by itself, as the product runs it, and where its figures go: for benchmarks of the step."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -53,3 +55,12 @@ def rows_of(data: str, count: int, *, split: str = "train", seed: int = 0) -> tu
     table = getattr(read_dataset(data), split)
     chosen = np.sort(np.random.default_rng(seed).permutation(len(table))[:count])
     return [table.texts[row] for row in chosen], [table.labels[row] for row in chosen]
+
+
+def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    """A CSV file of lines that all have the same columns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)

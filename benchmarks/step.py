@@ -12,7 +12,6 @@ the last way is repeated under `torch.compile`, which needs a C++ compiler.
 from __future__ import annotations
 
 import argparse
-import csv
 import statistics
 import sys
 import time
@@ -21,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from one_phase import make_phase, rows_of, step_seconds
+from one_phase import make_phase, rows_of, step_seconds, write_lines
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "padded, as before": {"pad": True},
@@ -39,11 +38,7 @@ def main() -> None:
     if args.threads:
         torch.set_num_threads(args.threads)
     lines = [line for data in args.data.split(",") for line in measure(data, args)]
-    args.out.mkdir(parents=True, exist_ok=True)
-    with (args.out / "step.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write_lines(args.out / "step.csv", lines)
     text = summary(lines, torch.get_num_threads())
     (args.out / "step.md").write_text(text, encoding="utf-8")
     print(text)

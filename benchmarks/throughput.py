@@ -10,7 +10,6 @@ prediction of the same rows; medians over the steps. Beside them, in the same pr
 from __future__ import annotations
 
 import argparse
-import csv
 import statistics
 import sys
 import time
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from denoise import rival_steps
-from one_phase import make_phase, rows_of, step_seconds
+from one_phase import make_phase, rows_of, step_seconds, write_lines
 
 OURS, THEIRS, WARM = "phasefit", "sentence-transformers", 2
 FEW_SHOT = {"per_class": 2, "encoder_dropout": 0.0, "freeze_words": True, "balance.mode": "none"}
@@ -51,11 +50,7 @@ def main() -> None:
     encode: dict[str, Callable[[list[str]], Any]] = {OURS: model.embed, THEIRS: rival.encode}
     for what, run in encode.items():
         lines.append(line("predict", what, len(texts) / statistics.median(timed(run, texts) for _ in range(3)), length))
-    args.out.mkdir(parents=True, exist_ok=True)
-    with (args.out / "throughput.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write_lines(args.out / "throughput.csv", lines)
     text = summary(lines, args.data)
     (args.out / "throughput.md").write_text(text, encoding="utf-8")
     print(text)

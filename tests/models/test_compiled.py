@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 import torch
 
+from phasefit.data.labels import label_space
 from phasefit.errors import PhasefitError
 from phasefit.models import compiled
-from phasefit.models.encoder import load_encoder, sentence_vectors
+from phasefit.models.encoder import Encoder, load_encoder, sentence_vectors
+from phasefit.runner.request import TrainRequest
+from phasefit.runner.starting import starting_model
 
 
 def test_compiled_layers_give_the_same_vectors(tiny_encoder, tmp_path) -> None:
@@ -25,6 +28,15 @@ def test_compiled_layers_give_the_same_vectors(tiny_encoder, tmp_path) -> None:
             assert torch.allclose(sentence_vectors(quick(batch)), sentence_vectors(plain(batch)), atol=1e-5)
     quick.save(tmp_path / "saved")
     assert load_encoder(str(tmp_path / "saved")).state_dict().keys() == plain.state_dict().keys()
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_run_compiles_its_model_if_asked_to(tiny_folder, monkeypatch, wanted: bool) -> None:
+    seen: list[Encoder] = []
+    monkeypatch.setattr(compiled, "compile_layers", seen.append)
+    request = TrainRequest("some.csv", model=str(tiny_folder), compile=wanted)
+    model = starting_model(request, label_space(["a", "b"]))
+    assert seen == ([model.encoder] if wanted else [])
 
 
 def test_without_a_compiler_it_says_so(tiny_encoder, monkeypatch) -> None:

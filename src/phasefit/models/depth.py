@@ -38,7 +38,7 @@ def freeze_below(encoder: Encoder, layers: int, *, words: bool, where: str) -> N
     transformer: nn.Module = encoder.transformer
     count = len(layers_of(transformer))
     if layers > count:
-        raise RecipeError(f"{where}: frozen_layers = {layers}, but model '{encoder.name}' has {count} that can be")
+        raise RecipeError(f"{where}: frozen_layers = {layers}, but model '{encoder.name}' has {count}; give fewer")
     above = layers_above(transformer)
     for name, parameter in transformer.named_parameters():
         learns = not layers or above[id(parameter)] < count - layers
