@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
 
 from phasefit.data.labels import label_space
+from phasefit.models.inference import encode_rows
 from phasefit.models.model import TASK
 from phasefit.phases import options_of
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, same, weights
@@ -105,3 +108,15 @@ def test_tree_classes_are_whole_paths(model, tree_data) -> None:
         [("leisure", "music"), ("leisure", "food"), ("world", "weather"), ("world", "travel")]
     )
     assert all(isinstance(label, tuple) for label in model.predict(list(tree_data.texts[:3])))
+
+
+@pytest.mark.parametrize(("head", "ridge"), [("linear", 4.0), ("cosine", 0.5)])
+def test_a_frozen_encoder_with_a_ridge_is_logistic_regression(model, head, ridge) -> None:
+    data = make_data(model.encoder, *make_table(60), validation=0)
+    steps = {"epochs": 1500, "batch_size": 60, "lr": 0.03, "warmup": 0.0, "weight_decay": 0.0, "dropout": 0.0}
+    run(make_phase("finetune", model, data, freeze=True, head=head, ridge=ridge, **steps))
+    vectors = encode_rows(model.encoder, data.tokens).numpy()
+    seen = normalize(vectors) if head == "cosine" else vectors
+    theirs = LogisticRegression(C=1 / ridge, max_iter=5000, tol=1e-8).fit(seen, data.codes).predict_proba(seen)
+    assert model.probabilities(torch.from_numpy(vectors)) == pytest.approx(theirs, abs=5e-3)
+    assert np.ptp(theirs) > 0.1  # it tells the classes apart

@@ -45,6 +45,11 @@ class Head(nn.Module):
         logits: Tensor = self.layers(vectors)
         return logits
 
+    def size(self) -> Tensor:
+        """Half the sum of the last layer's squared weights, as if a cosine head's vectors had length one."""
+        scale = SCALE if self.kind == "cosine" else 1.0
+        return (scale * self.output.weight).square().sum() / 2
+
     def set_dropout(self, dropout: float) -> None:
         """Another dropout from now on."""
         self.dropout = dropout

@@ -26,6 +26,11 @@ class Options(PhaseOptions, ChunkOptions):
         "none", description="balanced: mistakes on rare classes cost more"
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target spread over all classes")
+    ridge: float = Field(
+        0.0,
+        ge=0,
+        description="keeps the head's last layer small: logistic regression's 1/C; where rows are few 0.3 does well",
+    )
     objective: str | dict[str, Any] | None = Field(
         None, description='an objective beside cross-entropy: a name, or { name = "supcon", temperature = 0.3 }'
     )

@@ -126,6 +126,8 @@ class Finetune(Phase):
             rows = np.concatenate([rows, rows])
         codes = batch.tensor(self.data.codes[rows])
         plain: Tensor = self.cross_entropy(self.head(encoded["vectors"]), codes, self.class_weights)
+        if self.options.ridge:
+            plain = plain + self.options.ridge / len(self.data.train) * self.head.size()
         if self.beside is None:
             return StepOutput(plain, {})
         share = self.options.ce_weight
