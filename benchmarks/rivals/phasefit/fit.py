@@ -18,8 +18,7 @@ BUDGETS: dict[str, dict[str, Any]] = {
     "default": {"recipe": "few-shot"},
     "long": {
         "recipe": "few-shot",
-        **{"contrast.epochs": 14, "contrast.min_steps": 60, "contrast.encoder_dropout": 0.1},
-        **{"contrast.per_class": 4, "contrast.lr": 1e-4, "contrast.layer_decay": 1.0},
+        **{"contrast.epochs": 10, "contrast.min_steps": 40, "contrast.encoder_dropout": 0.1},
     },
     "three-phase": {"recipe": "three-phase"},
     "finetune": {"recipe": "finetune"},
