@@ -36,10 +36,10 @@ def main() -> None:
     for data in args.data.split(","):
         for seed in range(args.seeds):
             lines += compare(data, seed, args)
-            write_lines(args.out / "denoise.csv", lines)
+            write_lines(args.out / f"{args.name}.csv", lines)
             print(lines[-2:], flush=True)
     text = summary(lines, args)
-    (args.out / "denoise.md").write_text(text, encoding="utf-8")
+    (args.out / f"{args.name}.md").write_text(text, encoding="utf-8")
     print(text)
 
 
@@ -55,6 +55,7 @@ def parse() -> argparse.Namespace:
     add("--ratio", type=float, default=0.6, help="probability that a word is deleted")
     add("--seeds", type=int, default=3)
     add("--threads", type=int, help="all cores when not given")
+    add("--name", default="denoise", help="name of the result files")
     add("--out", type=Path, default=Path(__file__).parent / "results")
     return parser.parse_args()
 
