@@ -6,7 +6,7 @@ on the stored numbers and nothing is tokenised again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -56,6 +56,17 @@ class Tokens:
         ids, _, real = self.padded(rows)
         return features(ids, real)
 
+    def first(self, most: int) -> Tokens:
+        """The same texts with at most so many tokens each, for what cannot look at more at once."""
+        lengths = self.lengths
+        if lengths.max(initial=0) <= most:
+            return self
+        kept = np.arange(len(self.ids)) - np.repeat(self.starts[:-1], lengths) < most
+        starts = np.zeros_like(self.starts)
+        np.cumsum(np.minimum(lengths, most), out=starts[1:])
+        lost = self.lost + np.maximum(lengths - most, 0).astype(self.lost.dtype)
+        return Tokens(self.ids[kept], self.words[kept], starts, self.pad, self.mask, lost)
+
     def padded(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ids, word numbers and what is not padding, each (rows, longest)."""
         begin = self.starts[rows]
@@ -76,13 +87,21 @@ def features(ids: np.ndarray, real: np.ndarray) -> Features:
     }
 
 
-def tokenise(backend: Any, texts: Sequence[str], *, pad: int, mask: int | None, prompt: str = "") -> Tokens:
+def tokenise(
+    backend: Any,
+    texts: Sequence[str],
+    *,
+    pad: int,
+    mask: int | None,
+    prompt: str = "",
+    keep: Callable[[Any, int], Any] | None = None,
+) -> Tokens:
     """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; memory is that of the result and one chunk.
 
-    The tokens of a large corpus are kept in a temporary file and read from there.
+    `keep` is what `TextByText` asks for. The tokens of a large corpus are kept in a temporary file and read from there.
     """
-    run: Tokeniser = TextByText(backend, prompt)
-    if len(texts) >= MANY and not prompt and is_word_by_word(backend):
+    run: Tokeniser = TextByText(backend, prompt, keep)
+    if len(texts) >= MANY and not prompt and keep is None and is_word_by_word(backend):
         run = WordByWord(backend)
     ids, words, lengths, lost = (GrowingNumbers() for _ in range(4))
     for chunk in _chunks(texts):

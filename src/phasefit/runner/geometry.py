@@ -106,7 +106,7 @@ def measure(
         [*sample.texts, *sample.positives]
     )  # for all stages: cut, and put into a prompt, as it was trained
     if tokens.cut:
-        say(cut_sentence(tokens.cut, len(tokens), trained.encoder.max_length))
+        say(cut_sentence(tokens.cut, len(tokens), trained.encoder.reach))
     found: Geometry = {}
     for stage, model in _stages(run, phases_of(run), trained, say):
         with counting(stage) as progress:

@@ -26,6 +26,11 @@ class Options(PhaseOptions, ChunkOptions):
         "none", description="balanced: mistakes on rare classes cost more"
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target spread over all classes")
+    focal: float = Field(
+        0.0,
+        ge=0,
+        description="texts that are predicted right count less, the more the higher; 2 is usual where classes are rare",
+    )
     ridge: float = Field(
         0.0,
         ge=0,
