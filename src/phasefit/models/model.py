@@ -72,8 +72,9 @@ class Model(nn.Module):
         """The most probable label of each text; None where it is not sure enough."""
         if not len(texts):
             return []
+        classes = self.space.classes
         codes = self.decision().answers(self.predict_proba(texts, batch_size=batch_size))
-        return [None if code == ABSTAINED else self.space.classes[code] for code in codes.tolist()]
+        return [None if code == ABSTAINED else classes[code] for code in codes.tolist()]
 
     def probabilities(self, vectors: torch.Tensor, task: str = TASK) -> np.ndarray:
         """What a head makes of sentence vectors."""
