@@ -42,7 +42,7 @@ def table(cells: Sequence[Cell], *, command: str) -> str:
 
 RATIOS = (
     "Our seconds of training over theirs, and our accuracy less theirs in points (mean over seeds, then the least and "
-    "the most). Same time: the longest of our budgets that took no longer than they did."
+    "the most). Within their time: the longest of our budgets that took no longer than they did."
 )
 SCORES = (
     "Test accuracy and macro F1 in per cent: the mean over seeds, then the least and the most. Train: seconds from "

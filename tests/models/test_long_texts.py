@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def test_windows_need_a_pooling_that_sees_them(tiny_folder: Path) -> None:
     encoder = load_encoder(str(tiny_folder))
     encoder.layers[1] = Pooling(encoder.dimension, pooling_mode="cls")
     encoder.set_long("head-tail")
-    with pytest.raises(RecipeError, match="one token"):
+    with pytest.raises(RecipeError, match="one window"):
         encoder.set_long("windows")
 
 
@@ -121,3 +122,40 @@ def test_phases_train_on_windows(tiny_folder: Path, kind: str) -> None:
     run(phase)
     if kind == "denoise":
         assert phase.tokens.lengths.max() <= SIZE
+
+
+def in_windows(folder: Path) -> Any:
+    model = fresh_model(folder)
+    model.encoder.max_length = SIZE
+    model.encoder.set_long("windows")
+    return model
+
+
+def test_what_needs_whole_texts_refuses_windows(tiny_folder: Path) -> None:
+    model = in_windows(tiny_folder)
+    data = make_data(model.encoder, *make_table(24))
+    with pytest.raises(RecipeError, match="not windows"):
+        make_phase("denoise", model, data, variant="vae")
+    with pytest.raises(RecipeError, match="adversarial"):
+        make_phase("finetune", model, data, views=["adversarial"])
+
+
+def test_copies_of_rows_in_windows_keep_their_words(tiny_folder: Path) -> None:
+    model = in_windows(tiny_folder)
+    texts, labels = make_table(sizes=[20, 4])
+    data = make_data(model.encoder, [f"the of and a to {text} {LONG}" for text in texts], labels, validation=0)
+    phase = make_phase("contrast", model, data, balance={"noise": 1.0})
+    copies = np.flatnonzero(phase.grown.noisy)
+    found = phase.grown.features(copies, np.random.default_rng(0))
+    assert len(copies)
+    assert found["attention_mask"].sum(dim=1).tolist() == data.tokens.lengths[phase.grown.rows[copies]].tolist()
+
+
+def test_a_template_is_never_cut(tiny_folder: Path) -> None:
+    encoder = load_encoder(str(tiny_folder))
+    encoder.set_template("play a song {mask} about {text}")
+    encoder.max_length = SIZE
+    encoder.set_long("head-tail")
+    ids = encoder.tokenise([LONG]).ids.tolist()
+    assert len(ids) == SIZE
+    assert encoder.tokenizer.mask_token_id in ids

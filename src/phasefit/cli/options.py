@@ -285,8 +285,8 @@ Compile: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--compile",
-        help="Run the Transformer's layers through torch.compile: needs a C++ compiler and about a minute at the "
-        "start, then saves some of every step. For long runs.",
+        help="Run the Transformer's layers through torch.compile: needs a C++ compiler and time at the start. For long "
+        "runs, where it pays: it did not on the CPU of our benchmarks.",
         rich_help_panel=MACHINE,
     ),
 ]

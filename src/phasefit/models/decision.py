@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.errors import ModelError
-
 ABSTAINED = -1  # the code of an answer that is withheld
 _TINY = np.finfo(np.float64).tiny
 
@@ -28,7 +26,7 @@ class Decision:
     def __post_init__(self) -> None:
         """Refuse what a damaged file may say."""
         if not (math.isfinite(self.temperature) and self.temperature > 0 and 0 <= self.reject_below <= 1):
-            raise ModelError(f"no model decides with temperature {self.temperature} and threshold {self.reject_below}")
+            raise ValueError(f"no model decides with temperature {self.temperature} and threshold {self.reject_below}")
 
     def calibrated(self, probabilities: np.ndarray) -> np.ndarray:
         """What the head's own probabilities (n, classes) become."""

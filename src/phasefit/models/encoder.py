@@ -110,13 +110,19 @@ class Encoder(nn.Module):
 
     def set_long(self, way: Long) -> None:
         """What becomes of texts beyond max_length, from now on; windows need a pooling that looks at all of them."""
-        modes = {mode for layer in self.layers if isinstance(layer, Pooling) for mode in _modes(layer)}
-        if way == "windows" and modes & {"cls", "lasttoken"}:
+        if way == "windows" and not self.pools_windows:
             raise RecipeError(
-                f"long = 'windows': model '{self.name}' makes its vector of one token ({', '.join(sorted(modes))}), "
-                "which sees one window; use 'head-tail', or a model that takes the mean of all tokens"
+                f"long = 'windows': model '{self.name}' does not make its vector of the last states of all tokens, so "
+                "it would see one window; use 'head-tail', or a model that takes their mean"
             )
         self.long = way
+
+    @property
+    def pools_windows(self) -> bool:
+        """Whether what makes the vector looks at the states of all tokens, and at nothing else."""
+        modes = {mode for layer in self.layers if isinstance(layer, Pooling) for mode in _modes(layer)}
+        every_layer = getattr(self.transformer.config, "output_hidden_states", False)
+        return bool(modes) and not modes & {"cls", "lasttoken"} and not every_layer
 
     @property
     def template(self) -> str:
@@ -145,7 +151,8 @@ class Encoder(nn.Module):
     def forward(self, features: Features) -> Features:
         """Token features in; `token_embeddings` and `sentence_embedding` (before any Normalize) out."""
         first, *rest = self.layers
-        out = in_windows(partial(self.packing.run, first), features, self.max_length)
+        run = partial(self.packing.run, first)
+        out = in_windows(run, features, self.max_length) if self.long == "windows" else run(features)
         for layer in rest:
             out = layer(out)
         return out
@@ -165,7 +172,8 @@ class Encoder(nn.Module):
         backend.no_padding()
         keep = None if way == "truncate" else lambda encoding, added: pieces(encoding, way, size, added)
         pad, mask = self.tokenizer.pad_token_id or 0, self.tokenizer.mask_token_id
-        return partial(tokenise, backend, pad=pad, mask=mask, prompt=self.prompt, keep=keep)
+        window = size if way == "windows" else 0
+        return partial(tokenise, backend, pad=pad, mask=mask, prompt=self.prompt, keep=keep, window=window)
 
     def append_dense(self, mode: DenseMode, seed: int) -> Dense | None:
         """Add a Dense(h, h): `identity` changes nothing at the start, `paper` is random with Tanh."""

@@ -7,9 +7,10 @@ next. Imports no torch; the windows themselves are run in `windows`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 Long: TypeAlias = Literal["truncate", "head-tail", "windows"]
 WAYS: tuple[Long, ...] = ("truncate", "head-tail", "windows")
@@ -46,7 +47,11 @@ def pieces(encoding: Any, way: Long, size: int, added: int) -> Pieces:
         parts = [(piece, slice(None)) for piece in kept]
     else:
         lost = max(len(encoding) - size, 0)
-        head = int(HEAD * size)
+        special = encoding.special_tokens_mask
+        leading, trailing = (
+            next((at for at, is_special in enumerate(side) if not is_special), 0) for side in (special, special[::-1])
+        )
+        head = min(max(int(HEAD * size), leading + 1), size - trailing - 1)  # what is put around a text is never cut
         whole = [(encoding, slice(None))]
         parts = [(encoding, slice(0, head)), (encoding, slice(head - size, None))] if lost else whole
     return Pieces(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ Features: TypeAlias = dict[str, Tensor]
 
 CHUNK = 4096  # texts that are tokenised together
 CHUNK_CHARACTERS = 4_000_000  # or fewer, where they are long
+PIECE = 1 << 22  # tokens that are looked at together
 MANY = 1000  # texts, of which many words are the same: below, looking them up does not pay
 
 
@@ -37,6 +39,7 @@ class Tokens:
     pad: int
     mask: int | None
     lost: np.ndarray  # tokens per text that were cut off, because the model does not take them
+    window: int = 0  # tokens after which the next window of a long text begins; 0: no text has several
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -50,6 +53,11 @@ class Tokens:
     def lengths(self) -> np.ndarray:
         """Tokens per text, special ones included."""
         return np.diff(self.starts)
+
+    def in_use(self) -> np.ndarray:
+        """The ids that occur, sorted; a piece at a time, because they may lie in a file."""
+        parts = (np.unique(self.ids[start : start + PIECE]) for start in range(0, len(self.ids), PIECE))
+        return reduce(np.union1d, parts, np.empty(0, dtype=self.ids.dtype))
 
     def batch(self, rows: np.ndarray) -> Features:
         """The rows as padded tensors."""
@@ -95,6 +103,7 @@ def tokenise(
     mask: int | None,
     prompt: str = "",
     keep: Callable[[Any, int], Any] | None = None,
+    window: int = 0,
 ) -> Tokens:
     """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; memory is that of the result and one chunk.
 
@@ -109,7 +118,7 @@ def tokenise(
             part.append(more)
     starts = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum(lengths.finish(), out=starts[1:])
-    return Tokens(ids.finish(), words.finish(), starts, pad, mask, lost.finish())
+    return Tokens(ids.finish(), words.finish(), starts, pad, mask, lost.finish(), window)
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -49,7 +49,7 @@ def parse_recipe(
     _refuse_a_head_left_behind(options, where)
     _refuse_texts_that_nothing_makes(options, where)
     max_length = _max_length(content.get("max_length", "model"), where)
-    long = _long(content.get("long"), options, where)
+    long = _long(content.get("long"), where)
     return Recipe(name, tuple(options), max_length, _prompt(content.get("prompt"), where), long)
 
 
@@ -125,11 +125,9 @@ def _max_length(value: Any, where: str) -> int | str:
     raise RecipeError(f"{where}: max_length is 'model', 'auto' or a number of tokens from 4 on (found {value!r})")
 
 
-def _long(value: Any, options: Sequence[PhaseOptions], where: str) -> str | None:
+def _long(value: Any, where: str) -> str | None:
     if value is not None and value not in WAYS:
         raise RecipeError(f"{where}: long is {', '.join(map(repr, WAYS))} (found {value!r})")
-    if value == "windows" and any(isinstance(phase, DenoiseOptions) and phase.variant == "vae" for phase in options):
-        raise RecipeError(f"{where}: a denoise phase with variant = 'vae' rebuilds whole texts; use long = 'head-tail'")
     return value  # type: ignore[no-any-return]
 
 

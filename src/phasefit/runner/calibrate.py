@@ -28,13 +28,14 @@ def decide(model: Model, validation: Table, probabilities: np.ndarray, request: 
     decision = Decision(temperature)
     notes = []
     if request.calibrate:
-        sure = "too sure" if temperature > 1 else "not sure enough"
-        notes.append(f"probabilities: the head was {sure}; calibrated on validation, temperature {temperature:.2f}")
+        was = "too sure" if temperature > 1 else "not sure enough"
+        notes.append(f"probabilities: the head was {was}; calibrated on validation, temperature {temperature:.2f}")
     if request.reject:
-        decision = Decision(temperature, threshold_for(request.reject, decision.calibrated(probabilities)))
-        notes.append(
-            f"a prediction below {decision.reject_below:.3f} is withheld: {request.reject:.1%} of the validation rows"
-        )
+        sure = decision.calibrated(probabilities)
+        decision = Decision(temperature, threshold_for(request.reject, sure))
+        withheld = int((decision.answers(sure) < 0).sum())
+        least, rows = decision.reject_below, f"{withheld:,} of the {len(sure):,} validation rows"
+        notes.append(f"a prediction less probable than {least:.3f} is withheld: {rows}")
     if decision != Decision():
         model.decisions[TASK] = decision
     return notes

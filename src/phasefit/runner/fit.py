@@ -146,9 +146,17 @@ def _say_long(tokens: Tokens, encoder: Encoder, listen: Listener) -> None:
         listen(Note(f"{said} and are read in {count:,} windows"))
     if tokens.cut:
         said = truncation(tokens, encoder.reach).sentence()
-        more = "" if encoder.long == "windows" else "; --long windows reads all of it"
-        where = " in the middle" if encoder.long == "head-tail" else ""
-        listen(Note(f"{said}{where}{more}", warning=True))
+        listen(Note(f"{said}{_remedy(encoder)}", warning=True))
+
+
+def _remedy(encoder: Encoder) -> str:
+    """What could be done about texts that are cut; nothing where it is done."""
+    ways = []
+    if encoder.max_length < encoder.position_limit:
+        ways.append(f"--set max_length={encoder.position_limit} takes more")
+    if encoder.long != "windows" and encoder.pools_windows:
+        ways.append("--long windows reads all")
+    return f"; {', '.join(ways)}" if ways else ""
 
 
 def texts_beside(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:

@@ -31,6 +31,8 @@ class Denoise(Phase):
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
+        if options.variant == "vae" and model.encoder.long == "windows":
+            raise RecipeError(f"{name}: variant = 'vae' rebuilds whole texts, not windows; use --long head-tail")
         self.tokens = data.tokens.first(model.encoder.max_length)  # no decoder rebuilds more than a window
         if options.noise == "mask" and data.tokens.mask is None:
             raise RecipeError(f"{name}: noise = 'mask' needs a tokenizer with a mask token; use noise = 'delete'")
@@ -140,7 +142,7 @@ class Denoise(Phase):
 
 def _in_use(tokens: Tokens) -> tuple[np.ndarray, int]:
     """The tokens that occur, and the length of the longest text."""
-    return np.unique(tokens.ids), int(tokens.lengths.max(initial=1))
+    return tokens.in_use(), int(tokens.lengths.max(initial=1))
 
 
 PHASE = Denoise

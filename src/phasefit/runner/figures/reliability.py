@@ -37,7 +37,7 @@ def draw(bins: Bins, error: float, of: str = "", before: float | None = None) ->
     key.set_axis_off()
     handles = above.get_legend_handles_labels()
     key.legend(*handles, loc="upper center", ncols=2, frameon=False, fontsize=8, labelcolor=INK, borderaxespad=0)
-    where = (f", {of} rows" if of else "") + ("" if before is None else f" ({before:.3f} before calibration)")
+    where = (f", {of} rows" if of else "") + ("" if before is None else f"\n({before:.3f} before calibration)")
     figure.suptitle(f"Expected calibration error (ECE) {error:.3f}{where}", x=0.02, ha="left", color=INK, fontsize=11)
     above.set_title(verdict(bins), loc="left", color=FAINT, fontsize=8.5)
     below.set_xlabel("confidence: the probability of the predicted class", color=INK, fontsize=9)
