@@ -50,8 +50,8 @@ SCORES = (
     "then, in MB."
 )
 DISTURBED = (
-    "While these trained, they got less than three quarters of their cores: others used them. Their seconds, and the ratios "
-    "made of them, say nothing; `--again` measures them anew."
+    "While these trained, they got less than three quarters of their cores: others used them. Their seconds, and the "
+    "ratios made of them, say nothing; `--again` measures them anew."
 )
 IDLE = 0.75  # a training that nobody disturbs keeps its threads busy for more of the time
 SHORT = 1.0  # seconds below which the share of the core is not looked at
