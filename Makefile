@@ -63,7 +63,7 @@ AGAIN ?= --again
 FEW_SHOT := $(BIN)/python benchmarks/few_shot.py $(AGAIN)
 SEEDS ?= 3
 # The other scripts of `make bench-full`, run one after the other.
-BENCH_SCRIPTS := padding.py step.py denoise.py predict.py throughput.py memory.py
+BENCH_SCRIPTS := padding.py step.py denoise.py predict.py throughput.py
 
 bench: rivals  ## phasefit and its rivals on Snips, 8 rows of each class, default budgets (some minutes)
 	@$(FEW_SHOT) --data snips2 --per-class 8 --seeds 1 --name few_shot-quick
@@ -74,6 +74,7 @@ bench-full: rivals  ## all benchmarks with all budgets and SEEDS=3 seeds (hours)
 	@$(FEW_SHOT) --data trec-fine --per-class 16 --seeds $(SEEDS) --full
 	@$(FEW_SHOT) --data empathetic-dialogues --per-class 16 --seeds $(SEEDS) --full
 	@for script in $(BENCH_SCRIPTS); do echo "benchmarks/$$script"; $(BIN)/python benchmarks/$$script || exit 1; done
+	@$(BIN)/python benchmarks/memory.py $(AGAIN) --rival-python benchmarks/.rivals/setfit/bin/python
 	@$(BIN)/python benchmarks/plots.py
 	@echo "the tables and plots: benchmarks/results"
 

@@ -109,7 +109,7 @@ def run(
         command = [str(contestant.python), str(contestant.script), "train.csv", "test.csv", "--out", "result.json"]
         command += ["--model", args.model or default_model(), "--seed", str(seed), "--budget", budget]
         command += ["--threads", str(args.threads)]
-        options: dict[str, Any] = {"cwd": folder, "env": os.environ | environment(args.threads), "check": False}
+        options: dict[str, Any] = {"cwd": folder, "env": own_environment(args.threads), "check": False}
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=args.limit, **options)
         except subprocess.TimeoutExpired:
@@ -121,6 +121,12 @@ def run(
     if contestant.ours:
         found["versions"] = found["versions"].replace("phasefit ", f"phasefit{commit()} ", 1)
     return {"status": DONE, **found}
+
+
+def own_environment(threads: int) -> dict[str, str]:
+    """What a contestant's interpreter sees: no packages but its own."""
+    shared = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    return shared | environment(threads)
 
 
 def default_model() -> str:

@@ -34,7 +34,7 @@ def table(cells: Sequence[Cell], *, command: str) -> str:
         lines = [f"- {title(cell)}, seed {cell['seed']}: {cell['status']}" for cell in failed]
         parts += ["## Failed", "\n".join(lines)]
     if starved := [cell for cell in cells if share(cell) < IDLE]:
-        lines = [f"- {title(cell)}, seed {cell['seed']}: {100 * share(cell):.0f} % of one core" for cell in starved]
+        lines = [f"- {title(cell)}, seed {cell['seed']}: {100 * share(cell):.0f} % of its cores" for cell in starved]
         parts += ["## Disturbed", DISTURBED, "\n".join(lines)]
     parts += ["## Settings and versions", "\n".join(described(group) for group in groups.values())]
     return "\n\n".join(parts) + "\n"
@@ -42,7 +42,7 @@ def table(cells: Sequence[Cell], *, command: str) -> str:
 
 RATIOS = (
     "Our seconds of training over theirs, and our accuracy less theirs in points (mean over seeds, then the least and "
-    "the most). Same time: the longest of our budgets that took no longer than they did."
+    "the most). Within their time: the longest of our budgets that took no longer than they did."
 )
 SCORES = (
     "Test accuracy and macro F1 in per cent: the mean over seeds, then the least and the most. Train: seconds from "
@@ -50,18 +50,18 @@ SCORES = (
     "then, in MB."
 )
 DISTURBED = (
-    "While these trained, they got less than one core of the machine: others used it. Their seconds, and the ratios "
-    "made of them, say nothing; `--again` measures them anew."
+    "While these trained, they got less than three quarters of their cores: others used them. Their seconds, and the "
+    "ratios made of them, say nothing; `--again` measures them anew."
 )
-IDLE = 0.8  # a training that nobody disturbs keeps at least one core busy
+IDLE = 0.75  # a training that nobody disturbs keeps its threads busy for more of the time
 SHORT = 1.0  # seconds below which the share of the core is not looked at
 
 
 def share(cell: Cell) -> float:
-    """CPU seconds per second of training: as many as threads at best."""
+    """How busy each of its threads was: CPU seconds per second of training and thread."""
     if cell["status"] != "done" or float(cell["fit_seconds"]) < SHORT:
         return 1.0
-    return float(cell["fit_cpu_seconds"]) / float(cell["fit_seconds"])
+    return float(cell["fit_cpu_seconds"]) / float(cell["fit_seconds"]) / int(cell["threads"])
 
 
 def grouped(cells: Sequence[Cell]) -> dict[tuple[str, str], Group]:
@@ -89,7 +89,7 @@ def title(cell: Cell) -> str:
 def ratios(ours: Sequence[Group], rivals: Sequence[Group]) -> str:
     """A line for each rival, a column for each of our budgets."""
     names = [str(group[0]["budget"]) for group in ours]
-    columns = ["rival", *(f"ours, {name}" for name in names), *(["same time"] if len(ours) > 1 else [])]
+    columns = ["rival", *(f"ours, {name}" for name in names), *(["within their time"] if len(ours) > 1 else [])]
     rows = []
     for rival in rivals:
         row = [title(rival[0]), *(compared(group, rival) for group in ours)]

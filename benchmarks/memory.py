@@ -48,7 +48,7 @@ def main() -> None:
         return
     out = args.out / "memory.csv"
     out.parent.mkdir(parents=True, exist_ok=True)
-    done, wanted = read(out), wanted_lines(args)
+    done, wanted = [] if args.again else read(out), wanted_lines(args)
     with tempfile.TemporaryDirectory() as folder:
         for rows, whats in wanted.items():
             missing = [what for what in whats if not any(is_line(line, what, rows) for line in done)]
@@ -89,6 +89,7 @@ def parse() -> argparse.Namespace:
     add("--words", default="trec", help="the dataset whose words the texts are made of")
     add("--model", help="the default model when not given")
     add("--seed", type=int, default=0)
+    add("--again", action="store_true", help="measure lines that are already there, too")
     add("--rival-python", help="an interpreter that has SetFit")
     add("--rival-sizes", default="1000,2000,5000,10000,25000")
     add("--rival-limit", type=float, default=8, help="GB that the rival's pairs may take")

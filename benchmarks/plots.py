@@ -123,7 +123,7 @@ def memory_against_rows(lines: Sequence[Line], path: Path) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("rows of the table (log scale)", color=INK)
     axes.set_ylabel("peak memory, MB", color=INK)
-    heading(axes, "Peak memory against rows")
+    heading(axes, "Peak memory against rows: phasefit reads and trains, SetFit only makes its pairs")
     legend(figure, axes)
     save(figure, path)
 

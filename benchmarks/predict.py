@@ -51,7 +51,10 @@ def main() -> None:
     model = load_model(DEFAULT_MODEL, "cpu")
     model.heads[TASK] = Head("mlp", model.encoder.dimension, CLASSES).eval()
     plain = SentenceTransformer(locate(DEFAULT_MODEL), device="cpu")
-    texts = mixture(args.data_dir or Path(os.environ["PHASEFIT_DATA"]), args.rows)
+    folder = args.data_dir or os.environ.get("PHASEFIT_DATA")
+    if not folder:
+        raise SystemExit("the texts are those of named datasets: say where they are with --data-dir or PHASEFIT_DATA")
+    texts = mixture(Path(folder), args.rows)
     some = texts[: round(len(texts) * (1 - COPIES))]
     repeated = some + some[: len(texts) - len(some)]
     np.random.default_rng(1).shuffle(repeated)

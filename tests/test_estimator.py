@@ -309,3 +309,13 @@ def test_one_column_of_a_frame_is_a_column_of_texts(make) -> None:
 def test_a_recipe_without_a_classifier_is_refused_before_it_trains(make) -> None:
     with pytest.raises(RecipeError, match="recipe 'simcse' trains an encoder and no classifier; use TextEncoder"):
         make(recipe="simcse", settings={}).fit(TEXTS, LABELS)
+
+
+def test_it_may_abstain(make) -> None:
+    classifier = make(reject=0.3, validation_fraction=0.4).fit(TEXTS, LABELS)
+    found = classifier.predict(TEXTS)
+    sure = classifier.predict_proba(TEXTS).max(axis=1) >= classifier.model_.decision().reject_below
+    assert [label is not None for label in found] == sure.tolist()
+    assert not sure.all()
+    assert 0 <= classifier.score(TEXTS, LABELS) <= 1
+    assert make(calibrate=False).fit(TEXTS, LABELS).model_.decisions == {}

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from phasefit.cli.app import app
+from phasefit.models.long_texts import WAYS
 from phasefit.models.packing import FAMILIES as PACKED
 from phasefit.phases.options import PhaseOptions
 from phasefit.recipes import parse_recipe
@@ -100,6 +101,13 @@ def test_the_page_about_speed_runs(beginner: Path) -> None:
         assert option in PhaseOptions.model_fields
     for family in re.findall(r"`([\w-]+)`", page.partition("families ")[2].partition(";")[0]):
         assert family in PACKED
+
+
+def test_the_page_about_trust_runs(beginner: Path) -> None:
+    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    assert carried_out(page) == 3
+    told = set(re.findall(r"^\| `([a-z-]+)` \|", page, flags=re.M))
+    assert told == set(WAYS)
 
 
 def test_the_recipe_is_one() -> None:

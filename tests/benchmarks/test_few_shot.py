@@ -154,7 +154,7 @@ def test_who_failed_is_shown_with_the_reason() -> None:
 
 def test_a_training_that_was_kept_waiting_is_named() -> None:
     waited = cell("setfit", "default", 0, 0.9, 50.0, fit_cpu_seconds=5.0)
-    assert "- setfit, seed 0: 10 % of one core" in table([waited, *CELLS[:2]], command="x")
+    assert "- setfit, seed 0: 5 % of its cores" in table([waited, *CELLS[:2]], command="x")
 
 
 def test_a_cell_is_known_by_its_settings_and_replaced_when_they_change(tmp_path: Path) -> None:

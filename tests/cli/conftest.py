@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from phasefit.cli.app import app
 from phasefit.data.labels import LabelSpace, label_space
+from phasefit.models.decision import Decision
 from phasefit.runner.request import TrainRequest
 
 CLASSES = ["[bold]", "good", "ünïcode 🙂"]
@@ -26,6 +27,10 @@ class FakeModel:
     def __init__(self, classes: Sequence[Any] = CLASSES) -> None:
         self.space: LabelSpace = label_space(list(classes))
         self.heads = {"default": None}
+        self.reject_below = 0.0
+
+    def decision(self) -> Decision:
+        return Decision(reject_below=self.reject_below)
 
     def predict_proba(
         self, texts: Sequence[str], *, batch_size: int = 64, progress: Callable[[int], None] | None = None

@@ -5,9 +5,11 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from phasefit.data.labels import label_space
 from phasefit.data.readers import read_frame, write_frame
 
 NEW = ["prediction", "probability", "probability_[bold]", "probability_good", "probability_ünïcode 🙂"]
@@ -174,3 +176,31 @@ def test_say_and_a_file_exclude_each_other(phasefit, model, tmp_path, sentence):
     (tmp_path / "new.csv").write_text("text\na\n")
     assert "leave out --say" in sentence(phasefit("predict", "run", str(tmp_path / "new.csv"), "--say", "hi"))
     assert "leave out --say" in sentence(phasefit("predict", "run", "--say", "hi", "-o", str(tmp_path / "out.csv")))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_an_answer_that_is_withheld_is_an_empty_cell(phasefit, model, tmp_path, ending):
+    model.space = label_space([0, 1, 2])
+    model.predict_proba = lambda texts, **_: np.array([[0.8, 0.1, 0.1], [0.4, 0.35, 0.25]])
+    source, target = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    write_frame(FRAME, source)
+    result = phasefit("predict", "run", str(source), "-o", str(target), "--reject-below", "0.5")
+    assert result.exit_code == 0, result.output
+    assert "1 of 2 predictions are less probable than 0.500: left empty" in result.stderr
+    found = read_frame(target)
+    first, second = found["prediction"]
+    assert float(first) == 0
+    assert pd.isna(second) or second == ""
+    assert found["probability"].astype(float).tolist() == [0.8, 0.4]
+
+
+def test_the_threshold_is_the_runs_own_unless_another_is_given(phasefit, model, tmp_path):
+    model.reject_below = 0.9
+    write_frame(FRAME, tmp_path / "in.csv")
+    own = pd.read_csv(io.StringIO(phasefit("predict", "run", str(tmp_path / "in.csv"), "-q").stdout))
+    every = pd.read_csv(io.StringIO(phasefit("predict", "run", str(tmp_path / "in.csv"), "--reject-below", "0").stdout))
+    assert own["prediction"].isna().all()
+    assert every["prediction"].notna().all()
+    said = phasefit("predict", "run", "--say", "ab").stdout
+    assert "(none of these)" in said
+    assert "(none of these)" not in phasefit("predict", "run", "--say", "ab", "--reject-below", "0").stdout

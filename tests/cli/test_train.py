@@ -26,15 +26,15 @@ def test_every_option_arrives(phasefit, training, monkeypatch):
         "train d.csv --text t --label a --label b --tree / --validation v.csv --test e.csv --unlabelled u.csv "
         "--validation-size 0.3 --test-size 0 --rows 9 --unseen drop --leaked drop-train -r finetune "
         "-s finetune.epochs=1 --set a.b=c -m enc --seed 7 -o out --overwrite --refit --device cpu "
-        "--threads 2 --precision bf16 --track tensorboard --data-dir dd"
+        "--threads 2 --precision bf16 --track tensorboard --data-dir dd --no-calibrate --reject 0.1 --long windows"
     )
     monkeypatch.setattr(sys, "argv", ["phasefit", *line.split()])
     assert phasefit(*line.split()).exit_code == 0
     assert training.request == TrainRequest(
         data="d.csv", text=("t",), label=("a", "b"), tree="/", validation="v.csv", test="e.csv", unlabelled="u.csv",
         validation_size=0.3, test_size=0.0, rows=9, unseen="drop", leaked="drop-train", recipe="finetune",
-        settings=("finetune.epochs=1", "a.b=c"), model="enc", seed=7, out=Path("out"), overwrite=True,
-        refit=True, device="cpu", threads=2, precision="bf16",
+        settings=("finetune.epochs=1", "a.b=c", "long=windows"), model="enc", seed=7, out=Path("out"), overwrite=True,
+        refit=True, calibrate=False, reject=0.1, device="cpu", threads=2, precision="bf16",
         track="tensorboard", data_dir=Path("dd"), command="phasefit " + line,
     )  # fmt: skip
 

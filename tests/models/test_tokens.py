@@ -41,6 +41,13 @@ def pieces(encoder: Encoder, text: str) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("text", ["the song of rain", "  please   find\tdinner\nrecipe ", "a\u00a0storm\u3000today"])
+def test_tokens_in_use_are_found_piece_by_piece(tiny_folder, monkeypatch) -> None:
+    tokens = load_encoder(str(tiny_folder)).tokenise(["play a song", "rain in paris", "play rain"])
+    expected = sorted(set(tokens.ids.tolist()))
+    monkeypatch.setattr("phasefit.models.tokens.PIECE", 3)
+    assert tokens.in_use().tolist() == expected
+
+
 def test_a_word_is_what_whitespace_separates(encoder: Encoder, text: str) -> None:
     said = pieces(encoder, text)
     said.pop(SPECIAL)

@@ -247,3 +247,19 @@ def test_cross_entropy_weighs_classes() -> None:
     assert float(CrossEntropy()(logits, codes)) == pytest.approx(float((easy + hard) / 2))
     weighted = CrossEntropy()(logits, codes, torch.tensor([1.0, 3.0], dtype=torch.float64))
     assert float(weighted) == pytest.approx(float((easy + 3 * hard) / 4))
+
+
+def test_focal_loss_by_hand() -> None:
+    # Probabilities .8 and .3 of the true classes: (1 - p)^2 * -ln p, then with the second class counting three times.
+    logits = torch.log(torch.tensor([[0.8, 0.2], [0.7, 0.3]], dtype=torch.float64))
+    codes = torch.tensor([0, 1])
+    first, second = 0.2**2 * -log(0.8), 0.7**2 * -log(0.3)
+    assert float(CrossEntropy(focal=2.0)(logits, codes)) == pytest.approx((first + second) / 2)
+    weighted = CrossEntropy(focal=2.0)(logits, codes, torch.tensor([1.0, 3.0], dtype=torch.float64))
+    assert float(weighted) == pytest.approx((first + 3 * second) / 4)
+
+
+def test_focal_loss_of_certainty_has_a_gradient() -> None:
+    logits = torch.tensor([[60.0, -60.0]], requires_grad=True)
+    CrossEntropy(focal=0.5)(logits, torch.tensor([0])).backward()
+    assert torch.isfinite(logits.grad).all()

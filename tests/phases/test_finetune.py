@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
@@ -108,6 +109,14 @@ def test_tree_classes_are_whole_paths(model, tree_data) -> None:
         [("leisure", "music"), ("leisure", "food"), ("world", "weather"), ("world", "travel")]
     )
     assert all(isinstance(label, tuple) for label in model.predict(list(tree_data.texts[:3])))
+
+
+@pytest.mark.parametrize(
+    "idle", [{"layer_decay": 0.9}, {"encoder_dropout": 0.0}, {"freeze_words": True}, {"frozen_layers": 1}]
+)
+def test_options_that_a_frozen_encoder_has_no_use_for_are_refused(idle: dict[str, float]) -> None:
+    with pytest.raises(ValidationError, match=f"'{next(iter(idle))}' does nothing"):
+        options_of("finetune")(freeze=True, **idle)
 
 
 @pytest.mark.parametrize(("head", "ridge"), [("linear", 4.0), ("cosine", 0.5)])

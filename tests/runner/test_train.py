@@ -101,7 +101,7 @@ def test_the_manifest(whole, tiny_folder: Path) -> None:
 def test_the_metrics(whole) -> None:
     metrics = read_json(whole[0].folder / "metrics.json")
     assert metrics == whole[0].metrics
-    assert set(metrics) == {"validation", "test", "phases", "geometry"}
+    assert set(metrics) == {"validation", "test", "phases", "geometry", "decision"}
     for split, rows in (("validation", 16), ("test", 8)):
         assert {
             "accuracy",

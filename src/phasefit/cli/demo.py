@@ -51,7 +51,7 @@ def demo(
     result = run(request, quiet=quiet)
     show_scores(result)
     stdout().print("Three new queries:", style="bold")
-    show_said(result.model, QUERIES)
+    show_said(result.model, QUERIES, result.model.decision())
     show_next(result)
 
 

@@ -71,7 +71,9 @@ def evaluate(
         found = model.predict_proba(table.texts, batch_size=batch_size, progress=progress)
     metrics = score(model, table, found)
     if out is not None:
-        predicted = add_predictions(frame_of(table), found, model.space, free_prefix(frame_of(table), model.space))
+        frame = frame_of(table)
+        prefix = free_prefix(frame, model.space)
+        predicted = add_predictions(frame, found, model.space, model.decision(), prefix)
         write_evaluation(out, predicted, metrics, quiet)
     show_metrics(metrics, table.name, json)
 

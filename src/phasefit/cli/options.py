@@ -171,6 +171,32 @@ Refit: TypeAlias = Annotated[
         rich_help_panel=TRAINING,
     ),
 ]
+Long: TypeAlias = Annotated[
+    Literal["truncate", "head-tail", "windows"] | None,
+    typer.Option(
+        help="Texts with more tokens than the model takes: cut them, keep their beginning and end, or read all of them "
+        "in windows whose states are pooled (slower). truncate if not given, or what the run to go on from does.",
+        rich_help_panel=TRAINING,
+    ),
+]
+Calibrate: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        help="Fit the probabilities to the validation rows by a temperature, so that they mean what they say.",
+        rich_help_panel=TRAINING,
+    ),
+]
+Reject: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        help="Let the classifier withhold its answer where it is least sure: on this share of the validation rows. "
+        "The probability below which it does is kept with the run; 0: every text is answered.",
+        min=0,
+        max=0.9,
+        metavar="SHARE",
+        rich_help_panel=TRAINING,
+    ),
+]
 KeepPhases: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -259,8 +285,8 @@ Compile: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--compile",
-        help="Run the Transformer's layers through torch.compile: needs a C++ compiler and about a minute at the "
-        "start, then saves some of every step. For long runs.",
+        help="Run the Transformer's layers through torch.compile: needs a C++ compiler and time at the start. For long "
+        "runs, where it pays: it did not on the CPU of our benchmarks.",
         rich_help_panel=MACHINE,
     ),
 ]

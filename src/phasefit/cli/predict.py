@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,9 +12,11 @@ from phasefit.cli import options as opt
 from phasefit.errors import DataError
 
 if TYPE_CHECKING:
+    from phasefit.models.decision import Decision
     from phasefit.models.model import Model
 
 RUNNERS_UP = 2  # how many more classes --say shows
+NO_ANSWER = "(none of these)"
 
 
 def predict(
@@ -37,6 +40,17 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option(help="A column with the probability of each class.", rich_help_panel=opt.OUTPUT)
     ] = True,
+    reject_below: Annotated[
+        float | None,
+        typer.Option(
+            help="Withhold a prediction less probable than this and leave its cell empty; what the run chose with "
+            "--reject if not given, 0 to answer all.",
+            min=0,
+            max=1,
+            metavar="P",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
     prefix: Annotated[
         str, typer.Option(help="Put before the names of the new columns.", rich_help_panel=opt.OUTPUT)
     ] = "",
@@ -47,7 +61,8 @@ def predict(
 ) -> None:
     """Predict labels with probabilities, and keep the columns of the input.
 
-    Adds the columns prediction, probability and, for each class, probability_CLASS.
+    Adds the columns prediction, probability and, for each class, probability_CLASS. A run that was trained with
+    --reject leaves the prediction empty where it is not sure enough.
 
     [bold]phasefit predict runs/reviews new.csv -o predictions.csv[/]
 
@@ -66,7 +81,8 @@ def predict(
         raise DataError("--say shows a table of its texts; leave out FILE and -o, or leave out --say")
     if say:
         texts = read_table(say, need_labels=False, what="--say").texts
-        show_said(load(run, device, threads, quiet), texts)
+        model = load(run, device, threads, quiet)
+        show_said(model, texts, decision_of(model, reject_below))
         return
     check_out(out, overwrite)
     table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=columns_of(run))
@@ -75,18 +91,36 @@ def predict(
     refuse_clashes(frame.columns, column_names(model.space, prefix, probabilities))
     with counting("predicting", len(table.texts), quiet) as progress:
         found = model.predict_proba(table.texts, batch_size=batch_size, progress=progress)
-    write_out(add_predictions(frame, found, model.space, prefix, probabilities), out, quiet=quiet)
+    decision = decision_of(model, reject_below)
+    say_withheld(int((decision.answers(found) < 0).sum()), len(found), decision, quiet)
+    write_out(add_predictions(frame, found, model.space, decision, prefix, probabilities), out, quiet=quiet)
 
 
-def show_said(model: Model, texts: Sequence[str]) -> None:
-    """Texts with what the model makes of them: the likeliest label and those that come next."""
+def decision_of(model: Model, reject_below: float | None) -> Decision:
+    """The model's own, or with another threshold."""
+    own = model.decision()
+    return own if reject_below is None else replace(own, reject_below=reject_below)
+
+
+def say_withheld(withheld: int, rows: int, decision: Decision, quiet: bool) -> None:
+    """How many predictions are empty, and why."""
+    from phasefit.cli.console import stderr
+
+    if withheld and not quiet:
+        said = f"{withheld:,} of {rows:,} predictions are less probable than {decision.reject_below:.3f}: left empty"
+        stderr().print(said, soft_wrap=True)
+
+
+def show_said(model: Model, texts: Sequence[str], decision: Decision) -> None:
+    """Texts with what the model makes of them: the likeliest label, if it is sure enough, and those that come next."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
 
     table, classes = new_table("text", "prediction", "probability", "then", right=(2,)), model.space.names
-    for text, row in zip(texts, model.predict_proba(texts), strict=True):
+    found = model.predict_proba(texts)
+    for text, row, code in zip(texts, found, decision.answers(found).tolist(), strict=True):
         order = row.argsort()[::-1]
-        names = [printable(classes[code], 40) for code in order[: 1 + RUNNERS_UP]]
-        then = ", ".join(f"{name} {row[code]:.3f}" for name, code in zip(names[1:], order[1:], strict=False))
-        table.add_row(printable(text, 80), names[0], f"{row[order[0]]:.3f}", then)
+        then = [f"{printable(classes[other], 40)} {row[other]:.3f}" for other in order if other != code]
+        said = NO_ANSWER if code < 0 else printable(classes[code], 40)
+        table.add_row(printable(text, 80), said, "" if code < 0 else f"{row[code]:.3f}", ", ".join(then[:RUNNERS_UP]))
     stdout().print(table)

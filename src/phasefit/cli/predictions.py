@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from phasefit.errors import DataError
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from phasefit.data.labels import LabelSpace
+    from phasefit.models.decision import Decision
 
 
 def column_names(space: LabelSpace, prefix: str = "", probabilities: bool = True) -> list[str]:
@@ -42,15 +43,26 @@ def free_prefix(columns: Iterable[object], space: LabelSpace) -> str:
 
 
 def add_predictions(
-    frame: pd.DataFrame, probabilities: np.ndarray, space: LabelSpace, prefix: str = "", every_class: bool = True
+    frame: pd.DataFrame,
+    probabilities: np.ndarray,
+    space: LabelSpace,
+    decision: Decision,
+    prefix: str = "",
+    every_class: bool = True,
 ) -> pd.DataFrame:
-    """The frame with its predictions to the right; rows and columns of the input stay as they were."""
+    """The frame with its predictions to the right; rows and columns of the input stay as they were.
+
+    A prediction that is withheld is left empty; its probabilities are told all the same.
+    """
     import pandas as pd
 
     names = column_names(space, prefix, probabilities=every_class)
-    best = probabilities.argmax(axis=1)
+    codes = decision.answers(probabilities)
+    labels: object = labels_of(space, codes)
+    if (codes < 0).any():  # beside an empty cell pandas would make floats of integers
+        labels = pd.Series(labels, index=frame.index, dtype=object)
     added: dict[str, object] = {
-        names[0]: labels_of(space, best),
+        names[0]: labels,
         names[1]: probabilities.max(axis=1),
     }
     added.update({name: probabilities[:, code] for code, name in enumerate(names[2:])})
@@ -58,7 +70,10 @@ def add_predictions(
 
 
 def labels_of(space: LabelSpace, codes: np.ndarray) -> list[object]:
-    """Labels for one column: as they were given where they share one plain type, else as they are written."""
-    if len({type(label) for label in space.classes}) == 1 and not isinstance(space.classes[0], tuple):
-        return list(space.decode(codes))
-    return [space.names[code] for code in codes]
+    """Labels for one column: as they were given where they share one plain type, else as they are written.
+
+    A code below 0 is no answer: None.
+    """
+    plain = len({type(label) for label in space.classes}) == 1 and not isinstance(space.classes[0], tuple)
+    written: Sequence[object] = space.classes if plain else space.names
+    return [None if code < 0 else written[code] for code in codes.tolist()]

@@ -92,7 +92,7 @@ def options(
         table.add_row(option.name, option.default, option.description + choices)
     stdout().print(table)
     stdout().print(f'In a recipe: [[phase]] with kind = "{kind}"; on the command line: --set {kind}.epochs=4')
-    named = " and ".join(option.name for option in WHOLE_RUN)
+    named = ", ".join(option.name for option in WHOLE_RUN)
     stdout().print(f"{named} hold for the whole run: above the phases of a recipe, or --set max_length=128")
 
 

@@ -44,9 +44,12 @@ def train(
     data_dir: opt.DataDir = None,
     recipe: opt.Recipe = DEFAULT_RECIPE,
     settings: opt.Settings = None,
+    long: opt.Long = None,
     model: opt.Model = None,
     seed: opt.Seed = 0,
     refit: opt.Refit = False,
+    calibrate: opt.Calibrate = True,
+    reject: opt.Reject = 0.0,
     keep_phases: opt.KeepPhases = False,
     plan: opt.Plan = False,
     resume: opt.Resume = None,
@@ -101,6 +104,8 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
 
     given = {field.name: params[field.name] for field in fields(TrainRequest) if field.name in params}
     lists = {name: tuple(given[name] or ()) for name in ("text", "label", "settings")}
+    if params.get("long"):  # an option of the recipe that deserves a name of its own
+        lists["settings"] += (f"long={params['long']}",)
     return TrainRequest(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
 
 

@@ -56,8 +56,8 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         estimator._take_over()
         return estimator
 
-    def _train(self, data: Any, validation: Any, unlabelled: Sequence[str] | None) -> FitResult:
-        """Train on tables in memory, and keep what comes out."""
+    def _train(self, data: Any, validation: Any, unlabelled: Sequence[str] | None, **more: Any) -> FitResult:
+        """Train on tables in memory, and keep what comes out; `more` is what only some estimators ask for."""
         from phasefit.runner.fit_request import fit_request
 
         request = TrainRequest(
@@ -72,6 +72,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             seed=self.seed,
             device=self.device,
             precision=self.precision,
+            **more,
         )
         result = fit_request(request, self.listener or _silent)
         self.model_ = result.model

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from phasefit.errors import RecipeError
 from phasefit.estimator.base import TextEstimator
 from phasefit.estimator.inputs import as_labels, as_texts
+from phasefit.models.decision import ABSTAINED
 from phasefit.runner.request import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     `recipe` names a packaged recipe or a file ("default" is `few-shot` or `three-phase`, by the rows per class);
     `settings` changes options of it, e.g. `{"contrast.epochs": 4}`; `model` is a hub id, a folder, or a run to go on
     from (None: the default model). Part of the rows (`validation_fraction`) is split off, stratified, to stop phases
-    early, unless `fit` is given validation rows.
+    early, unless `fit` is given validation rows. On these probabilities are calibrated too (`calibrate`), and with
+    `reject` a threshold is chosen that so large a share of them stays below: `predict` then says None for such texts.
     """
 
     def __init__(
@@ -34,6 +36,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
         validation_fraction: float = 0.2,
+        calibrate: bool = True,
+        reject: float = 0.0,
         seed: int = 0,
         device: str = "auto",
         precision: str = "auto",
@@ -44,6 +48,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self.model = model
         self.settings = settings
         self.validation_fraction = validation_fraction
+        self.calibrate = calibrate
+        self.reject = reject
         self.seed = seed
         self.device = device
         self.precision = precision
@@ -61,7 +67,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         """Train on texts and labels (strings, integers, or tuples for the paths of a tree)."""
         self._refuse_encoders()
         scored = None if validation is None else (as_texts(validation[0]), as_labels(validation[1]))
-        result = self._train((as_texts(X), as_labels(y)), scored, unlabelled)
+        trust = {"calibrate": self.calibrate, "reject": self.reject}
+        result = self._train((as_texts(X), as_labels(y)), scored, unlabelled, **trust)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
 
@@ -75,9 +82,12 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
             raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no classifier; use TextEncoder for it")
 
     def predict(self, X: Sequence[str]) -> np.ndarray:
-        """The most probable label of each text; tree labels as an object array of tuples."""
-        codes = self.predict_proba(X).argmax(axis=1)
+        """The most probable label of each text, or None where it is not sure enough; trees as an array of tuples."""
+        codes = self._fitted().decision().answers(self.predict_proba(X))
         labels: np.ndarray = self.classes_[codes]
+        if (codes == ABSTAINED).any():
+            labels = labels.astype(object)
+            labels[codes == ABSTAINED] = None
         return labels
 
     def predict_proba(self, X: Sequence[str]) -> np.ndarray:
@@ -88,7 +98,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         return self._fitted().predict_proba(texts, batch_size=self.batch_size)
 
     def score(self, X: Sequence[str], y: Sequence[Label], sample_weight: Any = None) -> float:
-        """Accuracy."""
+        """Accuracy of the most probable labels, sure or not."""
         space = self._fitted().space
         # A label that was never seen in fit is one the classifier cannot get right.
         truth = [int(space.encode([label])[0]) if space.knows(label) else -1 for label in as_labels(y)]

@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: the bins of a reliability diagram and the expected calibration error."""
+"""Whether probabilities mean what they say, and how to make them: reliability diagram, temperature, threshold."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from phasefit.metrics.confusion import Floats, Ints
 
+WIDEST = (-3.0, 3.0)  # the logarithms of the temperatures that are looked at
 BINS = 15  # Guo et al., "On calibration of modern neural networks" (2017)
 
 
@@ -40,3 +41,36 @@ def calibration_error(bins: list[dict[str, Any]]) -> float:
     rows = sum(each["rows"] for each in bins)
     gaps = (each["rows"] * abs(each["confidence"] - each["accuracy"]) for each in bins)
     return float(sum(gaps) / max(rows, 1))
+
+
+def best_temperature(true: Ints, probabilities: Floats) -> float:
+    """What to divide the logits by so that the true classes are most probable (Guo et al., 2017).
+
+    Its logarithm has a standard normal prior, which one row outweighs: where few rows are all predicted right, the
+    likelihood alone would have every later prediction be certain.
+    """
+    from scipy.optimize import minimize_scalar
+
+    logits = np.log(np.maximum(probabilities.astype(np.float64), np.finfo(np.float64).tiny))
+
+    def cost(log_temperature: float) -> float:
+        scaled = logits * np.exp(-log_temperature)
+        top = scaled.max(axis=1, keepdims=True)
+        whole = np.log(np.exp(scaled - top).sum(axis=1)) + top[:, 0]
+        return float((whole - scaled[np.arange(len(true)), true]).sum() + log_temperature**2 / 2)
+
+    found = minimize_scalar(cost, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
+    return float(np.exp(found.x))
+
+
+def threshold_for(rate: float, probabilities: Floats) -> float:
+    """The highest probability that leaves at most this share of the rows below it."""
+    confidence = np.sort(probabilities.max(axis=1))
+    return float(confidence[min(int(rate * len(confidence)), len(confidence) - 1)])
+
+
+def selective(true: Ints, answers: Ints) -> dict[str, float | None]:
+    """The share of rows that are answered, and how often the answer is right; codes below 0 are no answers."""
+    answered = answers >= 0
+    right = float((answers == true)[answered].mean()) if answered.any() else None
+    return {"answered": float(answered.mean()), "accuracy_answered": right}

@@ -22,11 +22,13 @@ from torch import Tensor, nn
 from phasefit.errors import ModelError, RecipeError
 from phasefit.models.depth import freeze_unused_pooler
 from phasefit.models.locate import DEFAULT_MODEL, locate
+from phasefit.models.long_texts import MOST_WINDOWS, Long, pieces, prepare
 from phasefit.models.packing import Packing
 from phasefit.models.quiet import quiet_libraries
 from phasefit.models.seeded import seeded
 from phasefit.models.template import TEXT, check_template, template_of, with_template
 from phasefit.models.tokens import Features, Tokens, tokenise
+from phasefit.models.windows import in_windows
 
 DenseMode: TypeAlias = Literal["none", "identity", "paper"]
 
@@ -45,6 +47,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(modules[:-1] if self.normalizes else modules)
         self.name = name
         self.prompt = prompt
+        self.long: Long = "truncate"  # what becomes of texts beyond max_length
         self.packing = Packing(first.auto_model)
         freeze_unused_pooler(first.auto_model)
         named = first.auto_model.named_parameters()
@@ -101,6 +104,27 @@ class Encoder(nn.Module):
         self.head_of_stack.max_seq_length = value
 
     @property
+    def reach(self) -> int:
+        """How many tokens of a text count at most."""
+        return self.max_length * (MOST_WINDOWS if self.long == "windows" else 1)
+
+    def set_long(self, way: Long) -> None:
+        """What becomes of texts beyond max_length, from now on; windows need a pooling that looks at all of them."""
+        if way == "windows" and not self.pools_windows:
+            raise RecipeError(
+                f"long = 'windows': model '{self.name}' does not make its vector of the last states of all tokens, so "
+                "it would see one window; use 'head-tail', or a model that takes their mean"
+            )
+        self.long = way
+
+    @property
+    def pools_windows(self) -> bool:
+        """Whether what makes the vector looks at the states of all tokens, and at nothing else."""
+        modes = {mode for layer in self.layers if isinstance(layer, Pooling) for mode in _modes(layer)}
+        every_layer = getattr(self.transformer.config, "output_hidden_states", False)
+        return bool(modes) and not modes & {"cls", "lasttoken"} and not every_layer
+
+    @property
     def template(self) -> str:
         """The prompt template that every text is filled into, e.g. "{text} It is about {mask}."; empty for none."""
         return template_of(self.tokenizer)
@@ -127,7 +151,8 @@ class Encoder(nn.Module):
     def forward(self, features: Features) -> Features:
         """Token features in; `token_embeddings` and `sentence_embedding` (before any Normalize) out."""
         first, *rest = self.layers
-        out = self.packing.run(first, features)
+        run = partial(self.packing.run, first)
+        out = in_windows(run, features, self.max_length) if self.long == "windows" else run(features)
         for layer in rest:
             out = layer(out)
         return out
@@ -140,11 +165,15 @@ class Encoder(nn.Module):
         """The copy for whoever tokenises often: making it takes long for a large vocabulary."""
         from tokenizers import Tokenizer
 
-        backend = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())
-        backend.enable_truncation(max_length or self.max_length, direction=self.tokenizer.truncation_side)
+        backend, size, way = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str()), self.max_length, self.long
+        if max_length is not None:  # asked for by who wants to know how long texts are
+            size, way = max_length, "truncate"
+        prepare(backend, way, size, self.tokenizer.truncation_side)
         backend.no_padding()
+        keep = None if way == "truncate" else lambda encoding, added: pieces(encoding, way, size, added)
         pad, mask = self.tokenizer.pad_token_id or 0, self.tokenizer.mask_token_id
-        return partial(tokenise, backend, pad=pad, mask=mask, prompt=self.prompt)
+        window = size if way == "windows" else 0
+        return partial(tokenise, backend, pad=pad, mask=mask, prompt=self.prompt, keep=keep, window=window)
 
     def append_dense(self, mode: DenseMode, seed: int) -> Dense | None:
         """Add a Dense(h, h): `identity` changes nothing at the start, `paper` is random with Tanh."""
@@ -200,6 +229,11 @@ def load_encoder(name: str | None = None) -> Encoder:
     if prompt and pooled_without:
         raise ModelError(f"model '{asked}' leaves its prompt out of the pooling, which phasefit does not do")
     return Encoder(list(whole), name=asked, prompt=prompt)
+
+
+def _modes(pooling: Pooling) -> tuple[str, ...]:
+    mode = pooling.pooling_mode
+    return (mode,) if isinstance(mode, str) else tuple(mode)
 
 
 def sentence_vectors(output: Features) -> Tensor:

@@ -39,7 +39,9 @@ def encode_rows(
     device = next(encoder.parameters()).device
     vectors = torch.empty(len(rows), encoder.dimension, device=device)
     with evaluating(encoder), torch.inference_mode():
-        most = BATCH_TOKENS if device.type == "cpu" else batch_size * int(lengths.max(initial=1))
+        most = (
+            BATCH_TOKENS if device.type == "cpu" else batch_size * min(int(lengths.max(initial=1)), encoder.max_length)
+        )
         for places in _batches(order[alike[order] > 0], lengths, batch_size, most):
             batch = {name: value.to(device) for name, value in tokens.batch(rows[places]).items()}
             vectors[torch.from_numpy(places).to(device)] = sentence_vectors(encoder(batch)).float()

@@ -13,6 +13,7 @@ from torch.nn.functional import normalize
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label
 from phasefit.errors import DataError, ModelError, TextsCut
+from phasefit.models.decision import ABSTAINED, Decision
 from phasefit.models.encoder import Encoder
 from phasefit.models.heads import Head
 from phasefit.models.inference import Progress, encode_rows, evaluating
@@ -30,6 +31,7 @@ class Model(nn.Module):
         self.encoder = encoder
         self.heads = nn.ModuleDict()
         self.spaces: dict[str, LabelSpace] = {}
+        self.decisions: dict[str, Decision] = {}  # of tasks whose probabilities are not the head's own
         self.generator: Generator | None = None  # makes new texts, after denoising as a VAE; not saved with the model
         self._tokeniser = ReadyTokeniser()
 
@@ -66,17 +68,24 @@ class Model(nn.Module):
         """Probabilities (n, classes), columns in the order of `space.classes`."""
         return self.probabilities(self._vectors(texts, batch_size, progress))
 
-    def predict(self, texts: Sequence[str], *, batch_size: int = 64) -> list[Label]:
-        """The most probable label of each text."""
+    def predict(self, texts: Sequence[str], *, batch_size: int = 64) -> list[Label | None]:
+        """The most probable label of each text; None where it is not sure enough."""
         if not len(texts):
             return []
-        return self.space.decode(self.predict_proba(texts, batch_size=batch_size).argmax(axis=1))
+        classes = self.space.classes
+        codes = self.decision().answers(self.predict_proba(texts, batch_size=batch_size))
+        return [None if code == ABSTAINED else classes[code] for code in codes.tolist()]
 
     def probabilities(self, vectors: torch.Tensor, task: str = TASK) -> np.ndarray:
         """What a head makes of sentence vectors."""
         head = self.head(task)
         with evaluating(head), torch.inference_mode():
-            return np.asarray(head(vectors).cpu().double().softmax(dim=1).numpy())
+            own = np.asarray(head(vectors).cpu().double().softmax(dim=1).numpy())
+        return self.decision(task).calibrated(own)
+
+    def decision(self, task: str = TASK) -> Decision:
+        """What stands between a head and its answers."""
+        return self.decisions.get(task, Decision())
 
     def _vectors(self, texts: Sequence[str], batch_size: int, progress: Progress | None) -> torch.Tensor:
         if isinstance(texts, str):
@@ -86,7 +95,7 @@ class Model(nn.Module):
         except TypeError as error:  # from the tokenizer, which does not say which
             raise _odd_text(texts, error) from error
         if tokens.cut:
-            longest = self.encoder.max_length
+            longest = self.encoder.reach
             warnings.warn(cut_sentence(tokens.cut, len(texts), longest), TextsCut, stacklevel=3)
         return encode_rows(self.encoder, tokens, batch_size=batch_size, progress=progress)
 

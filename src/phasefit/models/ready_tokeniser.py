@@ -37,6 +37,7 @@ def _copied_from(encoder: Encoder) -> tuple[Any, ...]:
     return (
         backend,
         encoder.max_length,
+        encoder.long,
         encoder.prompt,
         tokenizer.truncation_side,
         tokenizer.pad_token_id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
@@ -42,15 +42,21 @@ class Flat(NamedTuple):
 
 
 class TextByText:
-    """Any `tokenizers.Tokenizer` whose truncation is set, on whole texts; `prompt` is put before each."""
+    """Any `tokenizers.Tokenizer` whose truncation is set, on whole texts; `prompt` is put before each.
 
-    def __init__(self, backend: Any, prompt: str = "") -> None:
-        self._backend, self._prompt = backend, prompt
+    `keep` makes of each encoding what is kept of it, with the same fields and how many tokens are `lost`; without it,
+    that is the encoding, and lost is what truncation cut off.
+    """
+
+    def __init__(self, backend: Any, prompt: str = "", keep: Callable[[Any, int], Any] | None = None) -> None:
+        self._backend, self._prompt, self._keep = backend, prompt, keep
         self._added = backend.num_special_tokens_to_add(False)  # to each piece of a text that is cut
 
     def __call__(self, texts: Sequence[str]) -> Chunk:
         """The tokens of these texts; Rust's threads share them."""
         encodings = self._backend.encode_batch([self._prompt + text for text in texts])
+        if self._keep is not None:
+            encodings = [self._keep(encoding, self._added) for encoding in encodings]
         found = flat(texts, encodings, len(self._prompt))
         special = found.special | (found.last < 0) if self._prompt else found.special
         words = np.where(special, SPECIAL, np.maximum(found.words, 0))
@@ -59,6 +65,8 @@ class TextByText:
 
     def _cut_off(self, encoding: Any) -> int:
         """Tokens of a text behind the place where it was cut; its other pieces are `overflowing`."""
+        if self._keep is not None:
+            return int(encoding.lost)
         return sum(len(piece) - self._added for piece in encoding.overflowing)
 
 

@@ -6,8 +6,9 @@ on the stored numbers and nothing is tokenised again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ Features: TypeAlias = dict[str, Tensor]
 
 CHUNK = 4096  # texts that are tokenised together
 CHUNK_CHARACTERS = 4_000_000  # or fewer, where they are long
+PIECE = 1 << 22  # tokens that are looked at together
 MANY = 1000  # texts, of which many words are the same: below, looking them up does not pay
 
 
@@ -37,6 +39,7 @@ class Tokens:
     pad: int
     mask: int | None
     lost: np.ndarray  # tokens per text that were cut off, because the model does not take them
+    window: int = 0  # tokens after which the next window of a long text begins; 0: no text has several
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -51,10 +54,26 @@ class Tokens:
         """Tokens per text, special ones included."""
         return np.diff(self.starts)
 
+    def in_use(self) -> np.ndarray:
+        """The ids that occur, sorted; a piece at a time, because they may lie in a file."""
+        parts = (np.unique(self.ids[start : start + PIECE]) for start in range(0, len(self.ids), PIECE))
+        return reduce(np.union1d, parts, np.empty(0, dtype=self.ids.dtype))
+
     def batch(self, rows: np.ndarray) -> Features:
         """The rows as padded tensors."""
         ids, _, real = self.padded(rows)
         return features(ids, real)
+
+    def first(self, most: int) -> Tokens:
+        """The same texts with at most so many tokens each, for what cannot look at more at once."""
+        lengths = self.lengths
+        if lengths.max(initial=0) <= most:
+            return self
+        kept = np.arange(len(self.ids)) - np.repeat(self.starts[:-1], lengths) < most
+        starts = np.zeros_like(self.starts)
+        np.cumsum(np.minimum(lengths, most), out=starts[1:])
+        lost = self.lost + np.maximum(lengths - most, 0).astype(self.lost.dtype)
+        return Tokens(self.ids[kept], self.words[kept], starts, self.pad, self.mask, lost)
 
     def padded(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ids, word numbers and what is not padding, each (rows, longest)."""
@@ -76,13 +95,22 @@ def features(ids: np.ndarray, real: np.ndarray) -> Features:
     }
 
 
-def tokenise(backend: Any, texts: Sequence[str], *, pad: int, mask: int | None, prompt: str = "") -> Tokens:
+def tokenise(
+    backend: Any,
+    texts: Sequence[str],
+    *,
+    pad: int,
+    mask: int | None,
+    prompt: str = "",
+    keep: Callable[[Any, int], Any] | None = None,
+    window: int = 0,
+) -> Tokens:
     """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; memory is that of the result and one chunk.
 
-    The tokens of a large corpus are kept in a temporary file and read from there.
+    `keep` is what `TextByText` asks for. The tokens of a large corpus are kept in a temporary file and read from there.
     """
-    run: Tokeniser = TextByText(backend, prompt)
-    if len(texts) >= MANY and not prompt and is_word_by_word(backend):
+    run: Tokeniser = TextByText(backend, prompt, keep)
+    if len(texts) >= MANY and not prompt and keep is None and is_word_by_word(backend):
         run = WordByWord(backend)
     ids, words, lengths, lost = (GrowingNumbers() for _ in range(4))
     for chunk in _chunks(texts):
@@ -90,7 +118,7 @@ def tokenise(backend: Any, texts: Sequence[str], *, pad: int, mask: int | None, 
             part.append(more)
     starts = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum(lengths.finish(), out=starts[1:])
-    return Tokens(ids.finish(), words.finish(), starts, pad, mask, lost.finish())
+    return Tokens(ids.finish(), words.finish(), starts, pad, mask, lost.finish(), window)
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:

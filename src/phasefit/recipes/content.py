@@ -17,7 +17,7 @@ from phasefit.errors import RecipeError, did_you_mean
 from phasefit.phases import PHASES
 from phasefit.recipes.recipe import phase_names
 
-WHOLE = ("max_length", "prompt")  # what holds for the whole run
+WHOLE = ("max_length", "prompt", "long")  # what holds for the whole run
 TOP = ("base", "without", "set", *WHOLE, "phase")
 
 

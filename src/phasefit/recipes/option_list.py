@@ -25,6 +25,7 @@ class OptionInfo:
 WHOLE_RUN = (  # these stand above the phases
     OptionInfo("max_length", "model", "model, auto, a number", "tokens at which texts are cut"),
     OptionInfo("prompt", "", "", "a template that every text is filled into, e.g. '{text} It is about {mask}.'"),
+    OptionInfo("long", "", "truncate, head-tail, windows", "what becomes of texts with more tokens; also --long"),
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.models.long_texts import WAYS
 from phasefit.models.template import check_template
 from phasefit.phases import options_of
 from phasefit.phases.contrast.options import ContrastSettings
@@ -48,7 +49,8 @@ def parse_recipe(
     _refuse_a_head_left_behind(options, where)
     _refuse_texts_that_nothing_makes(options, where)
     max_length = _max_length(content.get("max_length", "model"), where)
-    return Recipe(name, tuple(options), max_length, _prompt(content.get("prompt"), where))
+    long = _long(content.get("long"), where)
+    return Recipe(name, tuple(options), max_length, _prompt(content.get("prompt"), where), long)
 
 
 def _all_options(content: dict[str, Any], places: Sequence[str]) -> list[PhaseOptions]:
@@ -121,6 +123,12 @@ def _max_length(value: Any, where: str) -> int | str:
     if value in ("model", "auto") or (isinstance(value, int) and not isinstance(value, bool) and value >= 4):
         return value  # type: ignore[no-any-return]
     raise RecipeError(f"{where}: max_length is 'model', 'auto' or a number of tokens from 4 on (found {value!r})")
+
+
+def _long(value: Any, where: str) -> str | None:
+    if value is not None and value not in WAYS:
+        raise RecipeError(f"{where}: long is {', '.join(map(repr, WAYS))} (found {value!r})")
+    return value  # type: ignore[no-any-return]
 
 
 def _prompt(value: Any, where: str) -> str | None:

@@ -19,6 +19,7 @@ class Recipe:
     phases: tuple[PhaseOptions, ...]
     max_length: int | str = "model"  # "model", "auto" or a number of tokens
     prompt: str | None = None  # a template that every text is filled into; None for none
+    long: str | None = None  # what becomes of texts beyond max_length; None: what the model does with them
 
     @property
     def phase_names(self) -> list[str]:
@@ -43,7 +44,7 @@ class Recipe:
 
         title = f"# {self.name}, as resolved: every option with the value that was used\n"
         phases = [{"kind": phase.kind, **_without_none(phase.model_dump())} for phase in self.phases]
-        whole = _without_none({"max_length": self.max_length, "prompt": self.prompt})
+        whole = _without_none({"max_length": self.max_length, "prompt": self.prompt, "long": self.long})
         return title + tomli_w.dumps({**whole, "phase": phases})
 
 

@@ -22,6 +22,9 @@ HEADLINE = {
     "hierarchical_f1": "hierarchical F1",
     "log_loss": "log loss",
     "ece": "calibration error",
+    "ece_uncalibrated": "calibration error without temperature",
+    "answered": "share of texts answered",
+    "accuracy_answered": "accuracy of the answers",
     "rows": "rows",
 }
 PICTURES = {  # what each shows, and how to read it

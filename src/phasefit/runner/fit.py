@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from accelerate import Accelerator
@@ -15,7 +15,9 @@ from phasefit.data.seeds import generator
 from phasefit.data.table import Table
 from phasefit.errors import RecipeError
 from phasefit.models.encoder import Encoder
+from phasefit.models.long_texts import Long, windows_of
 from phasefit.models.model import TASK, Model
+from phasefit.models.tokens import Tokens
 from phasefit.models.truncation import Truncation, truncation
 from phasefit.phases import phase_of
 from phasefit.phases.contract import Phase, PhaseData
@@ -80,7 +82,7 @@ def fit(
     elif keeper.keeps and repeat is None and accelerator.is_main_process:  # for the report of a run
         fitted.snapshots = Snapshots.of(data, seed)
         fitted.snapshots.take(BEFORE, model.encoder, data.tokens)
-    fitted.cut = truncation(data.tokens, model.encoder.max_length)
+    fitted.cut = truncation(data.tokens, model.encoder.reach)
     saved = keeper.saved()
     for index, phase in enumerate(build_phases(model, data, recipe, seed)):
         if saved is not None and index <= saved.index:
@@ -121,11 +123,11 @@ def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, lis
     if recipe.prompt is not None:
         model.encoder.set_template(recipe.prompt)
     set_max_length(model.encoder, recipe.max_length, texts, seed)
+    if recipe.long is not None:
+        model.encoder.set_long(cast(Long, recipe.long))
     listen(Stage("tokenising"))
     tokens = model.encoder.tokenise(texts)
-    if tokens.cut:
-        said = truncation(tokens, model.encoder.max_length).sentence()
-        listen(Note(f"{said}; --set max_length=N takes more, where the model can", warning=True))
+    _say_long(tokens, model.encoder, listen)
     ends = np.cumsum([len(prepared.train), len(prepared.validation or ()), len(prepared.unlabelled or ())])
     codes = np.full(len(texts), -1, dtype=np.int64)
     codes[: ends[0]] = prepared.codes(prepared.train)
@@ -133,6 +135,28 @@ def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, lis
     rows = np.arange(len(texts))
     train, validation, unlabelled = rows[: ends[0]], rows[ends[0] : ends[1]], rows[ends[1] : ends[2]]
     return PhaseData(texts, tokens, codes, prepared.space, train, validation, unlabelled, others)
+
+
+def _say_long(tokens: Tokens, encoder: Encoder, listen: Listener) -> None:
+    """How many texts are too long for the model, and what that costs."""
+    longer = tokens.lengths > encoder.max_length
+    if longer.any():
+        count = windows_of(tokens.lengths[longer], encoder.max_length)
+        said = f"{longer.sum():,} of {len(tokens):,} texts are longer than {encoder.max_length} tokens"
+        listen(Note(f"{said} and are read in {count:,} windows"))
+    if tokens.cut:
+        said = truncation(tokens, encoder.reach).sentence()
+        listen(Note(f"{said}{_remedy(encoder)}", warning=True))
+
+
+def _remedy(encoder: Encoder) -> str:
+    """What could be done about texts that are cut; nothing where it is done."""
+    ways = []
+    if encoder.max_length < encoder.position_limit:
+        ways.append(f"--set max_length={encoder.position_limit} takes more")
+    if encoder.long != "windows" and encoder.pools_windows:
+        ways.append("--long windows reads all")
+    return f"; {', '.join(ways)}" if ways else ""
 
 
 def texts_beside(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from phasefit.errors import ModelError, TextsCut
-from phasefit.models.model import Model
+from phasefit.models.decision import Decision
+from phasefit.models.model import TASK, Model
 from phasefit.recipes import Recipe
+from phasefit.runner.calibrate import check_reject, decide
 from phasefit.runner.default_recipe import asked_recipe, settled_recipe
-from phasefit.runner.evaluate import evaluate
+from phasefit.runner.evaluate import score
 from phasefit.runner.fit import Fitted, Listener, fit
 from phasefit.runner.geometry import run_geometry
 from phasefit.runner.history import History
@@ -54,6 +56,7 @@ def fit_prepared(
 ) -> FitResult:
     """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
     recipe.check()
+    check_reject(request, prepared.validation)
     keeper = keeper or NoKeeper()
     before = keeper.facts
     threads = set_threads(before.get("threads", request.threads))
@@ -67,21 +70,24 @@ def fit_prepared(
         keeper.common = {"threads": threads, "began_with": _same_start(model, before)}
     if "first" in before:  # the run was stopped while it was refitting
         fitted, metrics = Fitted.from_json(before["first"], keeper.snapshots), before["first"]["metrics"]
+        model.decisions = {TASK: Decision.from_json(metrics["decision"])} if "decision" in metrics else {}
     else:
         steps = History(before.get("history", ())).steps
         with tracked(accelerator, request, recipe.name, listen, steps) as told:
             fitted = fit(model, prepared, recipe, accelerator, seed=request.seed, listen=told, keeper=keeper)
-        metrics = _evaluate(model, prepared, listen) | {"phases": fitted.phases}
+        metrics = _evaluate(model, prepared, request, listen) | {"phases": fitted.phases}
         if shape := run_geometry(fitted.snapshots, model):
             metrics["geometry"] = shape
     if request.refit:
         if isinstance(keeper, Keeper):
             keeper.common["first"] = fitted.to_json() | {"metrics": metrics}
         listen(Stage("refitting on all rows"))
+        decisions = model.decisions  # no rows are left to choose others on
         model = starting_model(request, prepared.space).to(accelerator.device)
         everything = merged(prepared)
         how: dict[str, Any] = {"seed": request.seed, "listen": listen, "repeat": fitted, "keeper": keeper}
         again = fit(model, everything, recipe, accelerator, **how)
+        model.decisions = decisions
         metrics["refit"] = {"rows": len(everything.train), "phases": again.phases}
     accelerator.wait_for_everyone()
     return FitResult(model, metrics, fitted, threads)
@@ -95,7 +101,8 @@ def _same_start(model: Model, before: dict[str, Any]) -> int:
     return found
 
 
-def _evaluate(model: Model, prepared: Prepared, listen: Listener) -> dict[str, Any]:
+def _evaluate(model: Model, prepared: Prepared, request: TrainRequest, listen: Listener) -> dict[str, Any]:
+    """Score validation, choosing there how the model decides, then test."""
     metrics: dict[str, Any] = {}
     for split in ("validation", "test"):
         table = getattr(prepared, split)
@@ -103,8 +110,15 @@ def _evaluate(model: Model, prepared: Prepared, listen: Listener) -> dict[str, A
             listen(Stage(f"evaluating on {split}"))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", TextsCut)
-                metrics[split] = evaluate(model, table)
+                found = model.predict_proba(table.texts)
             for warning in caught:
                 if split == "test":  # the validation texts were counted when they were tokenised
                     listen(Note(f"{split}: {warning.message}", warning=True))
+            if split == "validation":
+                for note in decide(model, table, found, request):
+                    listen(Note(note))
+                found = model.decision().calibrated(found)
+            metrics[split] = score(model, table, found)
+    if TASK in model.decisions:
+        metrics["decision"] = model.decision().to_json()
     return metrics

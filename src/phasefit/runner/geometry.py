@@ -106,9 +106,12 @@ def measure(
         [*sample.texts, *sample.positives]
     )  # for all stages: cut, and put into a prompt, as it was trained
     if tokens.cut:
-        say(cut_sentence(tokens.cut, len(tokens), trained.encoder.max_length))
+        say(cut_sentence(tokens.cut, len(tokens), trained.encoder.reach))
     found: Geometry = {}
     for stage, model in _stages(run, phases_of(run), trained, say):
+        if trained.encoder.long == "windows":  # the tokens are laid out for its own
+            model.encoder.max_length = trained.encoder.max_length
+            model.encoder.set_long("windows")
         with counting(stage) as progress:
             both = encode_rows(model.encoder, tokens, batch_size=batch_size, progress=progress).cpu().numpy()
         vectors, beside = both[: len(sample.texts)], both[len(sample.texts) :]

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from phasefit.runner.snapshots import Snapshots
 
 
+TOLD_ELSEWHERE = ("format", "status", "data", "heads", "decisions")  # of the manifest, in the card
+
+
 def write_report(
     folder: Path,
     recipe: Recipe,
@@ -42,7 +45,7 @@ def write_report(
     card = model_card(
         name=folder.name,
         recipe_toml=recipe.to_toml(),
-        manifest={name: value for name, value in manifest.items() if name not in ("format", "status", "data", "heads")},
+        manifest={name: value for name, value in manifest.items() if name not in TOLD_ELSEWHERE},
         metrics=metrics,
         classes=() if encoder_only else prepared.space.names,
         data=prepared.facts(),
@@ -66,7 +69,8 @@ def draw_pictures(
         scored = metrics[split]
         confusion_figure(scored["confusion"], folder / "confusion.png", split)
         class_bars_figure(scored["per_class"], folder / "classes.png", split)
-        reliability_figure(scored["calibration"], scored["ece"], folder / "reliability.png", split)
+        before = scored.get("ece_uncalibrated")
+        reliability_figure(scored["calibration"], scored["ece"], folder / "reliability.png", split, before)
         pictures += ["confusion.png", "classes.png", "reliability.png"]
     if snapshots is not None and snapshots.vectors:
         map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", snapshots.texts)

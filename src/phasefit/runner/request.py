@@ -32,6 +32,8 @@ class TrainRequest:
     out: Path | None = None
     overwrite: bool = False
     refit: bool = False
+    calibrate: bool = True  # probabilities are fitted to validation rows by a temperature
+    reject: float = 0.0  # the share of validation rows that may go unanswered; sets how sure an answer must be
     keep_phases: bool = False  # the encoder after each phase stays in the run's folder
     checkpoint_minutes: float = 5.0  # between two checkpoints; 0 writes one after every step
     device: str = "auto"

@@ -44,6 +44,7 @@ def starting_model(request: TrainRequest, space: LabelSpace) -> Model:
         model.encoder.name = request.model_name
     for task in model.spaces:
         model.spaces[task] = space
+    model.decisions.clear()  # they are chosen anew, for the head as it will be
     if request.compile:
         from phasefit.models.compiled import compile_layers
 

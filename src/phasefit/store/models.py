@@ -13,8 +13,10 @@ from safetensors.torch import load_file, save_file
 
 from phasefit.data.labels import LabelSpace
 from phasefit.errors import DataError, ModelError, RunError
+from phasefit.models.decision import Decision
 from phasefit.models.encoder import load_encoder
 from phasefit.models.heads import Head
+from phasefit.models.long_texts import WAYS
 from phasefit.models.model import Model
 from phasefit.store.folder import RunFolder
 from phasefit.store.manifest import MANIFEST, flush, read_json, read_manifest, settle, write_json
@@ -51,7 +53,11 @@ def write_model(model: Model, folder: Path) -> dict[str, Any]:
     except (OSError, SafetensorError) as error:
         raise RunError(f"the model cannot be written to {folder}: {error}") from error
     write_json(folder / LABELS, {task: space.to_json() for task, space in model.spaces.items()})
-    return {"heads": {task: model.head(task).config() for task in model.heads}}
+    return {
+        "long": model.encoder.long,
+        "heads": {task: model.head(task).config() for task in model.heads},
+        "decisions": {task: decision.to_json() for task, decision in model.decisions.items()},
+    }
 
 
 def load_model(source: str | Path, device: str = "auto") -> Model:
@@ -68,6 +74,10 @@ def load_model(source: str | Path, device: str = "auto") -> Model:
         raise ModelError(f"the model in '{folder}' is damaged: {needed} is missing; train or save it again")
     encoder = load_encoder(str(folder / ENCODER))
     encoder.name = str(manifest.get("model", encoder.name))
+    way = manifest.get("long", "truncate")
+    if way not in WAYS:
+        raise ModelError(f"the model in '{folder}' is damaged: it treats long texts as '{way}'; train or save it again")
+    encoder.set_long(way)
     model = Model(encoder)
     _add_heads(model, folder, manifest)
     return model.to(where).eval()
@@ -79,6 +89,8 @@ def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
             model.heads[task] = Head(**config)
         model.heads.load_state_dict(load_file(folder / HEADS))
         model.spaces = {task: LabelSpace.from_json(space) for task, space in read_json(folder / LABELS).items()}
+        decisions = dict(manifest.get("decisions", {}))  # models saved before 0.2 have none
+        model.decisions = {task: Decision.from_json(content) for task, content in decisions.items()}
     except (
         KeyError,
         TypeError,

@@ -29,6 +29,8 @@ class Views:
         shifts = [view for view in views if isinstance(view, Adversarial)]
         if len(shifts) > 1:
             raise RecipeError(f"{where}: view 'adversarial' is named twice; once is all it takes")
+        if shifts and encoder.long == "windows":
+            raise RecipeError(f"{where}: view 'adversarial' does not work on texts in windows; use --long head-tail")
         self.adversarial: Adversarial | None = shifts[0] if shifts else None
         self._written = [view for view in views if view.changes_text]
         self._mask = mask or ""

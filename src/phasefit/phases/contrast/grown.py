@@ -109,6 +109,8 @@ class GrownRows:
 
     def _noised(self, places: np.ndarray, random: np.random.Generator) -> Features:
         rows, noisy = self.rows[places], self.noisy[places]
+        if self._tokens.window:  # deleting words would move its windows' borders
+            noisy = noisy & (self._tokens.lengths[rows] <= self._tokens.window)
         if not noisy.any() or self._ratio == 0:
             return self._tokens.batch(rows)
         return delete_stop_words(self._tokens, rows, self._stop, self._ratio, random, only=noisy)

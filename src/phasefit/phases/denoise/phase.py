@@ -15,7 +15,7 @@ from phasefit.models.light_decoder import LightDecoder
 from phasefit.models.model import Model
 from phasefit.models.noise import delete_words, mask_words
 from phasefit.models.tied_decoder import TiedDecoder
-from phasefit.models.tokens import SPECIAL, Features
+from phasefit.models.tokens import SPECIAL, Features, Tokens
 from phasefit.models.vae import Generator
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.denoise.options import Options
@@ -31,6 +31,9 @@ class Denoise(Phase):
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
+        if options.variant == "vae" and model.encoder.long == "windows":
+            raise RecipeError(f"{name}: variant = 'vae' rebuilds whole texts, not windows; use --long head-tail")
+        self.tokens = data.tokens.first(model.encoder.max_length)  # no decoder rebuilds more than a window
         if options.noise == "mask" and data.tokens.mask is None:
             raise RecipeError(f"{name}: noise = 'mask' needs a tokenizer with a mask token; use noise = 'delete'")
         if not (data.tokens.words != SPECIAL).any():
@@ -44,14 +47,14 @@ class Denoise(Phase):
         if options.decoder == "tied":
             self.decoder = TiedDecoder(self.encoder, seed=decoder_seed)
         else:
-            self.decoder = LightDecoder(self.encoder, *_in_use(data), seed=decoder_seed)
+            self.decoder = LightDecoder(self.encoder, *_in_use(self.tokens), seed=decoder_seed)
         self.generator: Generator | None = None
         if isinstance(self.decoder, LightDecoder) and options.variant == "vae":
             model.generator = self.generator = Generator(self.decoder, self.encoder.dimension)
         self._step = 0
         self.probe = Probe(data, seed)
         self.probe.check(name, options.watch)
-        lengths = data.tokens.lengths[self.rows]
+        lengths = self.tokens.lengths[self.rows]
         self._batches = ShuffledBatches(self.rows, lengths, batch_size=options.batch_size, seed=derive(seed, name))
 
     @property
@@ -90,7 +93,7 @@ class Denoise(Phase):
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """How badly the decoder rebuilds the clean rows."""
-        clean = batch.put(self.data.tokens.batch(batch.draw["rows"]))
+        clean = batch.put(self.tokens.batch(batch.draw["rows"]))
         if self.generator is None:
             return StepOutput(self.decoder(encoded["vectors"], clean), {})
         reconstruction, kl = self.generator(encoded["vectors"], clean)
@@ -134,12 +137,12 @@ class Denoise(Phase):
 
     def _noised(self, rows: np.ndarray, random: np.random.Generator) -> Features:
         damage = delete_words if self.options.noise == "delete" else mask_words
-        return damage(self.data.tokens, rows, self.options.ratio, random)
+        return damage(self.tokens, rows, self.options.ratio, random)
 
 
-def _in_use(data: PhaseData) -> tuple[np.ndarray, int]:
+def _in_use(tokens: Tokens) -> tuple[np.ndarray, int]:
     """The tokens that occur, and the length of the longest text."""
-    return np.unique(data.tokens.ids), int(data.tokens.lengths.max(initial=1))
+    return tokens.in_use(), int(tokens.lengths.max(initial=1))
 
 
 PHASE = Denoise

@@ -26,6 +26,11 @@ class Options(PhaseOptions, ChunkOptions):
         "none", description="balanced: mistakes on rare classes cost more"
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target spread over all classes")
+    focal: float = Field(
+        0.0,
+        ge=0,
+        description="texts that are predicted right count less, the more the higher; 2 is usual where classes are rare",
+    )
     ridge: float = Field(
         0.0,
         ge=0,
@@ -67,6 +72,12 @@ class Options(PhaseOptions, ChunkOptions):
         for name in ("objective", "views", "chunk"):
             if self.freeze and getattr(self, name):
                 raise ValueError(f"freeze = true trains nothing that '{name}' could act on; leave one of them out")
+        still = ("layer_decay", "encoder_dropout", "freeze_words", "frozen_layers")
+        idle = [name for name in still if getattr(self, name) != type(self).model_fields[name].default]
+        if self.freeze and idle:
+            raise ValueError(
+                f"freeze = true leaves the whole encoder as it is, so '{idle[0]}' does nothing; leave it out"
+            )
         if self.on == "tokens" and self.objective is None:
             raise ValueError("on = 'tokens' says what an objective sees; give the objective")
         return self

@@ -39,7 +39,7 @@ class Finetune(Phase):
         self._went_on, self.head = _head(model, data, options, derive(seed, name, "head"))
         model.heads[TASK] = self.head
         model.spaces[TASK] = data.space
-        self.cross_entropy = CrossEntropy(options.label_smoothing)
+        self.cross_entropy = CrossEntropy(options.label_smoothing, options.focal)
         self.beside: Beside | None = None
         if options.objective is not None:
             self.beside = Beside(name, options, self.encoder, data, seed)

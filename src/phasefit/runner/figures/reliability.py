@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 Bins = Sequence[Mapping[str, Any]]
 
 
-def reliability_figure(calibration: Bins, error: float, path: Path, of: str = "") -> None:
+def reliability_figure(calibration: Bins, error: float, path: Path, of: str = "", before: float | None = None) -> None:
     """Draw the bins `{from, to, rows, confidence, accuracy}` of `metrics.json`, and below, how many rows each has."""
-    save(path, lambda _: draw(calibration, error, of))
+    save(path, lambda _: draw(calibration, error, of, before))
 
 
-def draw(bins: Bins, error: float, of: str = "") -> Figure:
+def draw(bins: Bins, error: float, of: str = "", before: float | None = None) -> Figure:
     """Accuracy over confidence, and the rows of each bin below."""
     figure = blank(5.6, 6.4)
     grid = figure.add_gridspec(3, 1, height_ratios=[3.6, 1, 0.5])
@@ -37,7 +37,7 @@ def draw(bins: Bins, error: float, of: str = "") -> Figure:
     key.set_axis_off()
     handles = above.get_legend_handles_labels()
     key.legend(*handles, loc="upper center", ncols=2, frameon=False, fontsize=8, labelcolor=INK, borderaxespad=0)
-    where = f", {of} rows" if of else ""
+    where = (f", {of} rows" if of else "") + ("" if before is None else f"\n({before:.3f} before calibration)")
     figure.suptitle(f"Expected calibration error (ECE) {error:.3f}{where}", x=0.02, ha="left", color=INK, fontsize=11)
     above.set_title(verdict(bins), loc="left", color=FAINT, fontsize=8.5)
     below.set_xlabel("confidence: the probability of the predicted class", color=INK, fontsize=9)

@@ -1,0 +1,60 @@
+"""From probabilities to answers: how sure a head may sound, and how sure it must be to answer at all.
+
+Both are chosen on validation rows after training, so that neither the phases nor the head know of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+ABSTAINED = -1  # the code of an answer that is withheld
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What stands between a head's softmax and what a user is told."""
+
+    temperature: float = 1.0  # logits are divided by it: above 1 for a head that is too sure
+    reject_below: float = 0.0  # answers less probable than this are withheld; 0: every text gets one
+
+    def __post_init__(self) -> None:
+        """Refuse what a damaged file may say."""
+        if not (math.isfinite(self.temperature) and self.temperature > 0 and 0 <= self.reject_below <= 1):
+            raise ValueError(f"no model decides with temperature {self.temperature} and threshold {self.reject_below}")
+
+    def calibrated(self, probabilities: np.ndarray) -> np.ndarray:
+        """What the head's own probabilities (n, classes) become."""
+        return tempered(probabilities, self.temperature)
+
+    def uncalibrated(self, probabilities: np.ndarray) -> np.ndarray:
+        """The head's own probabilities again."""
+        return tempered(probabilities, 1 / self.temperature)
+
+    def answers(self, probabilities: np.ndarray) -> np.ndarray:
+        """The code of each row's most probable class, or ABSTAINED."""
+        sure = probabilities.max(axis=1) >= self.reject_below
+        return np.where(sure, probabilities.argmax(axis=1), ABSTAINED)
+
+    def to_json(self) -> dict[str, float]:
+        """Plain numbers for the manifest."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Decision:
+        """What `to_json` gave."""
+        return cls(**{name: float(value) for name, value in content.items()})
+
+
+def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """The softmax of the same logits over a temperature; logarithms of probabilities are logits as good as any."""
+    if temperature == 1:
+        return probabilities
+    logits = np.log(np.maximum(probabilities.astype(np.float64), _TINY)) / temperature
+    raised = np.where(probabilities > 0, np.exp(logits - logits.max(axis=1, keepdims=True)), 0.0)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))

@@ -1,0 +1,41 @@
+"""Temperature and threshold: what stands between a head and its answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from phasefit.models.decision import ABSTAINED, Decision, tempered
+
+
+@pytest.mark.parametrize("temperature", [0.4, 1.0, 2.5])
+def test_probabilities_are_those_of_tempered_logits(temperature: float) -> None:
+    logits = torch.randn(7, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    own = logits.softmax(dim=1).numpy()
+    decision = Decision(temperature)
+    found = decision.calibrated(own)
+    assert found == pytest.approx((logits / temperature).softmax(dim=1).numpy())
+    assert decision.uncalibrated(found) == pytest.approx(own)
+    assert (found.argmax(axis=1) == own.argmax(axis=1)).all()
+
+
+def test_what_is_impossible_stays_so() -> None:
+    assert tempered(np.array([[0.0, 0.2, 0.8], [1.0, 0.0, 0.0]]), 3.0)[[0, 1, 1], [0, 1, 2]].tolist() == [0, 0, 0]
+
+
+def test_answers_below_the_threshold_are_withheld() -> None:
+    said = np.array([[0.5, 0.5], [0.3, 0.7], [0.8, 0.2]])
+    assert Decision(reject_below=0.7).answers(said).tolist() == [ABSTAINED, 1, 0]
+    assert Decision().answers(said).tolist() == [0, 1, 0]
+    assert Decision().answers(np.empty((0, 2))).tolist() == []
+
+
+@pytest.mark.parametrize("damaged", [{"temperature": 0}, {"temperature": "nan"}, {"reject_below": 2}])
+def test_nonsense_is_refused(damaged: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="no model decides"):
+        Decision.from_json(damaged)
+
+
+def test_json_and_back() -> None:
+    assert Decision.from_json(Decision(1.7, 0.4).to_json()) == Decision(1.7, 0.4)
