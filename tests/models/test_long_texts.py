@@ -142,7 +142,7 @@ def test_what_needs_whole_texts_refuses_windows(tiny_folder: Path) -> None:
 
 def test_copies_of_rows_in_windows_keep_their_words(tiny_folder: Path) -> None:
     model = in_windows(tiny_folder)
-    texts, labels = make_table(sizes=[20, 4])
+    texts, labels = make_table(sizes=[20, 10, 2])
     data = make_data(model.encoder, [f"the of and a to {text} {LONG}" for text in texts], labels, validation=0)
     phase = make_phase("contrast", model, data, balance={"noise": 1.0})
     copies = np.flatnonzero(phase.grown.noisy)
