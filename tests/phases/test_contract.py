@@ -131,6 +131,8 @@ def test_it_trains_on_training_rows_only(model, data, kind) -> None:
     for part in phase.modules():
         if isinstance(getattr(part, "grown", None), GrownRows):
             part.grown._tokens = data.tokens
+        if getattr(part, "tokens", None) is tokens:  # those of one window at most
+            part.tokens = data.tokens
     phase.train()
     for draw in phase.batches.epoch(0):
         batch = first_batch(phase)
