@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phasefit.estimator import TextClassifier, TextEncoder
+    from phasefit.estimator import TextClassifier, TextEncoder, TextRegressor
 
-__all__ = ["TextClassifier", "TextEncoder", "__version__"]
+__all__ = ["TextClassifier", "TextEncoder", "TextRegressor", "__version__"]
 
 __version__ = "0.1.0"
 
-_LAZY = {"TextClassifier": "phasefit.estimator", "TextEncoder": "phasefit.estimator"}
+_LAZY = dict.fromkeys(("TextClassifier", "TextEncoder", "TextRegressor"), "phasefit.estimator")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from phasefit.data.columns import Sides
     from phasefit.data.table import Table
+    from phasefit.models.model import Model
 
 
 def evaluate(
     run: opt.Run,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A table with texts and labels, or a dataset's name.")],
-    text: opt.Text = None,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A table with texts and labels, a dataset's name, or a task file.")
+    ],
+    task: opt.Task = None,
+    text: opt.Texts = None,
     label: opt.Label = None,
+    kind: opt.Kind = None,
     tree: opt.Tree = None,
+    separator: opt.Separator = None,
+    levels: opt.Levels = None,
     split: Annotated[
         str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
     ] = "test",
@@ -45,37 +55,129 @@ def evaluate(
 ) -> None:
     """Score a run on a table with labels: all metrics, and each class.
 
+    A run that was trained on several tasks is scored on one with --task, or on all that a task file names.
+
     [bold]phasefit evaluate runs/reviews other.csv[/]
 
     [bold]phasefit evaluate runs/trec trec -o scores --json[/]
+
+    [bold]phasefit evaluate runs/three tasks.toml[/]
     """
-    from phasefit.cli.inputs import check_run, columns_of, frame_of, is_run, load, read_labelled, tree_of
+    from phasefit.cli.inputs import check_run, check_task, reading_of, sides_of, tasks_of
     from phasefit.cli.outputs import check_out_folder
-    from phasefit.cli.predictions import add_predictions, free_prefix
-    from phasefit.cli.progress import counting
+    from phasefit.cli.train import as_levels
 
     check_run(run)
     check_out_folder(out, overwrite)
-    usual, tree = columns_of(run), tree if label else tree or tree_of(run)
-    table = read_labelled(data, split=split, usual=usual, text=text, label=label or (), tree=tree, data_dir=data_dir)
+    how = Way(split, unseen, batch_size, quiet, data_dir)
+    if len(tasks_of(run)) > 1 and task is None:
+        if text or label or kind or tree or separator or levels:
+            raise DataError("--text, --label and the like are about one table; say which task with --task")
+        metrics = evaluate_all(run, data, how, out, device, threads)
+        show_all(metrics, json)
+        return
+    task = check_task(run, task)
+    given: dict[str, Any] = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
+    own = {} if label or any(given.values()) else reading_of(run, task)
+    options = {"text": tuple(text or ()), "label": tuple(label or ()), **(own or given)}
+    table = read_scored(run, data, task, how, "pairs" if sides_of(run, task) == "pairs" else "one", options)
+    from phasefit.cli.inputs import load
+
     model = load(run, device, threads, quiet)
-    from phasefit.runner.evaluate import score  # with torch, so not before everything else is known to be in order
+    found = evaluate_one(run, model, table, task, how)
+    if out is not None:
+        write_evaluation(out, found.predicted, found.metrics, quiet)
+    show_metrics(found.metrics, found.name, json)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How tables are read and scored."""
+
+    split: str
+    unseen: str
+    batch_size: int
+    quiet: bool
+    data_dir: Path | None
+
+
+class Evaluated(NamedTuple):
+    """The scores of one table, and the table with its predictions."""
+
+    name: str
+    metrics: dict[str, Any]
+    predicted: pd.DataFrame
+
+
+def read_scored(run: str, data: str, task: str | None, how: Way, sides: Sides, options: dict[str, Any]) -> Table:
+    """The table to score on, read as the run's own was."""
+    from phasefit.cli.inputs import columns_of, read_labelled
+
+    usual = columns_of(run, task)
+    return read_labelled(data, split=how.split, usual=usual, sides=sides, data_dir=how.data_dir, **options)
+
+
+def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Way) -> Evaluated:
+    """All metrics of a task on a table."""
+    from phasefit.cli.inputs import frame_of, is_run
+    from phasefit.cli.predictions import add_predictions, free_prefix
+    from phasefit.cli.progress import counting
+    from phasefit.runner.evaluate import rows_of, score  # with torch, so not before all else is known to be in order
     from phasefit.runner.splitting import known_only
 
+    name = model.known_task(task)
+    space = model.space_of(name)
     notes: list[str] = []
     if is_run(run):
         say_trained_on(table, run)
-    table = known_only(table, model.space, unseen, notes) or table
-    say_notes(notes, quiet)
-    with counting("evaluating", len(table), quiet) as progress:
-        found = model.predict_proba(table.texts, batch_size=batch_size, progress=progress)
-    metrics = score(model, table, found)
+    table = known_only(table, space, how.unseen, notes) or table
+    say_notes(notes, how.quiet)
+    with counting("evaluating", len(table), how.quiet) as progress:
+        found = model.predict_outputs(rows_of(table), task=name, batch_size=how.batch_size, progress=progress)
+    metrics, frame = score(model, table, found, name), frame_of(table)
+    prefix = free_prefix(frame, [space])
+    return Evaluated(table.name, metrics, add_predictions(frame, found, space, model.decision(name), prefix))
+
+
+def evaluate_all(run: str, data: str, how: Way, out: Path | None, device: str, threads: int | None) -> dict[str, Any]:
+    """Each task of a task file that the run knows, and the mean of what they are judged by."""
+    from phasefit.cli.inputs import load, sides_of, tasks_of
+    from phasefit.data.task_file import read_task_file
+    from phasefit.metrics.kinds import mean_of_tasks
+
+    file, known = read_task_file(data), tasks_of(run)
+    specs = [spec for spec in file.tasks if spec.name in known]
+    if not specs:
+        names = ", ".join(spec.name for spec in file.tasks)
+        raise DataError(f"{data} names the tasks {names}, and the run '{run}' has {', '.join(known)}")
+    tables = {}
+    for spec in specs:
+        sides: Sides = sides_of(run, spec.name)
+        given = spec.part(how.split)
+        tables[spec.name] = read_scored(run, given, spec.name, how, sides, spec.options())
+    model = load(run, device, threads, how.quiet)
+    found = {name: evaluate_one(run, model, table, name, how) for name, table in tables.items()}
+    metrics = {"tasks": {name: one.metrics for name, one in found.items()}}
+    kinds = {name: model.space_of(name).kind for name in found}
+    whole = {"mean": mean_of_tasks(metrics["tasks"], kinds), **metrics}
     if out is not None:
-        frame = frame_of(table)
-        prefix = free_prefix(frame, model.space)
-        predicted = add_predictions(frame, found, model.space, model.decision(), prefix)
-        write_evaluation(out, predicted, metrics, quiet)
-    show_metrics(metrics, table.name, json)
+        for name, one in found.items():
+            write_evaluation(out / name, one.predicted, one.metrics, how.quiet)
+        write_metrics(out, whole)
+    return whole
+
+
+def show_all(metrics: dict[str, Any], json: bool) -> None:
+    """Each task, then the mean."""
+    from phasefit.cli.console import print_json, stdout
+
+    if json:
+        print_json(metrics)
+        return
+    for name, one in metrics["tasks"].items():
+        stdout().print(name, style="bold")
+        show_metrics(one, name)
+    stdout().print(f"mean of the tasks: {metrics['mean']:.4f}")
 
 
 def say_trained_on(table: Table, run: str) -> None:
@@ -109,18 +211,28 @@ def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None
         print_json(metrics)
         return
     stdout().print(metrics_table({printable(name, 30): metrics}))
-    stdout().print(classes_table(metrics.get("per_class", {})))
+    if metrics.get("per_class"):
+        stdout().print(classes_table(metrics["per_class"]))
 
 
 def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, Any], quiet: bool) -> None:
-    """metrics.json, predictions.csv and confusion.png."""
-    from phasefit.cli.console import as_json, stderr
+    """metrics.json, predictions.csv and a picture."""
+    from phasefit.cli.console import stderr
     from phasefit.data.readers import write_frame
-    from phasefit.runner.figures import confusion_figure
+    from phasefit.runner.report import draw_scores
 
     folder.mkdir(parents=True, exist_ok=True)
     write_frame(predicted, folder / "predictions.csv")
-    confusion_figure(metrics["confusion"], folder / "confusion.png")
-    (folder / "metrics.json").write_text(as_json(metrics) + "\n", encoding="utf-8")
+    pictures = draw_scores(folder, metrics, first_only=True)
+    write_metrics(folder, metrics)
     if not quiet:
-        stderr().print(f"metrics.json, predictions.csv and confusion.png (and .svg) are in {folder}", soft_wrap=True)
+        files = ", ".join(["metrics.json", "predictions.csv"])
+        stderr().print(f"{files} and {pictures[0]} (and .svg) are in {folder}", soft_wrap=True)
+
+
+def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
+    """metrics.json."""
+    from phasefit.cli.console import as_json
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "metrics.json").write_text(as_json(metrics) + "\n", encoding="utf-8")

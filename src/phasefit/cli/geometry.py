@@ -89,7 +89,7 @@ def geometry(
 def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
     """The table: pairs where they are asked for or the run's own, else labels where it has some; it is said if not."""
     from phasefit.cli.evaluate import say_notes
-    from phasefit.cli.inputs import columns_of, read_labelled, tree_of
+    from phasefit.cli.inputs import columns_of, read_labelled, reading_of
 
     usual = columns_of(run)
     if len(options["text"]) > 1 and (options["label"] or options["tree"]):
@@ -99,7 +99,7 @@ def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
         if table.others:
             return replace(table, labels=None)  # they would be of the pair
     if not options["label"]:
-        options["tree"] = options["tree"] or tree_of(run)
+        options["tree"] = options["tree"] or reading_of(run)["tree"]
     try:
         return read_labelled(data, usual=usual, **options)
     except DataError as error:

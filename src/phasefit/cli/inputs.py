@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from phasefit.errors import DataError, ModelError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
-    from phasefit.data.columns import Columns
+    from phasefit.data.columns import Columns, Sides
     from phasefit.data.table import Table
     from phasefit.models.model import Model
 
@@ -35,26 +37,61 @@ def is_run(folder: str) -> bool:
     return (Path(folder).expanduser() / MANIFEST).is_file()
 
 
-def columns_of(run: str) -> Columns | None:
+def columns_of(run: str, task: str | None = None) -> Columns | None:
     """The columns that a run was trained on, to be taken where a table has them and no others are named."""
     from phasefit.data.columns import Columns
 
-    known = _about_data(run).get("columns")
+    known = _about_data(run, task).get("columns")
     if not isinstance(known, dict):
         return None
     return Columns(str(known["text"]), tuple(known.get("labels", ())), tuple(known.get("others", ())))
 
 
-def tree_of(run: str) -> str | None:
-    """What separated the levels of its labels."""
-    known = _about_data(run).get("columns")
-    return known.get("tree") if isinstance(known, dict) else None
+def reading_of(run: str, task: str | None = None) -> dict[str, Any]:
+    """How the labels that a run was trained on are to be read."""
+    about = _about_data(run, task)
+    known = about.get("columns")
+    columns = known if isinstance(known, dict) else {}
+    found = {"kind": about.get("kind"), **{name: columns.get(name) for name in ("tree", "separator")}}
+    return found | {"levels": tuple(columns.get("levels") or ())}
 
 
-def _about_data(run: str) -> dict[str, Any]:
+def sides_of(run: str, task: str | None = None) -> Sides:
+    """Whether a run's head, or that of one of its tasks, takes single texts or pairs."""
+    from phasefit.store.manifest import read_manifest
+
+    heads = read_manifest(Path(run).expanduser()).get("heads") if is_run(run) else None
+    known: dict[str, Any] = {}
+    if isinstance(heads, dict) and heads:
+        known = heads.get(task or "") or next(iter(heads.values()))
+    return "pairs" if isinstance(known, dict) and known.get("pair") else "one"
+
+
+def tasks_of(run: str) -> list[str]:
+    """The tasks of a run by name; one that was trained on one table has one."""
+    from phasefit.store.manifest import read_manifest
+
+    heads = read_manifest(Path(run).expanduser()).get("heads") if is_run(run) else None
+    return list(heads) if isinstance(heads, dict) else []
+
+
+def check_task(run: str, task: str | None) -> str | None:
+    """The task that is meant, before any work: the only one, or the one that is named."""
+    tasks = tasks_of(run)
+    if task is not None and task not in tasks:
+        raise ModelError(f"the run '{run}' has no task '{task}'; {did_you_mean(task, tasks)}")
+    if task is None and len(tasks) > 1:
+        raise ModelError(f"the run '{run}' has several tasks; say which with --task: {', '.join(tasks)}")
+    return task
+
+
+def _about_data(run: str, task: str | None = None) -> dict[str, Any]:
     from phasefit.store.manifest import read_manifest
 
     found = read_manifest(Path(run).expanduser()).get("data") if is_run(run) else None
+    tasks = found.get("tasks") if isinstance(found, dict) else None
+    if isinstance(tasks, dict):
+        found = tasks.get(task or "")
     return found if isinstance(found, dict) else {}
 
 
@@ -71,16 +108,22 @@ def load(run: str, device: str, threads: int | None, quiet: bool = False) -> Mod
 
 
 def read_texts(
-    source: str | None, *, text: str | None, format: Format, data_dir: Path | None, usual: Columns | None = None
+    source: str | None,
+    *,
+    text: Sequence[str] | None,
+    format: Format,
+    data_dir: Path | None,
+    usual: Columns | None = None,
+    sides: Sides = "one",
 ) -> Table:
     """Texts to work on, labels not needed, with all the columns they came with; of a dataset, its test split."""
     from phasefit.data.sources import read_dataset, read_table
 
     if source is None or source == "-":
-        return _standard_input(source, text, format, usual)
+        return _standard_input(source, text, format, usual, sides)
     if Path(source).expanduser().is_file():
-        return read_table(source, text=text, need_labels=False, usual=usual)
-    dataset = read_dataset(source, text=text, need_labels=False, data_dir=data_dir, usual=usual)
+        return read_table(source, text=text, need_labels=False, usual=usual, sides=sides)
+    dataset = read_dataset(source, text=text, need_labels=False, data_dir=data_dir, usual=usual, sides=sides)
     return dataset.test or dataset.train
 
 
@@ -96,21 +139,28 @@ def frame_of(table: Table) -> pd.DataFrame:
     """The frame the table came from, or one made of its texts."""
     import pandas as pd
 
-    return table.frame if table.frame is not None else pd.DataFrame({"text": list(table.texts)})
+    if table.frame is not None:
+        return table.frame
+    names = ("text",) if not table.others else ("text_a", "text_b", "text_c")
+    return pd.DataFrame({name: list(side) for name, side in zip(names, table.sides, strict=False)})
 
 
-def _standard_input(source: str | None, text: str | None, format: Format, usual: Columns | None) -> Table:
+def _standard_input(
+    source: str | None, text: Sequence[str] | None, format: Format, usual: Columns | None, sides: Sides
+) -> Table:
     from phasefit.data.sources import read_table
 
     if source is None and sys.stdin.isatty():
         raise DataError("nothing to read: give a FILE, - for standard input, or --say with a text")
     data = sys.stdin.buffer.read()
+    if format == "lines" and sides == "pairs":
+        raise DataError("this model takes pairs of texts, and a line is one text; use --format csv, tsv or jsonl")
     if format == "lines":
         return read_table(_lines(data), need_labels=False, what=STDIN)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"standard-input.{format}"
         file.write_bytes(data)
-        return read_table(str(file), text=text, need_labels=False, usual=usual)
+        return read_table(str(file), text=text, need_labels=False, usual=usual, sides=sides)
 
 
 def _lines(data: bytes) -> list[str]:

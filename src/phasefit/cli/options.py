@@ -20,8 +20,8 @@ Text: TypeAlias = Annotated[
 Texts: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help="The column with the texts; found by its usual names if not given. Given two or three times, the columns "
-        "of a pair or triple: anchor, positive, hard negative.",
+        help="The column with the texts; found by its usual names if not given. Given twice, the columns of a pair; "
+        "three times, those of a triple: anchor, positive, hard negative.",
         metavar="COLUMN",
         rich_help_panel=DATA,
     ),
@@ -39,6 +39,34 @@ Tree: TypeAlias = Annotated[
     typer.Option(
         help="Labels are paths, split at this: with '/', a/b is b under a.", metavar="SEP", rich_help_panel=DATA
     ),
+]
+Kind: TypeAlias = Annotated[
+    Literal["single", "multi", "tree", "score"] | None,
+    typer.Option(
+        help="What labels are: one class per text, several, paths of a tree, or numbers. Found out if not given: "
+        "lists, or names joined with |, are several; decimal numbers are scores; whole numbers are classes.",
+        rich_help_panel=DATA,
+    ),
+]
+Separator: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Several labels stand in one cell, with this between them; | if not given.",
+        metavar="SEP",
+        rich_help_panel=DATA,
+    ),
+]
+Levels: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Labels are levels of a scale, here in order, lowest first: bad,fair,good. They are learned as scores.",
+        metavar="A,B,C",
+        rich_help_panel=DATA,
+    ),
+]
+Task: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Which task, of a run that was trained on several.", metavar="NAME", rich_help_panel=DATA),
 ]
 Validation: TypeAlias = Annotated[
     str | None,

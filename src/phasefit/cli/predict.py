@@ -12,6 +12,8 @@ from phasefit.cli import options as opt
 from phasefit.errors import DataError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from phasefit.models.decision import Decision
     from phasefit.models.model import Model
 
@@ -30,9 +32,13 @@ def predict(
         ),
     ] = None,
     say: Annotated[
-        list[str] | None, typer.Option(help="A text to classify at once; repeat for more.", metavar="TEXT")
+        list[str] | None,
+        typer.Option(
+            help="A text to classify at once; repeat for more. A model of pairs takes them two by two.", metavar="TEXT"
+        ),
     ] = None,
-    text: opt.Text = None,
+    task: opt.Task = None,
+    text: opt.Texts = None,
     format: opt.StdinFormat = "lines",
     data_dir: opt.DataDir = None,
     out: opt.OutFile = None,
@@ -70,35 +76,47 @@ def predict(
 
     [bold]cat lines.txt | phasefit predict runs/reviews - > predictions.csv[/]
     """
-    from phasefit.cli.inputs import check_run, columns_of, frame_of, load, read_texts
+    from phasefit.cli.inputs import check_run, check_task, columns_of, frame_of, load, read_texts, sides_of
     from phasefit.cli.outputs import check_out, write_out
     from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
     from phasefit.cli.progress import counting
     from phasefit.data.sources import read_table
 
     check_run(run)
+    task = check_task(run, task)
+    sides = sides_of(run, task)
     if say and (file is not None or out is not None):
         raise DataError("--say shows a table of its texts; leave out FILE and -o, or leave out --say")
     if say:
         texts = read_table(say, need_labels=False, what="--say").texts
+        if sides == "pairs" and len(texts) % 2:
+            raise DataError("this model takes pairs of texts: give --say twice for each pair")
+        said = list(zip(texts[::2], texts[1::2], strict=True)) if sides == "pairs" else texts
         model = load(run, device, threads, quiet)
-        show_said(model, texts, decision_of(model, reject_below))
+        show_said(model, said, decision_of(model, reject_below, task), task)
         return
     check_out(out, overwrite)
-    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=columns_of(run))
+    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=columns_of(run, task), sides=sides)
     model = load(run, device, threads, quiet)
     frame = frame_of(table)
-    refuse_clashes(frame.columns, column_names(model.space, prefix, probabilities))
+    name = model.known_task(task)
+    space, decision = model.space_of(name), decision_of(model, reject_below, name)
+    refuse_clashes(frame.columns, column_names(space, prefix, probabilities))
+    from phasefit.runner.evaluate import rows_of
+
     with counting("predicting", len(table.texts), quiet) as progress:
-        found = model.predict_proba(table.texts, batch_size=batch_size, progress=progress)
-    decision = decision_of(model, reject_below)
-    say_withheld(int((decision.answers(found) < 0).sum()), len(found), decision, quiet)
-    write_out(add_predictions(frame, found, model.space, decision, prefix, probabilities), out, quiet=quiet)
+        found = model.predict_outputs(rows_of(table), task=name, batch_size=batch_size, progress=progress)
+    if space.kind in ("single", "tree"):
+        say_withheld(int((decision.answers(found) < 0).sum()), len(found), decision, quiet)
+    write_out(add_predictions(frame, found, space, decision, prefix, probabilities), out, quiet=quiet)
 
 
-def decision_of(model: Model, reject_below: float | None) -> Decision:
+def decision_of(model: Model, reject_below: float | None, task: str | None = None) -> Decision:
     """The model's own, or with another threshold."""
-    own = model.decision()
+    name = model.known_task(task)
+    own, kind = model.decision(name), model.space_of(name).kind
+    if reject_below is not None and kind in ("multi", "score"):
+        raise DataError(f"--reject-below is about one class per text, and this model's labels are of kind '{kind}'")
     return own if reject_below is None else replace(own, reject_below=reject_below)
 
 
@@ -111,16 +129,36 @@ def say_withheld(withheld: int, rows: int, decision: Decision, quiet: bool) -> N
         stderr().print(said, soft_wrap=True)
 
 
-def show_said(model: Model, texts: Sequence[str], decision: Decision) -> None:
-    """Texts with what the model makes of them: the likeliest label, if it is sure enough, and those that come next."""
+def show_said(
+    model: Model, texts: Sequence[str] | Sequence[tuple[str, str]], decision: Decision, task: str | None = None
+) -> None:
+    """Texts, or pairs, with what the model makes of them."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
+    from phasefit.models.outputs import answers_of
 
-    table, classes = new_table("text", "prediction", "probability", "then", right=(2,)), model.space.names
-    found = model.predict_proba(texts)
-    for text, row, code in zip(texts, found, decision.answers(found).tolist(), strict=True):
-        order = row.argsort()[::-1]
-        then = [f"{printable(classes[other], 40)} {row[other]:.3f}" for other in order if other != code]
-        said = NO_ANSWER if code < 0 else printable(classes[code], 40)
-        table.add_row(printable(text, 80), said, "" if code < 0 else f"{row[code]:.3f}", ", ".join(then[:RUNNERS_UP]))
+    name = model.known_task(task)
+    space, found = model.space_of(name), model.predict_outputs(texts, task=name)
+    shown = [printable(text if isinstance(text, str) else " / ".join(text), 80) for text in texts]
+    if space.kind == "score":
+        table = new_table("text", "prediction", *(["score"] if len(space) else []), right=(1, 2))
+        for text, row, answer in zip(shown, found, answers_of(found, space, decision), strict=True):
+            table.add_row(text, *([str(answer)] if len(space) else []), f"{row[0]:.3f}")
+    else:
+        table = new_table("text", "prediction", "probability", "then", right=(2,))
+        given = decision.chosen(found) if space.kind == "multi" else None
+        for place, (text, row) in enumerate(zip(shown, found, strict=True)):
+            codes = [int(decision.answers(row[None])[0])] if given is None else list(given[place].nonzero()[0])
+            table.add_row(text, *_said(row, [code for code in codes if code >= 0], space.names))
     stdout().print(table)
+
+
+def _said(row: np.ndarray, codes: Sequence[int], names: Sequence[str]) -> tuple[str, str, str]:
+    """The labels that are given, the likeliest first, how probable they are, and what comes next."""
+    from phasefit.cli.console import printable
+
+    order = row.argsort()[::-1]
+    first = [code for code in order if code in codes]
+    then = [f"{printable(names[code], 40)} {row[code]:.3f}" for code in order if code not in codes]
+    said = ", ".join(printable(names[code], 40) for code in first) or NO_ANSWER
+    return said, ", ".join(f"{row[code]:.3f}" for code in first), ", ".join(then[:RUNNERS_UP])

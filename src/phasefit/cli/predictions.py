@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 def column_names(space: LabelSpace, prefix: str = "", probabilities: bool = True) -> list[str]:
     """The columns that predicting adds, in order."""
-    names = ["prediction", "probability"]
-    if probabilities:
-        names += [f"probability_{name}" for name in space.names]
+    if space.kind == "score":
+        names = ["prediction", "score"] if len(space) else ["prediction"]
+    else:
+        names = ["prediction", "probability"]
+        names += [f"probability_{name}" for name in space.names] if probabilities else []
     return [prefix + name for name in names]
 
 
@@ -34,17 +36,17 @@ def refuse_clashes(columns: Iterable[object], added: Iterable[str]) -> None:
         )
 
 
-def free_prefix(columns: Iterable[object], space: LabelSpace) -> str:
-    """A prefix under which no new column clashes: none, or as many underscores as it takes."""
-    taken, prefix = set(map(str, columns)), ""
-    while taken.intersection(column_names(space, prefix)):
-        prefix += "_"
+def free_prefix(columns: Iterable[object], spaces: Iterable[LabelSpace], start: str = "") -> str:
+    """A prefix under which no new column clashes: the one to start with, or with underscores before it."""
+    taken, prefix, known = set(map(str, columns)), start, list(spaces)
+    while any(taken.intersection(column_names(space, prefix)) for space in known):
+        prefix = "_" + prefix
     return prefix
 
 
 def add_predictions(
     frame: pd.DataFrame,
-    probabilities: np.ndarray,
+    outputs: np.ndarray,
     space: LabelSpace,
     decision: Decision,
     prefix: str = "",
@@ -52,21 +54,38 @@ def add_predictions(
 ) -> pd.DataFrame:
     """The frame with its predictions to the right; rows and columns of the input stay as they were.
 
-    A prediction that is withheld is left empty; its probabilities are told all the same.
+    A prediction that is withheld is left empty, as is that of a text without any label; probabilities are told all the
+    same.
     """
     import pandas as pd
 
     names = column_names(space, prefix, probabilities=every_class)
-    codes = decision.answers(probabilities)
-    labels: object = labels_of(space, codes)
-    if (codes < 0).any():  # beside an empty cell pandas would make floats of integers
-        labels = pd.Series(labels, index=frame.index, dtype=object)
-    added: dict[str, object] = {
-        names[0]: labels,
-        names[1]: probabilities.max(axis=1),
-    }
-    added.update({name: probabilities[:, code] for code, name in enumerate(names[2:])})
+    first, second = _of_scores(outputs, space) if space.kind == "score" else _of_classes(outputs, space, decision)
+    labels: object = first
+    if any(label is None for label in first):  # beside an empty cell pandas would make floats of integers
+        labels = pd.Series(first, index=frame.index, dtype=object)
+    added: dict[str, object] = dict(zip(names, (labels, second), strict=False))
+    added.update({name: outputs[:, code] for code, name in enumerate(names[2:])})
     return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
+
+
+def _of_scores(outputs: np.ndarray, space: LabelSpace) -> tuple[list[object], np.ndarray]:
+    from phasefit.models.decision import Decision
+    from phasefit.models.outputs import answers_of
+
+    return list(answers_of(outputs, space, Decision())), outputs[:, 0]
+
+
+def _of_classes(outputs: np.ndarray, space: LabelSpace, decision: Decision) -> tuple[list[object], np.ndarray]:
+    """The label, and how probable it is; of several, how probable the least probable one is."""
+    import numpy as np
+
+    if space.kind != "multi":
+        return labels_of(space, decision.answers(outputs)), outputs.max(axis=1)
+    chosen = decision.chosen(outputs)
+    written: list[object] = ["|".join(np.array(space.names)[row]) or None for row in chosen]
+    weakest = np.where(chosen, outputs, np.inf).min(axis=1)
+    return written, np.where(np.isinf(weakest), np.nan, weakest)
 
 
 def labels_of(space: LabelSpace, codes: np.ndarray) -> list[object]:

@@ -32,7 +32,10 @@ def train(
     ] = None,
     text: opt.Texts = None,
     label: opt.Label = None,
+    kind: opt.Kind = None,
     tree: opt.Tree = None,
+    separator: opt.Separator = None,
+    levels: opt.Levels = None,
     validation: opt.Validation = None,
     test: opt.Test = None,
     unlabelled: opt.Unlabelled = None,
@@ -64,9 +67,10 @@ def train(
     precision: opt.Precision = "auto",
     compile: opt.Compile = False,
 ) -> None:
-    """Train a classifier on a table of texts and labels, or an encoder on texts alone.
+    """Train a classifier, or what predicts scores, on a table of texts and labels; or an encoder on texts alone.
 
     Columns are found by their usual names, or given with --text and --label.
+    A row is one text or a pair of texts; its label is a class, several of them, a path of a tree, or a number.
     Validation and test rows are split off before anything is trained.
     What comes out is a folder: the model, its metrics, its pictures.
     Recipes whose phases need no labels take texts, pairs or triples of them, and end with an encoder.
@@ -76,6 +80,10 @@ def train(
     [bold]phasefit train tickets.parquet --text body --label area --label topic --unlabelled more.csv[/]
 
     [bold]phasefit train snips --recipe finetune --set finetune.epochs=4 --plan[/]
+
+    [bold]phasefit train posts.csv --label tags --kind multi --separator ';'[/]
+
+    [bold]phasefit train pairs.csv --text left --text right --label similarity --kind score[/]
 
     [bold]phasefit train pairs.csv --text question --text answer --recipe mnr[/]
 
@@ -104,9 +112,15 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
 
     given = {field.name: params[field.name] for field in fields(TrainRequest) if field.name in params}
     lists = {name: tuple(given[name] or ()) for name in ("text", "label", "settings")}
+    lists["levels"] = as_levels(given.get("levels"))
     if params.get("long"):  # an option of the recipe that deserves a name of its own
         lists["settings"] += (f"long={params['long']}",)
     return TrainRequest(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
+
+
+def as_levels(given: str | None) -> tuple[str, ...]:
+    """The names between the commas."""
+    return tuple(name.strip() for name in given.split(",")) if given else ()
 
 
 def given(ctx: typer.Context, name: str) -> Any:

@@ -10,13 +10,12 @@ from pathlib import Path
 from phasefit.data.columns import Sides
 from phasefit.errors import DataError, LabelError
 
-REFUSED = {
-    "multi": "several labels per text",
+SEVERAL_TEXTS = {  # the kinds whose rows have more than one text
     "pair": "pairs of texts",
     "score": "pairs of texts with scores",
     "triple": "triples of texts without labels",
 }
-SEVERAL_TEXTS = ("pair", "score", "triple")  # the kinds whose rows have more than one text
+LABEL_KINDS = {"pair": "single", "triple": None}  # of the kinds that are not called by their labels
 
 
 @dataclass(frozen=True)
@@ -56,19 +55,30 @@ class Card:
 
     @property
     def has_classes(self) -> bool:
-        """Whether its label is one class of a single text."""
-        return self.kind not in REFUSED
+        """Whether its labels are classes: of a text, of several per text, or of a pair."""
+        return self.kind not in ("score", "triple")
+
+    @property
+    def several_texts(self) -> bool:
+        """Whether a row has more than one text."""
+        return self.kind in SEVERAL_TEXTS
+
+    @property
+    def label_kind(self) -> str | None:
+        """The kind of its labels."""
+        return LABEL_KINDS.get(self.kind, self.kind)
 
     def check_handled(self, *, sides: Sides = "one", need_labels: bool = True, named: int = 0) -> None:
         """Raise, by name, for the kinds that cannot be used as asked; `named` is how many text columns the user named.
 
-        Pairs and triples are for who learns from texts beside each other or from every side alone, not for classifying.
+        Triples are for who learns from texts beside each other or from every side alone: they have no labels.
         """
-        said = f"dataset '{self.name}' holds {REFUSED.get(self.kind)} (kind '{self.kind}'): not handled yet"
-        if self.kind in SEVERAL_TEXTS and sides == "one" and (need_labels or named != 1):
-            raise LabelError(f"{said} by this recipe; --recipe mnr learns from pairs and triples")
-        if self.kind == "multi" and need_labels:
-            raise LabelError(said)
+        said = f"dataset '{self.name}' holds {SEVERAL_TEXTS.get(self.kind)} (kind '{self.kind}')"
+        if self.several_texts and sides == "one" and (need_labels or named != 1):
+            other = "mnr learns from triples" if self.kind == "triple" else "finetune and mnr learn from pairs"
+            raise LabelError(f"{said}, and this recipe takes single texts; --recipe {other}")
+        if self.kind == "triple" and sides == "two" and need_labels:
+            raise LabelError(f"{said}; --recipe mnr learns from triples")
         if self.kind not in SEVERAL_TEXTS and sides == "pairs" and named < 2:
             raise DataError(
                 f"dataset '{self.name}' holds single texts, and this recipe learns from pairs of texts; "

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.data.labels import NOT_HANDLED
 from phasefit.data.table import Label
 from phasefit.errors import DataError, LabelError
 
-MANY_NUMBERS = 30  # so many different decimal numbers in a CSV are measurements, not class names
 CHUNK = 4096
 
 
@@ -56,7 +54,7 @@ def check_texts(values: Sequence[Any], place: Place) -> list[str]:
 
 
 def check_labels(values: Sequence[Any], place: Place, *, paths: bool = False) -> list[Label]:
-    """One plain label per row; missing ones, scores and lists are errors (lists are paths where `paths` says so)."""
+    """One class per row; missing ones, decimals and lists are errors (lists are paths where `paths` says so)."""
     labels: list[Any] = [None] * len(values)
     missing: list[int] = []
     plain: dict[tuple[type, Any], Label] = {}  # equal labels become one object: a million rows, a few strings
@@ -76,7 +74,6 @@ def check_labels(values: Sequence[Any], place: Place, *, paths: bool = False) ->
             raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {kind.__name__}") from None
     if missing:
         raise LabelError(f"{place.row(missing[0])}: {_counted(missing, 'label')} missing; fill in or remove these rows")
-    _refuse_scores([label for (kind, _), label in plain.items() if kind is str], place)
     _same_depth(labels, place)
     return labels
 
@@ -108,7 +105,7 @@ def plain_label(value: Any, place: Place, row: int) -> str | int | bool:
     if isinstance(value, float):
         if value.is_integer():
             return int(value)
-        raise LabelError(f"{place.row(row)}: label {value:g} looks like a score (regression); {NOT_HANDLED['score']}")
+        raise LabelError(f"{place.row(row)}: label {value:g} is a number and no class; scores are --kind score")
     raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {type(value).__name__}")
 
 
@@ -137,7 +134,7 @@ def _repaired(texts: list[Any], bad: list[int], place: Place) -> list[str]:
 
 def _path(value: Any, place: Place, row: int, paths: bool) -> tuple[str | int, ...]:
     if not paths and not isinstance(value, tuple):
-        raise LabelError(f"{place.row(row)}: the label is a list; {NOT_HANDLED['multi']}")
+        raise LabelError(f"{place.row(row)}: the label is a list; several labels per text are --kind multi")
     if any(is_missing(part) for part in value):
         raise LabelError(f"{place.row(row)}: a level of the label is missing; fill in or remove the row")
     if not len(value):
@@ -156,18 +153,6 @@ def _same_depth(labels: Sequence[Any], place: Place) -> None:
                 f"{place.row(row)}: label {label!r} has {depth} levels where others have {len(first)}; "
                 "all paths of a tree must have the same depth"
             )
-
-
-def _refuse_scores(names: Sequence[Label], place: Place) -> None:
-    """A CSV has no numbers, so scores show themselves by their spelling: decimals, and many different ones."""
-    if len(names) <= MANY_NUMBERS:
-        return
-    try:
-        numbers = [float(str(name)) for name in names]
-    except ValueError:
-        return
-    if not all(number.is_integer() for number in numbers):
-        raise LabelError(f"{place.name}: the {len(names)} different labels look like scores; {NOT_HANDLED['score']}")
 
 
 def _counted(rows: Sequence[int], noun: str) -> str:

@@ -38,9 +38,10 @@ class PairsError(DataError):
     """Pairs of texts where single texts are needed; whoever knows another use for them can say so."""
 
 
-Sides: TypeAlias = Literal["one", "pairs", "each", "any"]
-"""What a reader makes of pairs and triples: `one` wants single texts and refuses them, `pairs` needs them, `each` takes
-every side as a text of its own, `any` takes a table as it is."""
+Sides: TypeAlias = Literal["one", "two", "pairs", "each", "any"]
+"""What a reader makes of pairs and triples: `one` wants single texts and refuses them, `two` takes single texts, or
+pairs with a label for both, `pairs` needs several texts a row, `each` takes every side as a text of its own, `any` takes a
+table as it is."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,11 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
             continue
         if sides == "one":
             raise PairsError(
-                f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, which are not "
-                "handled yet where single texts are needed; name one of them with --text to use it alone"
+                f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, and this "
+                "recipe takes single texts; name one of them with --text to use it alone, or take --recipe finetune"
             )
-        return [by_name[name] for name in usual if name in by_name]
+        found = [by_name[name] for name in usual if name in by_name]
+        return found[:2] if sides == "two" else found  # the label of a triple would be that of its first two
     if sides == "pairs":
         raise DataError(
             f"{where}: this recipe learns from pairs of texts, and no two columns have usual names for one (columns: "
@@ -117,14 +119,16 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
 def _check_sides(texts: Sequence[str], sides: Sides, where: str) -> None:
     if sides == "one" and len(texts) > 1:
         raise PairsError(
-            f"{where}: --text names {len(texts)} columns ({_listed(texts)}), but pairs of texts are not handled yet by "
-            "this recipe; name one of them"
+            f"{where}: --text names {len(texts)} columns ({_listed(texts)}), and this recipe takes single texts; name "
+            "one of them, or take --recipe finetune"
         )
     if sides == "pairs" and len(texts) < 2:
         raise DataError(
             f"{where}: this recipe learns from pairs of texts, and --text names only '{texts[0]}'; name the column of "
             "the texts that belong to them with another --text"
         )
+    if sides == "two" and len(texts) > 2:
+        raise DataError(f"{where}: --text names {len(texts)} columns; what has a label is one text or a pair of two")
     if sides in ("pairs", "any") and len(texts) > MOST_SIDES:
         raise DataError(
             f"{where}: --text names {len(texts)} columns; a row has at most three texts: anchor, positive and negative"

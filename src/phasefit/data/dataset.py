@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from phasefit.data.table import Table
+from phasefit.data.table import Label, Table
 
 if TYPE_CHECKING:
     from phasefit.data.card import Card
@@ -42,6 +42,13 @@ def content_hash(tables: Iterable[Table | None]) -> str:
             # Each piece carries its length, so that no two tables share a stream of bytes.
             pieces = [text.encode() for side in table.sides for text in side[start:stop]]
             if table.labels is not None:
-                pieces += [f"{type(label).__name__} {label!r}".encode() for label in table.labels[start:stop]]
+                pieces += [_written(label).encode() for label in table.labels[start:stop]]
             digest.update(b"".join(b"%d:%b" % (len(piece), piece) for piece in pieces))
     return digest.hexdigest()
+
+
+def _written(label: Label) -> str:
+    """A label with its type; a set in an order of its own, which Python's is not."""
+    if isinstance(label, frozenset):
+        return f"set {sorted(f'{type(part).__name__} {part!r}' for part in label)}"
+    return f"{type(label).__name__} {label!r}"

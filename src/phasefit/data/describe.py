@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data import named
 from phasefit.data.card import Card
 from phasefit.data.dataset import Dataset
-from phasefit.data.hygiene import label_name
+from phasefit.data.labels import kind_of
 from phasefit.data.readers import read_frame
 from phasefit.data.sources import read_dataset
-from phasefit.data.table import Table
+from phasefit.data.table import Label, Table, label_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,7 @@ def look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Look:
     labels = train.labels or []
     title = source.card.title if source.card else source.name
     base = Description(source.name, title, _kind(train), None, rows, card=source.card)
-    found = _described(base, map(label_name, labels), list(train.all_texts))
+    found = _described(base, _class_names(labels), list(train.all_texts))
     names = train.columns.texts if train.others and train.columns else ("text", "beside it", "and not it")
     columns: dict[str, Sequence[object]] = dict(zip(names, train.sides, strict=False))
     return Look(found, tables, columns | ({"label": labels} if labels else {}))
@@ -93,12 +93,21 @@ def read_to_look(source: Any, *, data_dir: Path | None = None, **options: Any) -
     return found
 
 
+def _class_names(labels: Sequence[Label]) -> Iterator[str]:
+    """The classes of all rows, one after the other; scores are none."""
+    for label in labels:
+        if isinstance(label, frozenset):
+            yield from map(str, label)
+        elif not isinstance(label, float):
+            yield label_name(label)
+
+
 def _kind(table: Table) -> str:
     if table.others:
         return "pair" if len(table.others) == 1 else "triple"
     if table.labels is None:
         return "none"
-    return "tree" if isinstance(table.labels[0], tuple) else "single"
+    return kind_of(table.labels)
 
 
 def _look_at_card(card: Card, data_dir: Path | None) -> Look:
@@ -130,7 +139,7 @@ def _describe_frames(card: Card, folder: Path, frames: Mapping[str, pd.DataFrame
     train = frames["train"]
     texts = [text for column in card.text for text in train[column].tolist()]
     names: Iterable[str] = ()
-    if card.label and card.kind not in ("score", "triple"):
+    if card.label and card.has_classes:
         names = ("/".join(levels) for levels in zip(*(train[column].tolist() for column in card.label), strict=True))
     if card.separator:
         names = [one for name in names for one in name.split(card.separator)]

@@ -7,6 +7,7 @@ counted on 64-bit hashes of the texts, in time and memory that grow with the num
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.data.hashes import are_among, same_text_hashes
-from phasefit.data.table import Label, Table
+from phasefit.data.table import Label, Table, label_name
 
 EXAMPLES = 5  # conflicts that are shown in full
 ROWS_SHOWN = 10
@@ -143,11 +144,6 @@ def lengths(values: np.ndarray) -> Lengths:
     )
 
 
-def label_name(label: Label) -> str:
-    """How a label is written, whatever its kind."""
-    return "/".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
 def shared(table: Table, others: Sequence[Table | None]) -> np.ndarray:
     """Which rows have a text (pairs and triples: all their texts) that one of the other tables has too."""
     there = [other.same for other in others if other is not None]
@@ -162,7 +158,7 @@ def _part(table: Table, codes: np.ndarray | None, names: Sequence[str]) -> Part:
     words = np.fromiter((len(text.split()) for text in table.all_texts), dtype=np.int32)
     labelled: dict[str, Any] = {}
     if codes is not None:
-        labelled = {"classes": _classes(codes, names), **_conflicts(table, codes, names, order, starts)}
+        labelled = {"classes": _classes(table, codes, names), **_conflicts(table, codes, names, order, starts)}
     return Part(
         rows=len(table),
         repeated=len(table) - len(starts),
@@ -203,9 +199,18 @@ def _codes(tables: Mapping[str, Table]) -> tuple[dict[str, np.ndarray], list[str
     return codes, list(by_name)
 
 
-def _classes(codes: np.ndarray, names: Sequence[str]) -> Classes:
+def _classes(table: Table, codes: np.ndarray, names: Sequence[str]) -> Classes | None:
+    """How large the classes are; of several labels per text each counts for itself, and scores are no classes."""
+    first = table.labels[0] if table.labels else None
+    if isinstance(first, float):
+        return None
     counts = np.bincount(codes, minlength=len(names)).tolist()
     sizes = {name: rows for name, rows in zip(names, counts, strict=True) if rows}
+    if isinstance(first, frozenset):
+        each = Counter(str(part) for label in table.labels or () if isinstance(label, frozenset) for part in label)
+        sizes, names = dict(each), list(each)
+        if not sizes:
+            return None
     sizes = dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))
     return Classes(
         sizes,

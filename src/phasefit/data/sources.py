@@ -13,6 +13,7 @@ from phasefit.data.checks import Place
 from phasefit.data.columns import Columns, Sides, as_names
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.files import stem
+from phasefit.data.label_reading import LabelReading
 from phasefit.data.table import Table
 from phasefit.data.tables import Lists, Options, content_of, table_from_frame, table_from_lists, table_from_path
 from phasefit.errors import DataError, LabelError
@@ -27,6 +28,9 @@ def read_table(
     text: Sequence[str] | str | None = None,
     label: Sequence[str] = (),
     tree: str | None = None,
+    kind: str | None = None,
+    separator: str | None = None,
+    levels: Sequence[str] = (),
     need_labels: bool = True,
     data_dir: Path | None = None,
     split: str = "train",
@@ -35,7 +39,7 @@ def read_table(
     sides: Sides = "one",
 ) -> Table:
     """One table; `split` picks from sources that have several, `what` names it in messages where no file does."""
-    options = replace(_options(text, label, tree, need_labels), usual=usual, sides=sides)
+    options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
     found = _find(source, options, data_dir, what)
     if found.plain:  # a file or a list is whatever part it is given as
         split = "train"
@@ -53,6 +57,9 @@ def read_dataset(
     text: Sequence[str] | str | None = None,
     label: Sequence[str] = (),
     tree: str | None = None,
+    kind: str | None = None,
+    separator: str | None = None,
+    levels: Sequence[str] = (),
     need_labels: bool = True,
     data_dir: Path | None = None,
     what: str = "table",
@@ -63,7 +70,7 @@ def read_dataset(
 
     A validation or test split whose labels are all withheld, as many public ones are, comes with labels None.
     """
-    options = replace(_options(text, label, tree, need_labels), usual=usual, sides=sides)
+    options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
     found = _find(source, options, data_dir, what)
     if "train" not in found.parts:
         raise DataError(f"{found.name} has no split 'train'; it has {', '.join(found.parts) or 'none'}")
@@ -91,7 +98,7 @@ class Found:
         content, options = self.parts[part], replace(self.options, may_lack=part != "train")
         if part == "unlabelled":
             sides: Sides = "one" if options.sides == "one" else "any"
-            options = replace(options, label=(), tree=None, need_labels=False, sides=sides)
+            options = replace(options, label=(), reading=LabelReading(), need_labels=False, sides=sides)
         name = self.name if part == "train" else f"{self.name}-{part}"
         if isinstance(content, Path):
             return table_from_path(content, name, options)
@@ -154,13 +161,18 @@ def _unlisted_folder(source: str, data_dir: Path | None) -> Path:
 def _for_card(card: Card, options: Options, text: tuple[str, ...], label: tuple[str, ...]) -> Options:
     """The options with the columns of the card where none are named; a card that cannot be used so is refused."""
     card.check_handled(sides=options.sides, need_labels=options.need_labels, named=len(options.text))
-    no_classes = card.kind in ("multi", "score", "triple")
-    return replace(options, text=options.text or text, label=options.label or label, no_classes=no_classes)
+    one_side = options.sides == "each" or len(options.text) == 1  # a label of the pair says nothing of it
+    no_labels = card.kind == "triple" or (card.several_texts and one_side and not options.label)
+    reading = options.reading
+    if reading == LabelReading() and not options.label:
+        reading = LabelReading(card.label_kind, separator=card.separator)
+    text, label = options.text or text, options.label or label
+    return replace(options, text=text, label=label, reading=reading, no_labels=no_labels)
 
 
 def _card_labels(card: Card, options: Options) -> tuple[str, ...]:
     # `--tree /` asks for the levels inside one column, so a card's several columns step back.
-    return () if options.tree and len(card.label) > 1 else card.label
+    return () if options.reading.tree and len(card.label) > 1 else card.label
 
 
 def _find_hub(source: str, options: Options) -> Found:
@@ -184,8 +196,15 @@ def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(
-    text: Sequence[str] | str | None, label: Sequence[str] | str, tree: str | None, need_labels: bool
+    text: Sequence[str] | str | None,
+    label: Sequence[str] | str,
+    reading: LabelReading,
+    need_labels: bool,
+    usual: Columns | None,
+    sides: Sides,
 ) -> Options:
-    if tree == "":
+    if reading.tree == "":
         raise LabelError("--tree is empty; give what separates the levels of a label, such as --tree /")
-    return Options(as_names(text), as_names(label), tree, need_labels)
+    if reading.separator == "":
+        raise LabelError("--separator is empty; give what separates the labels of a text, such as --separator ';'")
+    return Options(as_names(text), as_names(label), reading, need_labels, usual=usual, sides=sides)

@@ -16,8 +16,18 @@ from phasefit.data.hashes import row_hashes, same_text_hashes
 if TYPE_CHECKING:
     import pandas as pd
 
-Label: TypeAlias = str | int | bool | tuple[str | int, ...]
-"""A raw label: a name, a number, or (tree) the path of names from the root to the leaf."""
+Label: TypeAlias = str | int | bool | float | tuple[str | int, ...] | frozenset[str | int]
+"""A raw label: a name or a number (single), the path of names from the root to the leaf (tree), the set of all that
+hold (multi), or a float (score)."""
+
+
+def label_name(label: Label) -> str:
+    """How a label is written, whatever its kind."""
+    if isinstance(label, tuple):
+        return "/".join(map(str, label))
+    if isinstance(label, frozenset):
+        return "|".join(sorted(map(str, label)))
+    return f"{label:g}" if isinstance(label, float) else str(label)
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,7 @@ class Table:
     rows: np.ndarray | None = field(default=None, compare=False)
     columns: Columns | None = field(default=None, compare=False)  # where texts and labels stood
     others: tuple[Sequence[str], ...] = ()
+    levels: tuple[str, ...] = ()  # the names of scores 0, 1, 2 ..., where labels are levels of a scale
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -72,7 +83,7 @@ class Table:
         frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
         numbers = rows if self.rows is None else self.rows[rows]
         texts, *others = ([side[row] for row in rows] for side in self.sides)
-        taken = Table(self.name, texts, labels, frame, numbers, self.columns, tuple(others))
+        taken = Table(self.name, texts, labels, frame, numbers, self.columns, tuple(others), self.levels)
         if "same" in self.__dict__:  # hashing a million texts takes seconds: once is enough
             taken.__dict__["same"] = self.same[rows]
         return taken

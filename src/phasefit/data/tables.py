@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.data.checks import Place, check_labels, check_texts, is_missing, split_paths
+from phasefit.data.checks import Place, check_texts, is_missing
 from phasefit.data.columns import Columns, NoLabelsError, PairsError, Sides, find_columns
+from phasefit.data.label_reading import LabelReading, read_labels
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 
@@ -22,12 +23,12 @@ class Options:
 
     text: tuple[str, ...] = ()
     label: tuple[str, ...] = ()
-    tree: str | None = None
+    reading: LabelReading = field(default_factory=LabelReading)
     need_labels: bool = True
     usual: Columns | None = None  # what to take where no column is named and the table has these
     may_lack: bool = False  # a split whose labels are all missing is taken as one without labels
     sides: Sides = "one"
-    no_classes: bool = False  # what stands in the label column is no class of the text
+    no_labels: bool = False  # what stands in the label column is not about the text
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,12 @@ def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Pl
     found = find_columns(columns, text=text, label=label, **wanted)
     texts, *others = (_side(frame[column].tolist(), column, found, place) for column in found.texts)
     labels = None
-    if found.labels and not options.no_classes:
+    if found.labels and not options.no_labels:
         values = [frame[column].tolist() for column in found.labels]
         raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
         labels = _labels(raw, options, place)
-    table = Table(name, texts, labels, frame, columns=found, others=tuple(others))
+    levels = () if labels is None else options.reading.levels
+    table = Table(name, texts, labels, frame, columns=found, others=tuple(others), levels=levels)
     return table.flat() if options.sides == "each" else table
 
 
@@ -119,7 +121,8 @@ def table_from_lists(lists: Lists, name: str, options: Options, place: Place) ->
         raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels")
     else:
         labels = _labels(lists.labels, options, place)
-    table = Table(name, texts, labels, others=tuple(others))
+    levels = () if labels is None else options.reading.levels
+    table = Table(name, texts, labels, others=tuple(others), levels=levels)
     return table.flat() if options.sides == "each" else table
 
 
@@ -134,7 +137,9 @@ def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[li
             )
         return [check_texts(rows, place)]
     if sides == "one":
-        raise PairsError(f"{place.name}: pairs of texts are not handled yet by this recipe; give single texts")
+        raise PairsError(f"{place.name}: this recipe takes single texts, and these are pairs; finetune takes both")
+    if sides == "two" and widths != {2}:
+        raise DataError(f"{place.name}: a row has one text, or the two of a pair; found rows of {_listing(widths)}")
     if len(widths) > 1 or not widths <= {2, 3}:
         raise DataError(
             f"{place.name}: all rows must be pairs or all triples of texts; found rows of {_listing(widths)}"
@@ -151,8 +156,7 @@ def _labels(values: Sequence[Any], options: Options, place: Place) -> Sequence[A
     if options.may_lack and all(is_missing(value) for value in values):
         return None
     try:
-        labels = check_labels(values, place, paths=options.tree is not None)
-        return labels if not options.tree or isinstance(labels[0], tuple) else split_paths(labels, options.tree, place)
+        return read_labels(values, place, options.reading)
     except LabelError:
         if options.need_labels or options.label:
             raise

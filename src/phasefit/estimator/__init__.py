@@ -2,5 +2,6 @@
 
 from phasefit.estimator.classifier import TextClassifier
 from phasefit.estimator.encoder import TextEncoder
+from phasefit.estimator.regressor import TextRegressor
 
-__all__ = ["TextClassifier", "TextEncoder"]
+__all__ = ["TextClassifier", "TextEncoder", "TextRegressor"]

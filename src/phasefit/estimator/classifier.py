@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from phasefit.errors import RecipeError
+from phasefit.data.labels import kind_of
+from phasefit.errors import LabelError, ModelError, RecipeError
 from phasefit.estimator.base import TextEstimator
-from phasefit.estimator.inputs import as_labels, as_texts
+from phasefit.estimator.inputs import as_label_rows, as_rows
 from phasefit.models.decision import ABSTAINED
 from phasefit.runner.request import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
-    from phasefit.data.table import Label
     from phasefit.training.events import Event
 
 
 class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
-    """A text classifier trained in phases.
+    """A text classifier trained in phases, of single texts or, given as 2-tuples, of pairs.
 
     `recipe` names a packaged recipe or a file ("default" is `few-shot` or `three-phase`, by the rows per class);
     `settings` changes options of it, e.g. `{"contrast.epochs": 4}`; `model` is a hub id, a folder, or a run to go on
@@ -58,17 +58,27 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: Sequence[str],
-        y: Sequence[Label],
+        X: Sequence[Any],
+        y: Any,
         *,
         unlabelled: Sequence[str] | None = None,
-        validation: tuple[Sequence[str], Sequence[Label]] | None = None,
+        validation: tuple[Sequence[Any], Any] | None = None,
     ) -> TextClassifier:
-        """Train on texts and labels (strings, integers, or tuples for the paths of a tree)."""
+        """Train on texts, or 2-tuples of them, and labels.
+
+        Labels are strings or integers, tuples for the paths of a tree, lists or sets for several per text, or an
+        indicator matrix (rows, labels) of zeros and ones, whose labels are its columns. Decimal numbers are scores:
+        those are for TextRegressor.
+        """
         self._refuse_encoders()
-        scored = None if validation is None else (as_texts(validation[0]), as_labels(validation[1]))
-        trust = {"calibrate": self.calibrate, "reject": self.reject}
-        result = self._train((as_texts(X), as_labels(y)), scored, unlabelled, **trust)
+        labels, columns = as_label_rows(y)
+        if kind_of(labels) == "score" and not all(float(label).is_integer() for label in labels):
+            raise LabelError("y holds decimal numbers, which are scores; use TextRegressor")
+        kind = "multi" if columns is not None else None
+        scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
+        more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
+        self._columns = columns
+        result = self._train((as_rows(X), labels), scored, unlabelled, **more)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
 
@@ -81,35 +91,64 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         if not any(phase.trains_head for phase in recipe.phases):
             raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no classifier; use TextEncoder for it")
 
-    def predict(self, X: Sequence[str]) -> np.ndarray:
-        """The most probable label of each text, or None where it is not sure enough; trees as an array of tuples."""
-        codes = self._fitted().decision().answers(self.predict_proba(X))
+    def predict(self, X: Sequence[Any]) -> np.ndarray:
+        """The most probable label of each text, or None where it is not sure enough; trees as an array of tuples.
+
+        Of several labels per text, an indicator matrix if `fit` was given one, else an array of tuples.
+        """
+        found, decision = self.predict_proba(X), self._fitted().decision()
+        if self._fitted().space.kind == "multi":
+            return self._sets(decision.chosen(found))
+        codes = decision.answers(found) if len(found) else np.empty(0, dtype=np.int64)
         labels: np.ndarray = self.classes_[codes]
         if (codes == ABSTAINED).any():
             labels = labels.astype(object)
             labels[codes == ABSTAINED] = None
         return labels
 
-    def predict_proba(self, X: Sequence[str]) -> np.ndarray:
-        """Probabilities, columns in the order of `classes_`."""
-        texts = as_texts(X)
-        if not texts:
-            return np.empty((0, len(self._fitted().space)))
-        return self._fitted().predict_proba(texts, batch_size=self.batch_size)
+    def _sets(self, chosen: np.ndarray) -> np.ndarray:
+        columns = getattr(self, "_columns", None)
+        if columns is None:
+            return _objects([tuple(self.classes_[row].tolist()) for row in chosen])
+        matrix = np.zeros((len(chosen), len(columns)), dtype=np.int64)  # columns without a row are no classes
+        matrix[:, [columns.index(label) for label in self.classes_.tolist()]] = chosen
+        return matrix
 
-    def score(self, X: Sequence[str], y: Sequence[Label], sample_weight: Any = None) -> float:
-        """Accuracy of the most probable labels, sure or not."""
+    def predict_proba(self, X: Sequence[Any]) -> np.ndarray:
+        """Probabilities, columns in the order of `classes_`; of several labels per text each by itself."""
+        rows, model = as_rows(X), self._fitted()
+        if not rows:
+            return np.empty((0, len(model.space)))
+        return model.predict_proba(rows, batch_size=self.batch_size)
+
+    def score(self, X: Sequence[Any], y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the most probable labels, sure or not; of several labels per text, of the whole sets."""
         space = self._fitted().space
+        labels = as_label_rows(y)[0]
         # A label that was never seen in fit is one the classifier cannot get right.
-        truth = [int(space.encode([label])[0]) if space.knows(label) else -1 for label in as_labels(y)]
-        right = self.predict_proba(X).argmax(axis=1) == np.array(truth)
+        if space.kind == "multi":
+            sets = [label if isinstance(label, frozenset) else frozenset(label) for label in labels]
+            found = self._fitted().predict(as_rows(X), batch_size=self.batch_size)
+            right = np.array([one == other for one, other in zip(found, sets, strict=True)])
+        else:
+            truth = [int(space.encode([label])[0]) if space.knows(label) else -1 for label in labels]
+            right = self.predict_proba(X).argmax(axis=1) == np.array(truth)
         return float(np.average(right, weights=sample_weight))
 
     def _take_over(self) -> None:
         """The classes, in the order of the columns of `predict_proba`."""
-        classes = self.model_.space.classes
+        space = self.model_.space
+        if space.kind == "score":
+            raise ModelError("this model predicts scores; load it with TextRegressor")
+        classes = space.classes
         if isinstance(classes[0], tuple):
-            self.classes_ = np.empty(len(classes), dtype=object)
-            self.classes_[:] = classes
+            self.classes_ = _objects(classes)
         else:
             self.classes_ = np.array(classes, dtype=None if len({type(c) for c in classes}) == 1 else object)
+
+
+def _objects(items: Sequence[Any]) -> np.ndarray:
+    """An array of whatever they are; NumPy would make a matrix of tuples."""
+    made = np.empty(len(items), dtype=object)
+    made[:] = items
+    return made

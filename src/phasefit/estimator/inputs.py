@@ -34,6 +34,19 @@ def as_labels(labels: Any) -> list[Any]:
     return [label.item() if isinstance(label, np.generic) else label for label in labels]
 
 
+def as_label_rows(labels: Any) -> tuple[list[Any], list[Any] | None]:
+    """Labels, one per row; of an indicator matrix, the sets of its columns, and what these are called."""
+    if getattr(labels, "ndim", 1) != 2:
+        return as_labels(labels), None
+    if hasattr(labels, "toarray"):  # a sparse matrix
+        labels = labels.toarray()
+    columns = [str(name) for name in labels.columns] if hasattr(labels, "columns") else list(range(labels.shape[1]))
+    table = np.asarray(labels)
+    if not np.isin(table, (0, 1)).all():
+        raise DataError("a matrix of labels holds 1 where a text has the label of the column, and 0 where it has not")
+    return [frozenset(columns[place] for place in np.flatnonzero(row)) for row in table], columns
+
+
 def as_rows(rows: Any) -> list[Any]:
     """Texts, or tuples of two or three where rows are pairs or triples; a frame or array of so many columns too."""
     columns = rows.shape[1] if getattr(rows, "ndim", 1) == 2 else 1

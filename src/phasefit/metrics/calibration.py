@@ -17,8 +17,12 @@ def calibration_bins(true: Ints, probabilities: Floats, bins: int = BINS) -> lis
 
     Each is `{from, to, rows, confidence, accuracy}`, the last two means over its rows; empty bins are left out.
     """
-    confidence = np.clip(probabilities.max(axis=1).astype(np.float64), 0.0, 1.0)
-    right = probabilities.argmax(axis=1) == true
+    return bins_of(probabilities.max(axis=1), probabilities.argmax(axis=1) == true, bins)
+
+
+def bins_of(confidence: Floats, right: np.ndarray, bins: int = BINS) -> list[dict[str, Any]]:
+    """The bins of any predictions, given how probable each was said to be and whether it is true."""
+    confidence = np.clip(np.asarray(confidence, dtype=np.float64), 0.0, 1.0)
     edges = np.linspace(0.0, 1.0, bins + 1)
     place = np.clip(np.digitize(confidence, edges, right=True) - 1, 0, bins - 1)
     rows = np.bincount(place, minlength=bins)

@@ -38,19 +38,24 @@ SCORES: dict[str, Score] = {
         Score("weighted_f1"),
         Score("roc_auc"),
         Score("log_loss", higher_is_better=False),
+        Score("micro_f1"),
+        Score("pearson"),
+        Score("spearman"),
+        Score("mse", higher_is_better=False),
+        Score("mae", higher_is_better=False),
     )
 }
 
 
 def watchable(name: str) -> Score:
     """The score of that name; a RecipeError with the nearest name when there is none."""
-    if name not in SCORES:
+    if name not in SCORES and name != "auto":
         raise RecipeError(f"unknown score '{name}' to watch; {did_you_mean(name, SCORES)}")
-    return SCORES[name]
+    return SCORES.get(name, Score(name))
 
 
 def quick_scores(codes_true: Ints, probabilities: Floats) -> dict[str, float]:
-    """All SCORES of (n, classes) probabilities; cheap enough for every validation.
+    """All SCORES of one class per row, from (n, classes) probabilities; cheap enough for every validation.
 
     Macro averages are over the classes that occur in the truth or among the predictions. A ROC-AUC that is not defined
     (all rows of one class) counts as 0.5, what knowing nothing gets, so that it can still be compared.
@@ -64,7 +69,7 @@ def quick_scores(codes_true: Ints, probabilities: Floats) -> dict[str, float]:
         "roc_auc": 0.5 if area is None else area,
         "log_loss": log_loss(true, probabilities),
     }
-    return {name: found[name] for name in SCORES}
+    return {name: found[name] for name in SCORES if name in found}
 
 
 def log_loss(true: Ints, probabilities: Floats) -> float:

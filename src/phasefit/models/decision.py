@@ -22,33 +22,50 @@ class Decision:
 
     temperature: float = 1.0  # logits are divided by it: above 1 for a head that is too sure
     reject_below: float = 0.0  # answers less probable than this are withheld; 0: every text gets one
+    thresholds: tuple[float, ...] = ()  # of several labels per text: how probable each must be to be given
 
     def __post_init__(self) -> None:
         """Refuse what a damaged file may say."""
-        if not (math.isfinite(self.temperature) and self.temperature > 0 and 0 <= self.reject_below <= 1):
+        inside = all(0 <= value <= 1 for value in (self.reject_below, *self.thresholds))
+        if not (math.isfinite(self.temperature) and self.temperature > 0 and inside):
             raise ValueError(f"no model decides with temperature {self.temperature} and threshold {self.reject_below}")
 
     def calibrated(self, probabilities: np.ndarray) -> np.ndarray:
         """What the head's own probabilities (n, classes) become."""
-        return tempered(probabilities, self.temperature)
+        return self._tempered(probabilities, self.temperature)
 
     def uncalibrated(self, probabilities: np.ndarray) -> np.ndarray:
         """The head's own probabilities again."""
-        return tempered(probabilities, 1 / self.temperature)
+        return self._tempered(probabilities, 1 / self.temperature)
+
+    def _tempered(self, probabilities: np.ndarray, temperature: float) -> np.ndarray:
+        """With thresholds, each label is a question of its own, with two answers."""
+        if not self.thresholds or temperature == 1:
+            return tempered(probabilities, temperature)
+        sure = np.clip(probabilities.astype(np.float64), _TINY, 1 - np.finfo(np.float64).epsneg)
+        return np.asarray(1 / (1 + np.exp(-(np.log(sure) - np.log1p(-sure)) / temperature)))
+
+    def chosen(self, probabilities: np.ndarray) -> np.ndarray:
+        """Which of several labels each row gets, (n, classes) bool."""
+        return np.asarray(probabilities >= (np.asarray(self.thresholds) if self.thresholds else 0.5))
 
     def answers(self, probabilities: np.ndarray) -> np.ndarray:
         """The code of each row's most probable class, or ABSTAINED."""
         sure = probabilities.max(axis=1) >= self.reject_below
         return np.where(sure, probabilities.argmax(axis=1), ABSTAINED)
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, Any]:
         """Plain numbers for the manifest."""
-        return asdict(self)
+        known = asdict(self)
+        thresholds = list(known.pop("thresholds"))
+        return known | ({"thresholds": thresholds} if thresholds else {})
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Decision:
         """What `to_json` gave."""
-        return cls(**{name: float(value) for name, value in content.items()})
+        thresholds = tuple(float(value) for value in content.get("thresholds", ()))
+        plain = {name: float(value) for name, value in content.items() if name != "thresholds"}
+        return cls(**plain, thresholds=thresholds)
 
 
 def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Heads: what turns a sentence vector into logits."""
+"""Heads: what turns the vector of a text, or the two of a pair, into logits or a score."""
 
 from __future__ import annotations
 
@@ -6,30 +6,56 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
+from torch.nn.functional import cosine_similarity, normalize
 
 from phasefit.models.seeded import seeded
 
 HeadKind: TypeAlias = Literal["mlp", "linear", "cosine"]
+PairKind: TypeAlias = Literal["uv", "uv_diff_prod", "cosine", "together"]
+"""How a head sees the two texts of a pair. Encoded apart and joined: both vectors (`uv`), with their difference and
+product (`uv_diff_prod`), or their cosine alone. Or encoded `together`, in both orders, each with layers of its own."""
 
 SCALE = 5.0  # of a cosine head's logits: directions alone differ too little for a softmax to be sure of anything
+WIDTHS = {"uv": 2, "uv_diff_prod": 4, "together": 1}  # vectors side by side that the layers see
 
 
 class Head(nn.Module):
     """A linear layer, or two with an activation between them (the paper's MLP); dropout before each.
 
-    A cosine head is linear in the vector's direction alone, which is all that contrast shapes.
+    A cosine head is linear in the vector's direction alone, which is all that contrast shapes. A pair's two vectors
+    come in one row, (n, 2 * dimension).
     """
 
-    def __init__(self, kind: HeadKind, dimension: int, classes: int, *, dropout: float = 0.1, seed: int = 0) -> None:
+    def __init__(
+        self,
+        kind: HeadKind,
+        dimension: int,
+        classes: int,
+        *,
+        dropout: float = 0.1,
+        seed: int = 0,
+        pair: PairKind | None = None,
+    ) -> None:
         super().__init__()
         self.kind: HeadKind = kind
         self.dimension = dimension
         self.classes = classes
         self.dropout = dropout
+        self.pair: PairKind | None = pair
         with seeded(seed):
-            hidden = [nn.Dropout(dropout), nn.Linear(dimension, dimension), nn.GELU()] if kind == "mlp" else []
-            self.layers = nn.Sequential(*hidden, nn.Dropout(dropout), nn.Linear(dimension, classes))
+            self.layers = self._stack()
+            if pair == "together":  # one for each order, then both logits into one (CS224N's third experiment)
+                self.second = self._stack()
+                self.combine = nn.Linear(2, 1, bias=False)
+                nn.init.constant_(self.combine.weight, 0.5)
+
+    def _stack(self) -> nn.Sequential:
+        if self.pair == "cosine":  # one number needs no hidden layer
+            return nn.Sequential(nn.Linear(1, self.classes))
+        size = self.dimension * WIDTHS.get(self.pair or "", 1)
+        hidden = [nn.Dropout(self.dropout), nn.Linear(size, self.dimension), nn.GELU()] if self.kind == "mlp" else []
+        last = self.dimension if hidden else size
+        return nn.Sequential(*hidden, nn.Dropout(self.dropout), nn.Linear(last, self.classes))
 
     @property
     def output(self) -> nn.Linear:
@@ -39,10 +65,24 @@ class Head(nn.Module):
         return last
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """(n, dimension) -> (n, classes) logits."""
+        """(n, dimension), or twice that for pairs -> (n, classes) logits."""
+        if self.pair is None:
+            return self._logits(self.layers, vectors)
+        left, right = vectors[:, : self.dimension], vectors[:, self.dimension :]
+        if self.pair == "together":
+            both = torch.stack([self._logits(self.layers, left), self._logits(self.second, right)], dim=-1)
+            combined: Tensor = self.combine(both)
+            return combined[..., 0]
+        if self.pair == "cosine":
+            logits: Tensor = self.layers(SCALE * cosine_similarity(left, right, dim=1)[:, None])
+            return logits
+        joined = [left, right] + ([(left - right).abs(), left * right] if self.pair == "uv_diff_prod" else [])
+        return self._logits(self.layers, torch.cat(joined, dim=1))
+
+    def _logits(self, layers: nn.Sequential, vectors: Tensor) -> Tensor:
         if self.kind == "cosine":
             vectors = SCALE * normalize(vectors, dim=1)
-        logits: Tensor = self.layers(vectors)
+        logits: Tensor = layers(vectors)
         return logits
 
     def size(self) -> Tensor:
@@ -53,13 +93,13 @@ class Head(nn.Module):
     def set_dropout(self, dropout: float) -> None:
         """Another dropout from now on."""
         self.dropout = dropout
-        for layer in self.layers:
+        for layer in self.modules():
             if isinstance(layer, nn.Dropout):
                 layer.p = dropout
 
     def grown(self, classes: int, seed: int) -> Head:
         """A head for more classes that says the same about the old ones."""
-        head = Head(self.kind, self.dimension, classes, dropout=self.dropout, seed=seed)
+        head = Head(self.kind, self.dimension, classes, dropout=self.dropout, seed=seed, pair=self.pair)
         with torch.no_grad():
             for new, old in zip(head.parameters(), self.parameters(), strict=True):
                 new[: len(old)].copy_(old)
@@ -67,4 +107,5 @@ class Head(nn.Module):
 
     def config(self) -> dict[str, Any]:
         """What `Head(**config)` needs to build the same layers."""
-        return {"kind": self.kind, "dimension": self.dimension, "classes": self.classes, "dropout": self.dropout}
+        known = {"kind": self.kind, "dimension": self.dimension, "classes": self.classes, "dropout": self.dropout}
+        return known if self.pair is None else known | {"pair": self.pair}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,12 +13,15 @@ from torch.nn.functional import normalize
 
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label
-from phasefit.errors import DataError, ModelError, TextsCut
-from phasefit.models.decision import ABSTAINED, Decision
+from phasefit.errors import DataError, ModelError, TextsCut, did_you_mean
+from phasefit.models.decision import Decision
 from phasefit.models.encoder import Encoder
-from phasefit.models.heads import Head
-from phasefit.models.inference import Progress, encode_rows, evaluating
+from phasefit.models.heads import Head, PairKind
+from phasefit.models.inference import Progress, evaluating
+from phasefit.models.outputs import answers_of, outputs_of
 from phasefit.models.ready_tokeniser import ReadyTokeniser
+from phasefit.models.rows import Rows
+from phasefit.models.tokens import Tokens
 from phasefit.models.vae import Generator
 
 TASK = "default"  # the name of the one head of a model that does one thing
@@ -43,66 +47,130 @@ class Model(nn.Module):
     @property
     def space(self) -> LabelSpace:
         """The label space of a model with one task."""
-        if TASK not in self.spaces:
+        return self.space_of(TASK)
+
+    def space_of(self, task: str) -> LabelSpace:
+        """The label space of a task."""
+        if not self.spaces:
             raise ModelError("this model has no classifier: it only embeds; train one with a finetune phase")
-        return self.spaces[TASK]
+        return self.spaces[self.known_task(task)]
+
+    def known_task(self, task: str | None) -> str:
+        """The task of that name; without one, or by the usual name, the only one that there is."""
+        if task is not None and task in self.heads:
+            return task
+        if task in (None, TASK) and len(self.heads) == 1:
+            return next(iter(self.heads))
+        if not self.heads:
+            raise ModelError("this model has no classifier: it only embeds; train one with a finetune phase")
+        if task in (None, TASK):
+            raise ModelError(f"this model has several tasks; say which with --task: {', '.join(self.heads)}")
+        raise ModelError(f"this model has no task '{task}'; {did_you_mean(str(task), self.heads)}")
 
     def head(self, task: str = TASK) -> Head:
         """A head by its task's name."""
-        if task not in self.heads:
-            raise ModelError(f"this model has no head for the task '{task}'; train it with a finetune phase")
-        head = self.heads[task]
+        head = self.heads[self.known_task(task)]
         assert isinstance(head, Head)
         return head
 
     def embed(self, texts: Sequence[str], *, batch_size: int = 64, progress: Progress | None = None) -> np.ndarray:
         """Embeddings (n, d): what plain sentence-transformers gives for the saved encoder."""
-        vectors = self._vectors(texts, batch_size, progress)
+        rows = Rows.single(self._tokens(texts))
+        vectors = rows.encode(self.encoder, np.arange(len(texts)), batch_size=batch_size, progress=progress)
         if self.encoder.normalizes:
             vectors = normalize(vectors, dim=1)
         return np.asarray(vectors.cpu().numpy())
 
-    def predict_proba(
-        self, texts: Sequence[str], *, batch_size: int = 64, progress: Progress | None = None
+    def predict_outputs(
+        self,
+        texts: Sequence[str] | Sequence[tuple[str, str]],
+        *,
+        task: str = TASK,
+        batch_size: int = 64,
+        progress: Progress | None = None,
     ) -> np.ndarray:
-        """Probabilities (n, classes), columns in the order of `space.classes`."""
-        return self.probabilities(self._vectors(texts, batch_size, progress))
-
-    def predict(self, texts: Sequence[str], *, batch_size: int = 64) -> list[Label | None]:
-        """The most probable label of each text; None where it is not sure enough."""
+        """What a head says of texts, or of pairs of them: (n, classes) probabilities, or (n, 1) scores."""
+        task = self.known_task(task)
         if not len(texts):
-            return []
-        classes = self.space.classes
-        codes = self.decision().answers(self.predict_proba(texts, batch_size=batch_size))
-        return [None if code == ABSTAINED else classes[code] for code in codes.tolist()]
+            return np.empty((0, self.head(task).classes))
+        rows = self._rows(texts, self.head(task).pair)
+        everything = np.arange(len(rows.index))
+        return self.outputs(rows.encode(self.encoder, everything, batch_size=batch_size, progress=progress), task)
 
-    def probabilities(self, vectors: torch.Tensor, task: str = TASK) -> np.ndarray:
+    def predict_proba(
+        self,
+        texts: Sequence[str] | Sequence[tuple[str, str]],
+        *,
+        task: str = TASK,
+        batch_size: int = 64,
+        progress: Progress | None = None,
+    ) -> np.ndarray:
+        """Probabilities (n, classes), columns in the order of `space.classes`; of several labels each by itself."""
+        if self.space_of(task).kind == "score":
+            raise ModelError("this model predicts scores, which have no probabilities; use predict")
+        return self.predict_outputs(texts, task=task, batch_size=batch_size, progress=progress)
+
+    def predict(
+        self, texts: Sequence[str] | Sequence[tuple[str, str]], *, task: str = TASK, batch_size: int = 64
+    ) -> list[Label | None]:
+        """The most probable label of each text (None where it is not sure enough), the set of its labels, its score."""
+        found = self.predict_outputs(texts, task=task, batch_size=batch_size)
+        return answers_of(found, self.space_of(task), self.decision(task))
+
+    def outputs(self, vectors: torch.Tensor, task: str = TASK) -> np.ndarray:
         """What a head makes of sentence vectors."""
+        task = self.known_task(task)
         head = self.head(task)
         with evaluating(head), torch.inference_mode():
-            own = np.asarray(head(vectors).cpu().double().softmax(dim=1).numpy())
-        return self.decision(task).calibrated(own)
+            own = outputs_of(head(vectors), self.spaces[task])
+        return own if self.spaces[task].kind == "score" else self.decision(task).calibrated(own)
 
     def decision(self, task: str = TASK) -> Decision:
         """What stands between a head and its answers."""
-        return self.decisions.get(task, Decision())
+        return self.decisions.get(self.known_task(task) if self.heads else task, Decision())
 
-    def _vectors(self, texts: Sequence[str], batch_size: int, progress: Progress | None) -> torch.Tensor:
+    def _rows(self, texts: Sequence[Any], pair: PairKind | None) -> Rows:
+        """Texts, or pairs, as this kind of head sees them; the wrong ones are refused."""
+        if isinstance(texts, str):
+            raise TypeError("give a list of texts, not one string")
+        if pair is None:
+            paired = next((row for row, text in enumerate(texts, start=1) if isinstance(text, tuple | list)), None)
+            if paired is not None:
+                raise DataError(f"row {paired} is a pair of texts, and this model takes single texts")
+            return Rows.single(self._tokens(texts))
+        for row, text in enumerate(texts, start=1):
+            if isinstance(text, str) or len(text) != 2:
+                raise DataError(f"row {row} is no pair: this model takes pairs of texts, as tuples of two")
+        left, right = ([text[side] for text in texts] for side in (0, 1))
+        together = [*left, *right]
+        others = np.full(len(together), -1, dtype=np.int64)
+        others[: len(left)] = np.arange(len(left), len(together))
+        if pair == "together":
+            rows = Rows.together(self.encoder, together, others)
+            self._warn(rows.tokens.cut // 2, len(left), "pairs")
+        else:
+            rows = Rows.apart(self._tokens(together), others)
+        return Rows(rows.tokens, rows.index[: len(left)])
+
+    def _tokens(self, texts: Sequence[str]) -> Tokens:
         if isinstance(texts, str):
             raise TypeError("give a list of texts, not one string")
         try:
             tokens = self._tokeniser.of(self.encoder)(texts)
         except TypeError as error:  # from the tokenizer, which does not say which
             raise _odd_text(texts, error) from error
-        if tokens.cut:
-            longest = self.encoder.reach
-            warnings.warn(cut_sentence(tokens.cut, len(texts), longest), TextsCut, stacklevel=3)
-        return encode_rows(self.encoder, tokens, batch_size=batch_size, progress=progress)
+        self._warn(tokens.cut, len(texts))
+        return tokens
+
+    def _warn(self, cut: int, rows: int, what: str = "texts") -> None:
+        if cut:
+            said = cut_sentence(cut, rows, self.encoder.reach, what)
+            warnings.warn(said, TextsCut, stacklevel=4)
 
 
-def cut_sentence(cut: int, texts: int, longest: int) -> str:
+def cut_sentence(cut: int, texts: int, longest: int, what: str = "texts") -> str:
     """What a user is told about texts that do not fit."""
-    return f"{cut:,} of {texts:,} texts are longer than {longest} tokens and are cut"
+    return f"{cut:,} of {texts:,} {what} are longer than {longest} tokens and are cut"
 
 
 def _odd_text(texts: Sequence[object], error: TypeError) -> Exception:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -27,16 +27,31 @@ class PhaseData:
 
     texts: Sequence[str]
     tokens: Tokens
-    codes: np.ndarray  # (texts,) class codes, -1 where there is no label
+    codes: np.ndarray  # (texts,) class codes, or the groups that labels fall into; -1 where there is no label
     space: LabelSpace
     train: np.ndarray
     validation: np.ndarray
     unlabelled: np.ndarray
     others: np.ndarray | None = None  # (texts, 1 or 2): the positive, the hard negative beside a text; -1 for none
+    values: Any = None  # (texts, ...): what there is to learn of each label; codes if not given
+    tasks: Mapping[str, PhaseData] = field(default_factory=dict)  # of several tasks each, over the same texts
+
+    def __post_init__(self) -> None:
+        """One class per text is learned as its code."""
+        if self.values is None:
+            object.__setattr__(self, "values", self.codes)
+
+    @property
+    def pairs(self) -> np.ndarray | None:
+        """The other text of each labelled row, where labels are those of pairs."""
+        rows = np.concatenate([self.train, self.validation])
+        if self.others is None or not len(rows) or (self.codes[rows] < 0).all():
+            return None
+        return np.asarray(self.others[:, 0])
 
     def targets(self, rows: np.ndarray) -> np.ndarray:
         """What objectives see of the rows' labels."""
-        return self.space.targets(self.codes[rows])
+        return self.space.targets(self.values[rows])
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def check_input(where: str, objective: Objective, wanted: str) -> None:
 
 def check_labels(where: str, objective: Objective, space: LabelSpace) -> None:
     """Refuse labels that agree in part with an objective that knows only alike and unlike."""
-    if space.kind != "single" and not objective.graded:
+    if space.kind in ("tree", "multi") and not objective.graded:
         able = [name for name, kind in OBJECTIVES.items() if kind.graded]
         raise RecipeError(
             f"{where}: objective '{objective.name}' needs one class per text and cannot use labels of kind "

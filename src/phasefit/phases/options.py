@@ -60,6 +60,11 @@ class PhaseOptions(Strict):
         return "labels"
 
     @property
+    def takes_pairs(self) -> bool:
+        """Whether rows may be pairs of texts with a label for both."""
+        return False
+
+    @property
     def skips_parameters(self) -> bool:
         """Whether some steps leave some parameters without gradient, which distributed training must be told."""
         return False

@@ -50,7 +50,7 @@ class Probe:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged ranks encoders just as well
             fitted = LogisticRegression(C=10.0, max_iter=100).fit(train, self._data.codes[self._train])
-        probabilities = np.zeros((len(validation), len(self._data.space)))
+        probabilities = np.zeros((len(validation), len(self._data.space.groups)))
         probabilities[:, fitted.classes_] = fitted.predict_proba(validation)
         scores = quick_scores(self._data.codes[self._validation], probabilities)
         return {"probe": scores["macro_f1"], "probe_accuracy": scores["accuracy"]}

@@ -20,6 +20,16 @@ HEADLINE = {
     "weighted_f1": "weighted F1",
     "roc_auc": "ROC-AUC",
     "hierarchical_f1": "hierarchical F1",
+    "micro_f1": "micro F1",
+    "samples_f1": "F1 of each text, in the mean",
+    "labels_per_text": "labels per text",
+    "pearson": "Pearson correlation",
+    "spearman": "Spearman correlation",
+    "mse": "mean squared error",
+    "mae": "mean absolute error",
+    "r2": "R²",
+    "quadratic_kappa": "quadratic kappa",
+    "mean": "mean of the tasks",
     "log_loss": "log loss",
     "ece": "calibration error",
     "ece_uncalibrated": "calibration error without temperature",
@@ -27,7 +37,15 @@ HEADLINE = {
     "accuracy_answered": "accuracy of the answers",
     "rows": "rows",
 }
+WORDS = {  # what a model of each kind of labels is
+    "single": "classifier of {} classes",
+    "multi": "classifier that gives each text any of {} labels",
+    "tree": "classifier of {} paths through a tree",
+    "score": "model that predicts a score",
+    "tasks": "model of several tasks over one encoder",
+}
 PICTURES = {  # what each shows, and how to read it
+    "scores.png": ("predicted against true scores", "A point is a row; on the dashed line prediction and truth agree."),
     "confusion.png": (
         "confusion matrix",
         "A row is a true class, a column a predicted one: blue is right, orange wrong.",
@@ -59,23 +77,27 @@ def model_card(
     data: Mapping[str, Any],
     pictures: Iterable[str] = tuple(PICTURES),
     about_data: Iterable[str] = (),
+    kind: str = "",
+    pairs: bool = False,
 ) -> str:
     """The card as Markdown, from the plain data of `phasefit.json` and `metrics.json`; what they lack is left out.
 
-    `classes` are those that the model tells apart; one that tells none is an encoder.
+    `classes` are those that the model tells apart; one that tells none, and has no scores, is an encoder. `kind` is
+    that of the labels, `pairs` whether they are labels of pairs of texts.
     """
+    kind = kind or ("single" if classes else "none")
     splits = [split for split in ("validation", "test") if metrics.get(split)]
     scored = splits[-1] if splits else ""
-    classifies = bool(classes)
+    predicts = kind != "none"
     parts = [
-        front_matter(manifest, TASKS[classifies]),
+        front_matter(manifest, TASKS[predicts]),
         f"# {escape(name)}",
-        f"A text classifier of {len(classes)} classes, trained in phases with phasefit." if classifies else ENCODER,
-        section("Results", results(metrics, splits), "In brackets: the 95 % interval." if splits else ""),
+        headline(kind, len(classes), pairs, metrics),
+        section("Results", *task_results(metrics, splits), "In brackets: the 95 % interval." if splits else ""),
         section("", *(picture(file, metrics.get("geometry", {})) for file in pictures)),
         section("Geometry", geometry_table(metrics.get("geometry", {}))),
         section(f"Classes ({scored})", class_table(metrics[scored].get("per_class", {})) if scored else ""),
-        section("How to use it", usage(name) if classifies else encoder_usage(name)),
+        section("How to use it", usage(name, kind, pairs, metrics) if predicts else encoder_usage(name)),
         section("Training", phase_table(metrics.get("phases", []))),
         section("", "The recipe as it was run:", fence(recipe_toml, "toml")),
         section("Data", facts(data), *about_data),
@@ -134,7 +156,7 @@ def results(metrics: Mapping[str, Any], splits: Sequence[str]) -> str:
 
 def score(split: Mapping[str, Any], key: str) -> str:
     """One cell of the headline table."""
-    interval = split.get("accuracy_ci95") if key == "accuracy" else None
+    interval = split.get(f"{key}_ci95")
     span = f" ({interval[0]:.4f} to {interval[1]:.4f})" if interval else ""
     return number(split.get(key)) + span
 
@@ -161,21 +183,51 @@ def phase_table(phases: Sequence[Mapping[str, Any]]) -> str:
     return table(["phase", "steps", "seconds", "validation score kept"], rows)
 
 
-def usage(name: str) -> str:
-    """The ways into a classifier; paths are those of a terminal that stands beside the folder."""
-    folder = json.dumps(name, ensure_ascii=False)
-    python = "\n".join(
-        [
-            "from phasefit import TextClassifier",
+def headline(kind: str, classes: int, pairs: bool, metrics: Mapping[str, Any]) -> str:
+    """What the model is, in a sentence."""
+    if kind == "none":
+        return ENCODER
+    if kind == "score" and classes:
+        what = f"model that predicts one of {classes} levels of a scale"
+    else:
+        what = WORDS[kind].format(classes)
+    of = "" if kind == "tasks" else " of pairs of texts" if pairs else " of texts" if kind == "score" else ""
+    return f"A {'' if kind in ('score', 'tasks') else 'text '}{what}{of}, trained in phases with phasefit."
+
+
+def task_results(metrics: Mapping[str, Any], splits: Sequence[str]) -> list[str]:
+    """The headline scores; of several tasks a table each, and their mean."""
+    tasks = list(dict.fromkeys(task for split in splits for task in metrics[split].get("tasks", {})))
+    if not tasks:
+        return [results(metrics, splits)]
+    parts = []
+    for task in tasks:
+        own = {split: metrics[split]["tasks"][task] for split in splits if task in metrics[split].get("tasks", {})}
+        parts += [f"Task `{task}`:", results(own, list(own))]
+    return [*parts, "All tasks:", results(metrics, splits)]
+
+
+def usage(name: str, kind: str = "single", pairs: bool = False, metrics: Mapping[str, Any] | None = None) -> str:
+    """The ways into a model that predicts; paths are those of a terminal that stands beside the folder."""
+    folder, text = json.dumps(name, ensure_ascii=False), '("a text", "another")' if pairs else '"a text"'
+    tasks = next((list((metrics or {})[split]["tasks"]) for split in ("test", "validation")
+                  if "tasks" in ((metrics or {}).get(split) or {})), [])  # fmt: skip
+    task = f" --task {tasks[0]}" if tasks else ""
+    made, called = ("TextRegressor", "regressor") if kind == "score" else ("TextClassifier", "classifier")
+    lines = [f"from phasefit import {made}", "", f"{called} = {made}.load({folder})", f"{called}.predict([{text}])"]
+    if kind != "score":
+        lines.append(f"classifier.predict_proba([{text}])  # columns in the order of classifier.classes_")
+    if kind == "tasks":
+        lines = [
+            "from phasefit.store import load_model",
             "",
-            f"classifier = TextClassifier.load({folder})",
-            'classifier.predict(["a text"])',
-            'classifier.predict_proba(["a text"])  # columns in the order of classifier.classes_',
+            f"model = load_model({folder})",
+            f'model.predict(["a text"], task={json.dumps(tasks[0] if tasks else "")})',
         ]
-    )
+    python = "\n".join(lines)
     return "\n\n".join(
         [
-            fence(f"$ phasefit predict {shell(name)} texts.csv -o predictions.csv", "console"),
+            fence(f"$ phasefit predict {shell(name)} texts.csv{task} -o predictions.csv", "console"),
             fence(python, "python"),
             "The embeddings alone, without phasefit:",
             fence(plain_encoder(name), "python"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from phasefit.data.hashes import normal_form
 from phasefit.data.hygiene import NEAR_EMPTY, Conflict, Hygiene
+from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Table
 
 NUMBERS = {1: "one row", 2: "two rows", 3: "three rows"}
@@ -29,6 +30,23 @@ def data_notes(found: Hygiene) -> list[str]:
     repeated = "rows" if _of_pairs(found) else "texts"
     clean = "" if any(noted[:2]) else f"; no repeated {repeated}" + (", no conflicting labels" if labelled else "")
     return [_headline(found) + clean, *notes]
+
+
+def kind_note(space: LabelSpace, train: Table) -> str:
+    """The kind of the labels, which may have been found out, and what makes it up."""
+    if space.kind == "score":
+        what = f"a scale of {len(space)} levels" if len(space) else f"mean {space.mean:.3g}, spread {space.spread:.3g}"  # type: ignore[attr-defined]
+        return f"labels: scores (kind 'score'), {what}"
+    if space.kind == "multi":
+        sizes = [len(label) for label in train.labels or () if isinstance(label, frozenset)]
+        none = sum(size == 0 for size in sizes)
+        without = f"; {none:,} training rows have none" if none else ""
+        each = sum(sizes) / max(len(sizes), 1)
+        return (
+            f"labels: several per text (kind 'multi'), {len(space)} classes, {each:.2f} per text in the mean{without}"
+        )
+    levels = f", paths of {space.depth} levels" if space.kind == "tree" else ""
+    return f"labels: kind '{space.kind}', {len(space)} classes{levels}"
 
 
 def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -> str:
@@ -130,6 +148,7 @@ def _count(number: int, one: str, many: str) -> str:
 def _pairs(found: Hygiene) -> list[str]:
     """What makes pairs and triples teach little, or the wrong thing."""
     parts = {name: part.pairs for name, part in found.parts.items() if part.pairs is not None}
+    labelled = any(part.classes is not None for part in found.parts.values())
     notes = []
     alike = {name: of.alike for name, of in parts.items()}
     if any(alike.values()):
@@ -142,7 +161,8 @@ def _pairs(found: Hygiene) -> list[str]:
         if any(shared.values()):
             notes.append(
                 f"{sum(shared.values()):,} rows have {'an' if what == 'anchor' else 'a'} {what} that other rows have "
-                f"too ({shares_of(shared)}): in one batch they count as each other's negatives"
+                f"too ({shares_of(shared)})"
+                + ("" if labelled else ": in one batch they count as each other's negatives")
             )
     return notes
 

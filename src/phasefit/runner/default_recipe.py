@@ -13,7 +13,7 @@ from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.store.manifest import MANIFEST, read_json
 from phasefit.training.events import Note
 
-MANY, FEW = "three-phase", "few-shot"
+MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
 FEW_ROWS = 32  # training rows per class, in the mean
 
 
@@ -29,6 +29,11 @@ def asked_recipe(request: TrainRequest) -> Recipe:
 def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
     """The recipe for these rows: another one only where none was named, rows are few and nothing else speaks for it."""
     if request.recipe != DEFAULT_RECIPE:
+        return recipe
+    if prepared.train.others or prepared.space.kind == "score":
+        what = "pairs of texts" if prepared.train.others else "scores"
+        recipe = read_recipe(PLAIN, request.settings)
+        listen(Note(f"no recipe is named: {recipe.name}, for {what}; --recipe names another"))
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
     reason = f"for {each:,.0f} training rows per class"

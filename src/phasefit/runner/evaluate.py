@@ -6,26 +6,44 @@ from typing import Any
 
 import numpy as np
 
+from phasefit.data.labels import LabelSpace, ScoreLabels
 from phasefit.data.table import Table
-from phasefit.metrics.calibration import calibration_bins, calibration_error, selective
+from phasefit.metrics.calibration import bins_of, calibration_bins, calibration_error, selective
 from phasefit.metrics.classification import classification_metrics
+from phasefit.metrics.multi_label import multi_metrics
+from phasefit.metrics.regression import regression_metrics
 from phasefit.models.decision import Decision
-from phasefit.models.model import Model
+from phasefit.models.model import TASK, Model
 from phasefit.runner.splitting import labels_of
 
 
-def score(model: Model, table: Table, probabilities: np.ndarray) -> dict[str, Any]:
-    """All metrics of a table, given the model's probabilities; a row with a label it does not know is a mistake.
+def rows_of(table: Table) -> list[Any]:
+    """What a model predicts on: texts, or pairs of them."""
+    return list(zip(table.texts, table.others[0], strict=True)) if table.others else list(table.texts)
+
+
+def score(model: Model, table: Table, outputs: np.ndarray, task: str = TASK) -> dict[str, Any]:
+    """All metrics of a table, given the model's outputs; a row with a label it does not know is a mistake.
 
     Callers that would rather refuse or drop such rows say so to `splitting.known_only` first.
     """
-    space = model.space.extend(labels_of(table))
-    codes = space.encode(labels_of(table), where=table.name)
-    missing = np.zeros((len(probabilities), len(space) - probabilities.shape[1]))
+    space, decision = model.space_of(task).extend(labels_of(table)), model.decision(task)
+    values = space.values(labels_of(table), where=table.name)
+    if isinstance(space, ScoreLabels):
+        return regression_metrics(values, outputs, list(map(str, space.levels)))
+    missing = np.zeros((len(outputs), len(space) - outputs.shape[1]))
+    outputs = np.hstack([outputs, missing])
+    if space.kind == "multi":
+        thresholds = [*decision.thresholds, *np.full(len(space) - len(decision.thresholds), 0.5)]
+        found = multi_metrics(values, outputs, space.names, thresholds)
+        return found | _of_sigmoids(decision, values, outputs)
+    found = classification_metrics(values, outputs, space.names, _paths(space))
+    return found | _of_decision(decision, values, outputs)
+
+
+def _paths(space: LabelSpace) -> list[tuple[Any, ...]] | None:
     paths = [label if isinstance(label, tuple) else (label,) for label in space.classes]
-    levels = paths if space.kind == "tree" else None
-    found = classification_metrics(codes, np.hstack([probabilities, missing]), space.names, levels)
-    return found | _of_decision(model.decision(), codes, probabilities)
+    return paths if space.kind == "tree" else None
 
 
 def _of_decision(decision: Decision, codes: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
@@ -37,3 +55,10 @@ def _of_decision(decision: Decision, codes: np.ndarray, probabilities: np.ndarra
     if decision.reject_below:
         found |= selective(codes, decision.answers(probabilities))
     return found
+
+
+def _of_sigmoids(decision: Decision, values: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
+    if decision.temperature == 1:
+        return {}
+    before = decision.uncalibrated(probabilities)
+    return {"ece_uncalibrated": calibration_error(bins_of(before.ravel(), values.ravel()))}

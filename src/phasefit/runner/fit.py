@@ -132,9 +132,12 @@ def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, lis
     codes = np.full(len(texts), -1, dtype=np.int64)
     codes[: ends[0]] = prepared.codes(prepared.train)
     codes[ends[0] : ends[1]] = prepared.codes(prepared.validation)
+    values = prepared.space.none(len(texts))
+    values[: ends[0]] = prepared.values(prepared.train)
+    values[ends[0] : ends[1]] = prepared.values(prepared.validation)
     rows = np.arange(len(texts))
     train, validation, unlabelled = rows[: ends[0]], rows[ends[0] : ends[1]], rows[ends[1] : ends[2]]
-    return PhaseData(texts, tokens, codes, prepared.space, train, validation, unlabelled, others)
+    return PhaseData(texts, tokens, codes, prepared.space, train, validation, unlabelled, others, values)
 
 
 def _say_long(tokens: Tokens, encoder: Encoder, listen: Listener) -> None:
@@ -189,7 +192,7 @@ def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], se
 def _refuse_classes_that_nothing_learns(model: Model, prepared: Prepared, recipe: Recipe) -> None:
     """Going on from a run with new classes needs a phase that grows its head."""
     if TASK in model.heads and not any(options.kind == "finetune" for options in recipe.phases):
-        new = prepared.space.names[model.head().classes :]
+        new = [] if prepared.space.kind == "score" else prepared.space.names[model.head().classes :]
         if new:
             raise RecipeError(f"{recipe.name}: the model does not know the class '{new[0]}'; add a finetune phase")
 

@@ -12,7 +12,7 @@ from phasefit.models.model import TASK, Model
 from phasefit.recipes import Recipe
 from phasefit.runner.calibrate import check_reject, decide
 from phasefit.runner.default_recipe import asked_recipe, settled_recipe
-from phasefit.runner.evaluate import score
+from phasefit.runner.evaluate import rows_of, score
 from phasefit.runner.fit import Fitted, Listener, fit
 from phasefit.runner.geometry import run_geometry
 from phasefit.runner.history import History
@@ -20,7 +20,7 @@ from phasefit.runner.keeper import Keeper, NoKeeper, fingerprint
 from phasefit.runner.merge import merged
 from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import Prepared, prepare
-from phasefit.runner.request import TrainRequest
+from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.runner.starting import base_run, starting_model
 from phasefit.runner.tracking import tracked
 from phasefit.training.device import make_accelerator, set_threads
@@ -40,7 +40,7 @@ class FitResult:
 def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
     """Read, split, train and evaluate; nothing is written."""
     recipe = asked_recipe(request)
-    prepared = prepare(request, base_run(request.model), needs_of(recipe))
+    prepared = prepare(request, base_run(request.model), needs_of(recipe, open=request.recipe == DEFAULT_RECIPE))
     prepared.tell(listen)
     recipe = settled_recipe(request, recipe, prepared, listen)
     return fit_prepared(request, recipe, prepared, listen)
@@ -56,7 +56,7 @@ def fit_prepared(
 ) -> FitResult:
     """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
     recipe.check()
-    check_reject(request, prepared.validation)
+    check_reject(request, prepared.validation, prepared.space)
     keeper = keeper or NoKeeper()
     before = keeper.facts
     threads = set_threads(before.get("threads", request.threads))
@@ -110,14 +110,15 @@ def _evaluate(model: Model, prepared: Prepared, request: TrainRequest, listen: L
             listen(Stage(f"evaluating on {split}"))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", TextsCut)
-                found = model.predict_proba(table.texts)
+                found = model.predict_outputs(rows_of(table))
             for warning in caught:
                 if split == "test":  # the validation texts were counted when they were tokenised
                     listen(Note(f"{split}: {warning.message}", warning=True))
             if split == "validation":
                 for note in decide(model, table, found, request):
                     listen(Note(note))
-                found = model.decision().calibrated(found)
+                if prepared.space.kind != "score":
+                    found = model.decision().calibrated(found)
             metrics[split] = score(model, table, found)
     if TASK in model.decisions:
         metrics["decision"] = model.decision().to_json()

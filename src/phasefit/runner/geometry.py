@@ -173,9 +173,9 @@ def _confidence(model: Model, vectors: np.ndarray) -> dict[str, float]:
 
     from phasefit.models.model import TASK
 
-    if TASK not in model.heads:
+    if TASK not in model.heads or model.space.kind not in ("single", "tree") or model.head().pair is not None:
         return {}
-    found = model.probabilities(from_numpy(vectors).to(model.device))
+    found = model.outputs(from_numpy(vectors).to(model.device))
     return {"confidence_entropy": confidence_entropy(found), "most_entropy": float(np.log2(found.shape[1]))}
 
 

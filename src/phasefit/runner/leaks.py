@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phasefit.data.hygiene import label_name, shared
-from phasefit.data.table import Table
+from phasefit.data.hygiene import shared
+from phasefit.data.table import Table, label_name
 from phasefit.errors import DataError, LabelError, did_you_mean
 
 if TYPE_CHECKING:

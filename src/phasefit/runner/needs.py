@@ -15,21 +15,27 @@ class Needs:
 
     labels: bool = True
     pairs: bool = False
+    labels_of_pairs: bool = False  # whether labels may be those of pairs of texts
 
     @property
     def sides(self) -> Sides:
         """How tables of pairs and triples are read."""
         if self.pairs:
             return "pairs"
-        return "one" if self.labels else "each"
+        if self.labels:
+            return "two" if self.labels_of_pairs else "one"
+        return "each"
 
 
-def needs_of(recipe: Recipe) -> Needs:
-    """The needs of all its phases together; one recipe cannot have both: the label of a pair is not that of a text."""
+def needs_of(recipe: Recipe, *, open: bool = False) -> Needs:
+    """The needs of all its phases together; one recipe cannot have both: the label of a pair is not that of a text.
+
+    `open` is a recipe that nobody named: pairs with labels will get another one.
+    """
     by_need = {options.needs: name for name, options in zip(recipe.phase_names, recipe.phases, strict=True)}
     if {"labels", "pairs"} <= {*by_need}:
         raise RecipeError(
             f"{recipe.name}: {by_need['pairs']} learns from pairs of texts and {by_need['labels']} from labels; train "
             "them one after the other, the second on the first's run with --model"
         )
-    return Needs("labels" in by_need, "pairs" in by_need)
+    return Needs("labels" in by_need, "pairs" in by_need, open or all(options.takes_pairs for options in recipe.phases))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from phasefit.data.labels import LabelSpace, NoLabels
 from phasefit.data.table import Table
+from phasefit.runner.positives import positives
 
 if TYPE_CHECKING:
     from phasefit.runner.splitting import Base
@@ -28,7 +29,8 @@ def settled(
         notes.append(f"{test.name} is not scored: the recipe trains no classifier")
         test = None
     if train.others:
-        serious += _taken_as_positive(train)
+        train = _together(train, notes, serious)
+        validation = None if validation is None else _together(validation, [], [])
         why = ""
     else:
         why = _why_left_alone(train, validation, base)
@@ -68,6 +70,16 @@ def _why_left_alone(train: Table, validation: Table | None, base: Base | None) -
     if validation is not None and validation.labels is None:
         return f"{said}{validation.name} has none"
     return ""
+
+
+def _together(table: Table, notes: list[str], serious: list[str]) -> Table:
+    """The rows whose texts belong together, as far as labels tell; else all, with a warning."""
+    rows, how = positives(table)
+    if rows is None or not len(rows):
+        serious += _taken_as_positive(table)
+        return table
+    notes.append(f"{len(rows):,} of the {len(table):,} pairs belong together ({how}); the others are left out")
+    return table.take(rows)
 
 
 def _taken_as_positive(train: Table) -> list[str]:

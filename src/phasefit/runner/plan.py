@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from phasefit.runner.default_recipe import asked_recipe, settled_recipe
 from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import prepare
-from phasefit.runner.request import TrainRequest
+from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.runner.starting import base_run, starting_model
 from phasefit.training.events import Note, PhaseStarted, Stage, StepDone
 
@@ -56,7 +56,7 @@ def plan(request: TrainRequest, listen: Listener) -> Plan:
     recipe = asked_recipe(request)
     recipe.check_files()
     listen(Stage("reading"))
-    prepared = prepare(request, base_run(request.model), needs_of(recipe))
+    prepared = prepare(request, base_run(request.model), needs_of(recipe, open=request.recipe == DEFAULT_RECIPE))
     said: list[Note] = []
     recipe = settled_recipe(request, recipe, prepared, said.append)
 

@@ -15,7 +15,7 @@ from phasefit.data.labels import LabelSpace
 from phasefit.data.readers import free_unused
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
-from phasefit.runner.data_notes import class_notes, columns_note, data_notes, leak_notes
+from phasefit.runner.data_notes import class_notes, columns_note, data_notes, kind_note, leak_notes
 from phasefit.runner.leaks import without_leaks, without_scored
 from phasefit.runner.needs import Needs
 from phasefit.runner.optional_labels import known_space, settled
@@ -65,6 +65,12 @@ class Prepared:
             return np.full(len(table or ()), -1, dtype=np.int64)
         return self.space.encode(table.labels, where=table.name)
 
+    def values(self, table: Table | None) -> np.ndarray:
+        """What losses and metrics see of a table's labels."""
+        if table is None or table.labels is None:
+            return self.space.none(len(table or ()))
+        return self.space.values(table.labels, where=table.name)
+
     def facts(self) -> dict[str, object]:
         """Sizes for the record."""
         sizes = {
@@ -75,7 +81,8 @@ class Prepared:
         return {
             "data": self.name,
             "rows": sizes,
-            **({"classes": len(self.space), "kind": self.space.kind} if len(self.space) else {}),
+            **({"classes": len(self.space)} if len(self.space) else {}),
+            **({} if self.train.labels is None else {"kind": self.space.kind}),
             **self._imbalance(),
             "sha256": self.sha256,
             **({} if self.columns is None else {"columns": self.columns}),
@@ -83,6 +90,8 @@ class Prepared:
 
     def _imbalance(self) -> dict[str, float]:
         if self.train.labels is None:
+            return {}
+        if self.space.kind == "score":
             return {}
         counts = np.bincount(self.codes(self.train), minlength=len(self.space))
         return {"imbalance": round(float(counts.max() / max(counts[counts > 0].min(), 1)), 2)}
@@ -120,7 +129,7 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
         notes.append(f"going on from {base.name}: its {len(base.space)} classes and {added}")
     if train.labels is not None:
-        notes += class_notes(space.names, len(train))
+        notes += [kind_note(space, train), *class_notes(space.names, len(train))]
         validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
     test = known_only(test, space, request.unseen, notes)
     unlabelled = without_scored(unlabelled, [validation, test], notes)
@@ -136,7 +145,7 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         dataset.sha256,
         looked,
         [*columns_note(train), *data_notes(looked), *notes, *serious],
-        _about_columns(train, request.tree),
+        _about_columns(train, request),
         tuple(serious),
     )
 
@@ -146,7 +155,10 @@ def _read(request: TrainRequest, needs: Needs) -> Dataset:
     options: dict[str, Any] = {
         "text": request.text,
         "label": request.label,
+        "kind": request.kind,
         "tree": request.tree,
+        "separator": request.separator,
+        "levels": request.levels,
         "data_dir": request.data_dir,
         "need_labels": needs.labels,
         "sides": needs.sides,
@@ -162,7 +174,8 @@ def _read(request: TrainRequest, needs: Needs) -> Dataset:
         test = read_table(request.test, split="test", what="test", **options)
     if request.unlabelled is not None:
         one = request.text if len(as_names(request.text)) == 1 else ()  # the columns of a pair are found again
-        more = {**options, "text": one, "label": (), "tree": None, "need_labels": False, "sides": "each"}
+        more = {**options, "text": one, "label": (), "need_labels": False, "sides": "each"}
+        more |= {"kind": None, "tree": None, "separator": None, "levels": ()}
         unlabelled = read_table(request.unlabelled, what="unlabelled", **more)
     return Dataset(
         dataset.name,
@@ -174,11 +187,12 @@ def _read(request: TrainRequest, needs: Needs) -> Dataset:
     )
 
 
-def _about_columns(train: Table, tree: str | None) -> dict[str, object] | None:
+def _about_columns(train: Table, request: TrainRequest) -> dict[str, object] | None:
     """Where texts and labels stood; labels that were left alone did not."""
     if train.columns is None:
         return None
-    found = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()}) | {"tree": tree}
+    found = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()})
+    found |= {"tree": request.tree, "separator": request.separator, "levels": request.levels}
     return {name: value for name, value in found.items() if value}
 
 

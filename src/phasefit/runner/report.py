@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from phasefit.runner.figures import (
     history_figure,
     map_figure,
     reliability_figure,
+    scatter_figure,
 )
 from phasefit.runner.history import History
 from phasefit.runner.prepare import Prepared
@@ -40,7 +41,7 @@ def write_report(
     snapshots: Snapshots | None = None,
 ) -> None:
     """Write all of it into the run folder; what the run has no data for is left out."""
-    pictures = draw_pictures(folder, prepared.space.names, metrics, history, snapshots)
+    pictures = draw_pictures(folder, prepared.space.groups, metrics, history, snapshots)
     encoder_only = manifest.get("heads") == {}
     card = model_card(
         name=folder.name,
@@ -48,6 +49,8 @@ def write_report(
         manifest={name: value for name, value in manifest.items() if name not in TOLD_ELSEWHERE},
         metrics=metrics,
         classes=() if encoder_only else prepared.space.names,
+        kind="none" if encoder_only else prepared.space.kind,
+        pairs=any("pair" in head for head in dict(manifest.get("heads") or {}).values()),
         data=prepared.facts(),
         pictures=pictures,
         about_data=data_paragraphs(prepared.hygiene, cut),
@@ -65,13 +68,8 @@ def draw_pictures(
     """Draw what there is data for, each as PNG and SVG; the names of the PNGs in the order to show them in."""
     pictures = []
     split = next((name for name in ("test", "validation") if metrics.get(name)), None)
-    if split is not None:
-        scored = metrics[split]
-        confusion_figure(scored["confusion"], folder / "confusion.png", split)
-        class_bars_figure(scored["per_class"], folder / "classes.png", split)
-        before = scored.get("ece_uncalibrated")
-        reliability_figure(scored["calibration"], scored["ece"], folder / "reliability.png", split, before)
-        pictures += ["confusion.png", "classes.png", "reliability.png"]
+    if split is not None and "tasks" not in metrics[split]:
+        pictures += draw_scores(folder, metrics[split], split)
     if snapshots is not None and snapshots.vectors:
         map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", snapshots.texts)
         pictures.append("embeddings.png")
@@ -80,3 +78,22 @@ def draw_pictures(
             pictures.append("geometry.png")
     history_figure(history.rows, folder / "history.png")
     return [*pictures, "history.png"]
+
+
+def draw_scores(folder: Path, scored: Mapping[str, Any], split: str = "", first_only: bool = False) -> list[str]:
+    """What the metrics of one table have data for; the names of the PNGs, the one that says most first."""
+    ways: dict[str, tuple[str, Callable[[Path], None]]] = {
+        "scores.png": ("points", lambda path: scatter_figure(scored["points"], path, split)),
+        "confusion.png": ("confusion", lambda path: confusion_figure(scored["confusion"], path, split)),
+        "classes.png": ("per_class", lambda path: class_bars_figure(scored["per_class"], path, split)),
+        "reliability.png": (
+            "calibration",
+            lambda path: reliability_figure(
+                scored["calibration"], scored["ece"], path, split, scored.get("ece_uncalibrated")
+            ),
+        ),
+    }
+    drawn = [name for name, (needed, _) in ways.items() if scored.get(needed)]
+    for name in drawn[: 1 if first_only else None]:
+        ways[name][1](folder / name)
+    return drawn[: 1 if first_only else None]

@@ -16,7 +16,10 @@ class TrainRequest:
     data: Any
     text: tuple[str, ...] = ()  # the text column, found by its usual names when not given; several: a pair, a triple
     label: tuple[str, ...] = ()  # the label column; several are the levels of a tree
+    kind: str | None = None  # of labels: single, multi, tree or score; found out when not given
     tree: str | None = None  # what separates the levels inside one label, e.g. "/"
+    separator: str | None = None  # what separates several labels in one cell; "|" when not given
+    levels: tuple[str, ...] = ()  # the names of an ordered scale, lowest first
     validation: Any = None
     test: Any = None
     unlabelled: Any = None  # more texts for the phases that need no labels

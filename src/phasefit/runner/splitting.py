@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phasefit.data.hashes import are_among, text_hashes
-from phasefit.data.labels import LabelSpace, label_space
+from phasefit.data.labels import LabelSpace, kind_of, label_space
 from phasefit.data.splits import Splits, sample, split
 from phasefit.data.table import Label, Table
 from phasefit.errors import DataError, LabelError
@@ -42,8 +42,8 @@ def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
     """The label space of a table; one to go on from keeps its classes and gets the new ones."""
     labels = labels_of(table)
     if base is None:
-        return label_space(labels, where=table.name)
-    kind = "tree" if any(isinstance(label, tuple) for label in labels) else "single"
+        return label_space(labels, where=table.name, levels=table.levels)
+    kind = kind_of(labels)
     if kind != base.kind:
         raise LabelError(
             f"the model has labels of kind '{base.kind}', the table of kind '{kind}'; they must be the same"

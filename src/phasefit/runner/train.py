@@ -19,7 +19,7 @@ from phasefit.runner.merge import merged
 from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.processes import is_main_process
-from phasefit.runner.request import TrainRequest
+from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.runner.saved_request import request_from_json, request_to_json
 from phasefit.runner.splitting import Base
 from phasefit.runner.starting import base_run
@@ -112,7 +112,7 @@ def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: 
 def _read(request: TrainRequest, recipe: Recipe, listen: Listener) -> Job:
     listen(Stage("reading"))
     base = base_run(request.model, request.model_name)
-    prepared = prepare(request, base, needs_of(recipe))
+    prepared = prepare(request, base, needs_of(recipe, open=request.recipe == DEFAULT_RECIPE))
     prepared.tell(listen)
     return Job(request, recipe, base, prepared)
 

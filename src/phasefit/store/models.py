@@ -106,5 +106,5 @@ def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
         reason = " ".join(str(error).split())[:160]
         raise ModelError(f"the model in '{folder}' is damaged ({reason}); train or save it again") from error
     for task, head in model.heads.items():
-        if task not in model.spaces or len(model.spaces[task]) != head.classes:
+        if task not in model.spaces or model.spaces[task].outputs != head.classes:
             raise ModelError(f"the model in '{folder}' is damaged: its labels do not fit its head '{task}'")

@@ -31,13 +31,16 @@ def draw_pairs(targets: np.ndarray, origin: np.ndarray, *, times: int, seed: int
     shared = np.empty(len(keys), dtype=np.int16)
     for start in range(0, len(keys), CHUNK):
         left, right = np.divmod(keys[start : start + CHUNK], n)
-        shared[start : start + CHUNK] = (levels[left] == levels[right]).cumprod(axis=1).sum(axis=1)
+        if levels.dtype == bool:  # several labels: alike if they have one in common
+            shared[start : start + CHUNK] = (levels[left] & levels[right]).any(axis=1)
+        else:
+            shared[start : start + CHUNK] = (levels[left] == levels[right]).cumprod(axis=1).sum(axis=1)
     kept = _even(shared, random)
     keys, shared = keys[kept], shared[kept]
     pairs = np.empty((len(keys), 2), dtype=np.int32)  # half of what NumPy's own row numbers would take
     np.floor_divide(keys, n, out=pairs[:, 0], casting="same_kind")
     np.remainder(keys, n, out=pairs[:, 1], casting="same_kind")
-    return pairs, shared / levels.shape[1]
+    return pairs, shared / (1 if levels.dtype == bool else levels.shape[1])
 
 
 def _drawn(origin: np.ndarray, times: int, random: np.random.Generator) -> np.ndarray:

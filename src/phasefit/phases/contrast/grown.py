@@ -36,6 +36,7 @@ class GrownRows:
         )
         self.rows = data.train[inside]
         self.codes = data.codes[self.rows]  # of every place
+        self.values = data.values[self.rows]  # what their labels say in full
         self._tokens, self._added = data.tokens, list[Tokens]()
         self._ratio = balance.noise
         self.generated: GeneratedCopies | None = None  # texts in place of copies
@@ -48,10 +49,11 @@ class GrownRows:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def add(self, tokens: Tokens, codes: np.ndarray) -> None:
-        """Further texts and the codes of their classes, behind all others."""
+    def add(self, tokens: Tokens, codes: np.ndarray, values: np.ndarray | None = None) -> None:
+        """Further texts, the codes of their classes and their labels in full, behind all others."""
         self._added.append(tokens)
         self.codes = np.concatenate([self.codes, codes])
+        self.values = np.concatenate([self.values, codes if values is None else values])
 
     @property
     def origins(self) -> np.ndarray:

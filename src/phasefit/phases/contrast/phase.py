@@ -41,7 +41,7 @@ class Contrast(Phase):
             raise RecipeError(f"{name}: contrast needs at least two classes in the training rows")
         self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
         size, proxy_seed = self.encoder.dimension, derive(seed, name, "proxies")
-        self.proxies = make_proxies(self.objective, len(data.space), size, proxy_seed)
+        self.proxies = make_proxies(self.objective, len(data.space.groups), size, proxy_seed)
         self.grown = GrownRows(data, options.balance, derive(seed, name))
         if options.balance.generate:
             copied = self.grown.rows[self.grown.noisy]
@@ -60,7 +60,8 @@ class Contrast(Phase):
             return []
         present = np.unique(self.data.codes[self.data.train])
         found = class_texts.class_texts(self.options.class_texts, self.data.space, present, self.name)
-        self.grown.add(self.encoder.tokenise(found.texts), found.codes)
+        values = self.data.space.class_values(found.codes)
+        self.grown.add(self.encoder.tokenise(found.texts), found.codes, values)
         return found.notes(self.name)
 
     def _class_aware(self) -> Batches:
@@ -79,7 +80,7 @@ class Contrast(Phase):
     def _explicit(self) -> Batches:
         codes, seed = self.grown.codes, derive(self.seed, self.name)
         times = shuffles(self.options.augmentation, len(np.unique(codes)))
-        pairs, _ = draw_pairs(self.data.space.targets(codes), self.grown.origins, times=times, seed=seed)
+        pairs, _ = draw_pairs(self.data.space.targets(self.grown.values), self.grown.origins, times=times, seed=seed)
         if not len(pairs):
             raise RecipeError(f"{self.name}: no two training rows make a pair; use pairs = 'batch'")
         self.pairs = len(pairs)
@@ -207,7 +208,7 @@ class Contrast(Phase):
         ]
 
     def _targets(self, places: np.ndarray) -> np.ndarray:
-        return self.data.space.targets(self.grown.codes[places])
+        return self.data.space.targets(self.grown.values[places])
 
 
 def _first_seen(near: Tensor, places: Tensor) -> Tensor:

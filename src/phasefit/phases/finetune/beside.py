@@ -42,7 +42,7 @@ class Beside(nn.Module):
         check_labels(name, self.objective, data.space)
         self.on_tokens = options.on == "tokens"
         dimension = int(encoder.transformer.config.hidden_size) if self.on_tokens else encoder.dimension
-        classes, device = len(data.space), next(encoder.parameters()).device
+        classes, device = len(data.space.groups), next(encoder.parameters()).device
         self.proxies = make_proxies(self.objective, classes, dimension, derive(seed, name, "proxies"))
         self.weighting: Weighting | None = None
         if self.objective.weighs_classes:

@@ -7,23 +7,24 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from phasefit.metrics.scores import watchable
-from phasefit.phases.options import ChunkOptions, PhaseOptions
+from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
 from phasefit.phases.views_option import ViewList
 
 
-class Options(PhaseOptions, ChunkOptions):
-    """Options of `kind = "finetune"`."""
+class HeadSettings(Strict):
+    """What can be said about a head and its loss, wherever one is trained."""
 
-    parts = ("encoder", "dense", "head", "proxies", "weighting")
-    trains_head = True
-    kind: Literal["finetune"] = "finetune"
     head: Literal["mlp", "linear", "cosine"] = Field(
         "mlp", description="two layers (the paper's), one, or one that sees the vector's direction only"
     )
+    pair: Literal["uv", "uv_diff_prod", "cosine", "together"] = Field(
+        "uv_diff_prod",
+        description="of pairs: both vectors, with their difference and product, their cosine alone; or both texts in "
+        "one input, in both orders",
+    )
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout inside the head")
-    freeze: bool = Field(False, description="train the head only; texts are then encoded once")
     class_weights: Literal["none", "balanced"] = Field(
-        "none", description="balanced: mistakes on rare classes cost more"
+        "none", description="balanced: mistakes on rare classes, or on texts that have a rare label, cost more"
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target spread over all classes")
     focal: float = Field(
@@ -31,6 +32,18 @@ class Options(PhaseOptions, ChunkOptions):
         ge=0,
         description="texts that are predicted right count less, the more the higher; 2 is usual where classes are rare",
     )
+    upper_levels: float = Field(
+        0.0, ge=0, lt=1, description="of tree labels: the share of the loss that is about the levels above the last"
+    )
+
+
+class Options(PhaseOptions, ChunkOptions, HeadSettings):
+    """Options of `kind = "finetune"`."""
+
+    parts = ("encoder", "dense", "head", "proxies", "weighting")
+    trains_head = True
+    kind: Literal["finetune"] = "finetune"
+    freeze: bool = Field(False, description="train the head only; texts are then encoded once")
     ridge: float = Field(
         0.0,
         ge=0,
@@ -54,12 +67,20 @@ class Options(PhaseOptions, ChunkOptions):
         ge=0,
         description="later weights are kept that score lower by less than so many standard errors of the accuracy",
     )
-    watch: str = Field("macro_f1", description="validation metric that stops the phase and picks the weights")
+    watch: str = Field(
+        "auto",
+        description="validation metric that stops the phase and picks the weights; auto: macro_f1, of scores pearson",
+    )
 
     @property
     def skips_parameters(self) -> bool:
         """A frozen encoder gets no gradient."""
         return self.freeze
+
+    @property
+    def takes_pairs(self) -> bool:
+        """An objective beside the head, or views, compare single texts."""
+        return self.objective is None and not self.views
 
     @field_validator("watch")
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,16 +10,17 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.data.seeds import derive
-from phasefit.metrics.scores import SCORES, quick_scores
-from phasefit.models.encoder import sentence_vectors
-from phasefit.models.heads import Head
-from phasefit.models.inference import encode_rows
+from phasefit.metrics.kinds import WATCHING
+from phasefit.metrics.scores import SCORES
+from phasefit.models.heads import Head, PairKind
 from phasefit.models.model import TASK, Model
+from phasefit.models.rows import Rows
 from phasefit.models.tokens import Features
 from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.beside import Beside
+from phasefit.phases.finetune.loss import HeadLoss
 from phasefit.phases.finetune.options import Options
 from phasefit.phases.finetune.stacked import stacked
 
@@ -28,10 +28,12 @@ SECOND = ".2"  # ends the names of what belongs to the second view
 
 
 class Finetune(Phase):
-    """Softmax cross-entropy of a head, perhaps with an objective beside it; the encoder learns along unless frozen."""
+    """The loss of a head, perhaps with an objective beside it; the encoder learns along unless frozen.
+
+    Rows are texts, or pairs of them.
+    """
 
     options: Options
-    class_weights: Tensor | None
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
@@ -39,17 +41,19 @@ class Finetune(Phase):
         self._went_on, self.head = _head(model, data, options, derive(seed, name, "head"))
         model.heads[TASK] = self.head
         model.spaces[TASK] = data.space
-        self.cross_entropy = CrossEntropy(options.label_smoothing, options.focal)
+        self.head_loss = HeadLoss(name, data.space, data.values[data.train], options)
+        self._watching = WATCHING[data.space.kind]
+        self._watch = self._watching.check(options.watch, data.space.kind, name)
+        self.rows = read_rows(model, data, options.pair)
+        self.weighting_loss = CrossEntropy(options.label_smoothing, options.focal)
         self.beside: Beside | None = None
         if options.objective is not None:
             self.beside = Beside(name, options, self.encoder, data, seed)
         self.views: Views | None = None
         if options.views:
             self.views = Views(build_views(name, options.views), self.encoder, where=name)
-        weights = _class_weights(data) if options.class_weights == "balanced" else None
-        self.register_buffer("class_weights", weights, persistent=False)
         self._cached: Tensor | None = None  # vectors of the labelled rows when the encoder is frozen
-        lengths = data.tokens.lengths[data.train]
+        lengths = self.rows.lengths(data.train)
         seed_of_batches = derive(seed, name)
         self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=seed_of_batches)
 
@@ -61,7 +65,7 @@ class Finetune(Phase):
     @property
     def watch(self) -> str:
         """A metric of the validation rows."""
-        return self.options.watch
+        return self._watch
 
     @property
     def lower_is_better(self) -> bool:
@@ -79,15 +83,20 @@ class Finetune(Phase):
         return self.beside is not None
 
     def slack(self, scores: dict[str, float]) -> float:
-        """In standard errors of the accuracy on as many rows as were scored; losses have none."""
+        """In standard errors of the accuracy, or what comes nearest to it; losses have none."""
         if self.lower_is_better:
             return 0.0
-        accuracy = min(max(scores["accuracy"], 0.0), 1.0)
-        return self.options.slack * math.sqrt(accuracy * (1 - accuracy) / len(self.data.validation))
+        return self.options.slack * self._watching.error(scores, len(self.data.validation))
 
     def notes(self) -> list[str]:
-        """What the views have to say."""
-        return [] if self.views is None else self.views.notes()
+        """What the views have to say, and how many pairs are cut."""
+        said = [] if self.views is None else self.views.notes()
+        if self.head.pair == "together" and self.rows.tokens.cut:
+            longest = self.encoder.max_length
+            said.append(
+                f"{self.name}: {self.rows.tokens.cut // 2:,} pairs are longer than {longest} tokens and are cut"
+            )
+        return said
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder (unless frozen), added layers, head."""
@@ -101,7 +110,7 @@ class Finetune(Phase):
         rows = batch.draw["rows"]
         if self.options.freeze:
             return {"vectors": self._frozen_vectors(rows)}
-        features = batch.put(self.data.tokens.batch(rows))
+        features = batch.put(self.rows.features(rows))
         encoded = self._encoded(features, self.encoder(features))
         if self.views is not None:
             seen = batch.put(self.views.features(self.data.texts, self.data.tokens, rows, batch.generator))
@@ -111,21 +120,21 @@ class Finetune(Phase):
 
     def _encoded(self, features: Features, output: Features) -> Encoded:
         beside = {} if self.beside is None else self.beside.encode(features, output)
-        return {"vectors": sentence_vectors(output), **beside}
+        return {"vectors": self.rows.vectors(output), **beside}
 
     def join(self, parts: Sequence[Encoded]) -> Encoded:
         """Token states of chunks may differ in length."""
         return stacked(parts)
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """Cross-entropy of the head's logits, mixed with the objective beside it."""
+        """That of the head's logits, mixed with the objective beside it."""
         rows = batch.draw["rows"]
         if self.views is not None:
             first = {name: value for name, value in encoded.items() if not name.endswith(SECOND)}
             encoded = stacked([first, {name: encoded[name + SECOND] for name in first}])
             rows = np.concatenate([rows, rows])
-        codes = batch.tensor(self.data.codes[rows])
-        plain: Tensor = self.cross_entropy(self.head(encoded["vectors"]), codes, self.class_weights)
+        values = batch.tensor(self.head_loss.values(self.data.values[rows]))
+        plain: Tensor = self.head_loss(self.head(encoded["vectors"]), values)
         if self.options.ridge:
             plain = plain + self.options.ridge / len(self.data.train) * self.head.size()
         if self.beside is None:
@@ -135,7 +144,8 @@ class Finetune(Phase):
         total = share * plain + (1 - share) * other
         scalars = {"cross_entropy": plain.detach(), self.beside.objective.name: other.detach()}
         if "weights" in encoded:
-            weighting = self.cross_entropy(encoded["weights"], codes, self.class_weights)
+            codes = batch.tensor(self.data.codes[rows])
+            weighting = self.weighting_loss(encoded["weights"], codes)
             total, scalars["weighting"] = total + share * weighting, weighting.detach()
         return StepOutput(total, scalars)
 
@@ -144,38 +154,37 @@ class Finetune(Phase):
         rows = self.data.validation
         if not len(rows):
             return {}
-        if self.options.freeze:
-            vectors = self._frozen_vectors(rows)
-        else:
-            vectors = encode_rows(self.encoder, self.data.tokens, rows)
-        return quick_scores(self.data.codes[rows], self._model[0].probabilities(vectors))
+        vectors = self._frozen_vectors(rows) if self.options.freeze else self.rows.encode(self.encoder, rows)
+        return self._watching.quick(self.data.values[rows], self._model[0].outputs(vectors))
 
     def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
         """Vectors of labelled rows, encoded the first time they are asked for."""
         if self._cached is None:
             labelled = np.concatenate([self.data.train, self.data.validation])
-            self._place = np.zeros(len(self.data.tokens), dtype=np.int64)
+            self._place = np.zeros(len(self.data.texts), dtype=np.int64)
             self._place[labelled] = np.arange(len(labelled))
-            self._cached = encode_rows(self.encoder, self.data.tokens, labelled)
+            self._cached = self.rows.encode(self.encoder, labelled)
         return self._cached[torch.from_numpy(self._place[rows]).to(self._cached.device)]
 
 
 def _head(model: Model, data: PhaseData, options: Options, seed: int) -> tuple[bool, Head]:
     """The model's own head if it has one of this kind (grown to the classes it now needs), else a fresh one."""
-    dimension, classes = model.encoder.dimension, len(data.space)
+    dimension, classes = model.encoder.dimension, data.space.outputs
+    pair = None if data.pairs is None else options.pair
     if TASK in model.heads:
         old = model.head()
-        if old.kind == options.head and old.dimension == dimension:
+        if old.kind == options.head and old.dimension == dimension and old.pair == pair:
             head = old if old.classes == classes else old.grown(classes, seed)
             head.set_dropout(options.dropout)
             return True, head
-    return False, Head(options.head, dimension, classes, dropout=options.dropout, seed=seed)
+    return False, Head(options.head, dimension, classes, dropout=options.dropout, seed=seed, pair=pair)
 
 
-def _class_weights(data: PhaseData) -> Tensor:
-    """Inverse class sizes, scaled so that the mean over rows is 1."""
-    counts = np.bincount(data.codes[data.train], minlength=len(data.space)).clip(1)
-    return torch.from_numpy(len(data.train) / (len(data.space) * counts)).float()
+def read_rows(model: Model, data: PhaseData, how: PairKind) -> Rows:
+    """The rows as a head will see them: single texts, or pairs."""
+    if data.pairs is None:
+        return Rows.single(data.tokens)
+    return Rows.of(model.encoder, data.texts, data.tokens, data.pairs, how)
 
 
 PHASE = Finetune

@@ -9,6 +9,7 @@ from phasefit.runner.figures.geometry import geometry_figure
 from phasefit.runner.figures.history import history_figure
 from phasefit.runner.figures.map import map_figure
 from phasefit.runner.figures.reliability import reliability_figure
+from phasefit.runner.figures.scatter import scatter_figure
 
 __all__ = [
     "class_bars_figure",
@@ -17,4 +18,5 @@ __all__ = [
     "history_figure",
     "map_figure",
     "reliability_figure",
+    "scatter_figure",
 ]

@@ -1,0 +1,143 @@
+"""A number per text, or per pair of texts: a measurement, or a place on a scale of named levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from phasefit.data.labels.space import LabelSpace
+from phasefit.data.table import Label
+from phasefit.errors import LabelError
+
+BINS = 10  # groups that scores fall into, of about as many rows each, for splits, maps and probes
+
+
+class ScoreLabels(LabelSpace):
+    """Scores, learned in standard units: `mean` and `spread` are those of the training rows.
+
+    With `levels` a score is the place of a label among them, from 0 on, in the order that the user gave.
+    """
+
+    kind = "score"
+
+    def __init__(self, edges: Sequence[float], mean: float, spread: float, levels: Sequence[str] = ()) -> None:
+        """Take the borders between the groups, the scale, and the names of the levels if there are any."""
+        super().__init__(levels)
+        self.edges, self.mean, self.spread = tuple(edges), float(mean), float(spread)
+        if not all(map(math.isfinite, (self.mean, self.spread, *self.edges))) or self.spread <= 0:
+            raise LabelError("a saved scale of scores is no scale; the file is damaged")
+
+    @classmethod
+    def of(cls, labels: Iterable[Label], levels: Sequence[str] = ()) -> ScoreLabels:
+        """The scale of these scores."""
+        values = as_numbers(labels)
+        if levels:
+            edges = [place - 0.5 for place in range(1, len(levels))]
+        else:
+            cuts = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], method="lower") if len(values) else []
+            edges = sorted({float(cut) for cut in cuts} - {float(values.min())} if len(values) else ())
+        spread = float(values.std()) if len(values) else 0.0
+        return cls(edges, float(values.mean()) if len(values) else 0.0, spread or 1.0, levels)
+
+    @property
+    def outputs(self) -> int:
+        """One number."""
+        return 1
+
+    @property
+    def groups(self) -> list[str]:
+        """The levels, or ranges of scores."""
+        if self.names:
+            return self.names
+        if not self.edges:
+            return ["all"]
+        between = [f"{low:g} to {high:g}" for low, high in zip(self.edges, self.edges[1:], strict=False)]
+        return [f"below {self.edges[0]:g}", *between, f"from {self.edges[-1]:g}"]
+
+    def __repr__(self) -> str:
+        return f"ScoreLabels(mean {self.mean:g}, spread {self.spread:g})"
+
+    def __hash__(self) -> int:
+        return hash((self.mean, self.spread, self.edges))
+
+    def name(self, label: Label) -> str:
+        """The number in short; a level by its name."""
+        if isinstance(label, str):
+            return label
+        if self.levels and isinstance(label, int | float):
+            return self.level_of(float(label))
+        return f"{label:g}" if isinstance(label, int | float) else str(label)
+
+    @property
+    def levels(self) -> tuple[Label, ...]:
+        """The names of the levels, lowest first; none where scores are measurements."""
+        return getattr(self, "classes", ())
+
+    def level_of(self, score: float) -> str:
+        """The level that a score is nearest to."""
+        return str(self.levels[int(np.clip(np.floor(score + 0.5), 0, len(self.levels) - 1))])
+
+    def values(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
+        """The scores, (n,) float64."""
+        return as_numbers(labels, where)
+
+    def encode(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
+        """The group of each score: its level, or the range it falls into."""
+        return np.searchsorted(np.asarray(self.edges), self.values(labels, where), side="right").astype(np.int64)
+
+    def none(self, rows: int) -> np.ndarray:
+        """Not a number."""
+        return np.full(rows, np.nan)
+
+    def class_values(self, codes: np.ndarray) -> np.ndarray:
+        """Levels have names, and a name a place; ranges have none."""
+        if not self.levels:
+            raise LabelError("scores (kind 'score') have no classes whose names could be texts; leave class_texts out")
+        return np.asarray(codes, dtype=np.float64)
+
+    def targets(self, values: np.ndarray) -> np.ndarray:
+        """The groups: texts with scores of one range belong together."""
+        return np.searchsorted(np.asarray(self.edges), values, side="right").astype(np.int64)
+
+    def knows(self, label: Label) -> bool:
+        """Any number will do."""
+        return isinstance(label, int | float) and math.isfinite(label)
+
+    def extend(self, labels: Iterable[Label]) -> LabelSpace:
+        """New scores do not change the scale."""
+        return self
+
+    def standard(self, values: np.ndarray) -> np.ndarray:
+        """Scores as a head learns them: mean 0, spread 1 over the training rows."""
+        return np.asarray((values - self.mean) / self.spread)
+
+    def from_standard(self, values: np.ndarray) -> np.ndarray:
+        """What a head says, as scores."""
+        return np.asarray(values * self.spread + self.mean)
+
+    def to_json(self) -> dict[str, Any]:
+        """The scale."""
+        scale = {"mean": self.mean, "spread": self.spread, "edges": list(self.edges)}
+        return {"kind": self.kind, **scale, "levels": list(self.levels)}
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> Self:
+        """The scale that `to_json` wrote."""
+        try:
+            levels = [str(level) for level in data["levels"]]
+            return cls([float(edge) for edge in data["edges"]], float(data["mean"]), float(data["spread"]), levels)
+        except (KeyError, TypeError, ValueError) as error:
+            raise LabelError("a saved scale of scores is damaged") from error
+
+
+def as_numbers(labels: Iterable[Any], where: str = "labels") -> np.ndarray:
+    """Scores as float64; what is no number is an error with its row."""
+    found = []
+    for row, label in enumerate(labels, start=1):
+        if isinstance(label, bool | str) or not isinstance(label, int | float | np.number) or not math.isfinite(label):
+            raise LabelError(f"{where}, row {row}: {label!r:.40} is no score; scores are numbers")
+        found.append(float(label))
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,63 @@
+"""How predictions are scored while a phase trains, by the kind of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from phasefit.errors import RecipeError
+from phasefit.metrics.multi_label import quick_multi
+from phasefit.metrics.regression import quick_regression
+from phasefit.metrics.scores import quick_scores
+
+Quick = Callable[[np.ndarray, np.ndarray], dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Watching:
+    """What can be watched, which of it where nothing is said, and of which score the error is known."""
+
+    quick: Quick  # the `values` of the labels, a head's outputs -> scores
+    watch: str
+    scale: str  # a score between 0 and 1 whose standard error tells how far scores can be trusted
+    names: tuple[str, ...]
+
+    def check(self, name: str, kind: str, where: str) -> str:
+        """The score to watch; `auto` is the usual one."""
+        if name == "auto":
+            return self.watch
+        if name not in self.names:
+            raise RecipeError(
+                f"{where}: labels of kind '{kind}' have no '{name}' to watch; they have {', '.join(self.names)}"
+            )
+        return name
+
+    def error(self, scores: dict[str, float], rows: int) -> float:
+        """The standard error of the scale on so many rows."""
+        value = min(max(scores[self.scale], 0.0), 1.0)
+        if self.scale == "pearson":
+            return (1 - value**2) / sqrt(max(rows - 1, 1))
+        return sqrt(value * (1 - value) / max(rows, 1))
+
+
+JUDGED = {"single": "accuracy", "tree": "accuracy", "multi": "micro_f1", "score": "pearson"}
+
+
+def mean_of_tasks(tasks: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str]) -> float:
+    """The mean of what each task is judged by: accuracy, of several labels micro F1, of scores Pearson's."""
+    found = [float(metrics.get(JUDGED[kinds[name]]) or 0.0) for name, metrics in tasks.items()]
+    return float(np.mean(found))
+
+
+_CLASSES = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "weighted_f1", "roc_auc", "log_loss")
+_ONE = Watching(quick_scores, "macro_f1", "accuracy", _CLASSES)
+WATCHING: dict[str, Watching] = {
+    "single": _ONE,
+    "tree": _ONE,
+    "multi": Watching(quick_multi, "macro_f1", "micro_f1", ("accuracy", "micro_f1", "macro_f1", "roc_auc", "log_loss")),
+    "score": Watching(quick_regression, "pearson", "pearson", ("pearson", "spearman", "mse", "mae")),
+}

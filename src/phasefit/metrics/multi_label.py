@@ -1,0 +1,145 @@
+"""Scores of texts with several labels each: every label is a question of its own, with a threshold of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from phasefit.errors import DataError
+from phasefit.metrics.calibration import bins_of, calibration_error
+from phasefit.metrics.confusion import Floats
+from phasefit.metrics.ranking import roc_auc
+
+HALF = 0.5
+LEAST, MOST = 0.02, 0.98  # thresholds beyond would rest on single rows
+
+
+def best_thresholds(true: np.ndarray, probabilities: Floats) -> np.ndarray:
+    """The threshold of each label with the best F1 on these rows; between thresholds that tie, the nearest to a half.
+
+    A label without a row keeps the half.
+    """
+    found = np.full(true.shape[1], HALF)
+    for code in np.flatnonzero(true.any(axis=0)):
+        order = np.argsort(-probabilities[:, code], kind="stable")
+        sure, hits = probabilities[order, code], np.cumsum(true[order, code])
+        f1 = 2 * hits / (np.arange(1, len(order) + 1) + hits[-1])
+        ends = np.append(sure[:-1] > sure[1:], True)  # rows of one probability are taken or left together
+        below = np.append(sure[1:], 0.0)
+        middle = np.clip((sure + below) / 2, LEAST, MOST)
+        allowed = ends & (middle <= sure) & (middle >= below)
+        if allowed.any():
+            best = np.flatnonzero(allowed & (f1 >= f1[allowed].max() - 1e-12))
+            found[code] = middle[best[np.abs(middle[best] - HALF).argmin()]]
+    return found
+
+
+def quick_multi(true: np.ndarray, probabilities: Floats) -> dict[str, float]:
+    """What a phase may watch; F1 is that of the best thresholds on these rows, which is what will be used."""
+    true, probabilities = checked(true, probabilities)
+    chosen = probabilities >= best_thresholds(true, probabilities)
+    micro, macro, _ = f1_scores(true, chosen)
+    return {
+        "accuracy": float((true == chosen).all(axis=1).mean()),
+        "micro_f1": micro,
+        "macro_f1": macro,
+        "roc_auc": _area(true, probabilities) or HALF,
+        "log_loss": log_loss(true, probabilities),
+    }
+
+
+def multi_metrics(
+    true: np.ndarray, probabilities: Floats, names: Sequence[str], thresholds: Sequence[float] = ()
+) -> dict[str, Any]:
+    """Everything `metrics.json` says about several labels per text on one split.
+
+    `accuracy` is that of whole sets. Macro averages are over the labels that occur in the truth or among the
+    predictions; `ece` is over all questions, one for each text and label.
+    """
+    true, probabilities = checked(true, probabilities)
+    if len(names) != true.shape[1]:
+        raise DataError(f"{len(names)} class names do not fit {true.shape[1]} columns of probabilities")
+    chosen = probabilities >= (np.asarray(thresholds) if len(thresholds) else HALF)
+    micro, macro, f1 = f1_scores(true, chosen)
+    hits, found, there = (true & chosen).sum(axis=0), chosen.sum(axis=0), true.sum(axis=0)
+    precision, recall = hits / np.maximum(found, 1), hits / np.maximum(there, 1)
+    sizes = (true & chosen).sum(axis=1), true.sum(axis=1) + chosen.sum(axis=1)
+    bins = bins_of(probabilities.ravel(), true.ravel())
+    return {
+        "rows": len(true),
+        "micro_f1": micro,
+        "macro_f1": macro,
+        "samples_f1": float(np.where(sizes[1] > 0, 2 * sizes[0] / np.maximum(sizes[1], 1), 1.0).mean()),
+        "accuracy": float((true == chosen).all(axis=1).mean()),
+        "micro_precision": float(hits.sum() / max(found.sum(), 1)),
+        "micro_recall": float(hits.sum() / max(there.sum(), 1)),
+        "labels_per_text": float(chosen.sum(axis=1).mean()),
+        "roc_auc": _area(true, probabilities),
+        "log_loss": log_loss(true, probabilities),
+        "ece": calibration_error(bins),
+        "per_class": {
+            name: {
+                "precision": float(precision[code]),
+                "recall": float(recall[code]),
+                "f1": float(f1[code]),
+                "support": int(there[code]),
+            }
+            for code, name in enumerate(names)
+        },
+        "calibration": bins,
+    }
+
+
+def f1_scores(true: np.ndarray, chosen: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Micro F1, macro F1 and the F1 of each label."""
+    hits, both = (true & chosen).sum(axis=0), true.sum(axis=0) + chosen.sum(axis=0)
+    each = 2 * hits / np.maximum(both, 1)
+    macro = float(each[both > 0].mean()) if (both > 0).any() else 0.0
+    return float(2 * hits.sum() / max(both.sum(), 1)), macro, np.asarray(each)
+
+
+def log_loss(true: np.ndarray, probabilities: Floats) -> float:
+    """The mean over all questions of -log of the probability of the right answer."""
+    eps = np.finfo(probabilities.dtype).eps
+    right = np.clip(np.where(true, probabilities, 1 - probabilities), eps, 1.0)
+    return float(-np.log(right.astype(np.float64)).mean())
+
+
+def best_multi_temperature(true: np.ndarray, probabilities: Floats) -> float:
+    """What to divide the logits by so that the right answers are most probable; prior as in `best_temperature`."""
+    from scipy.optimize import minimize_scalar
+
+    from phasefit.metrics.calibration import WIDEST
+
+    sure = np.clip(probabilities.astype(np.float64), 1e-12, 1 - 1e-12)
+    signed = np.where(true, 1.0, -1.0) * (np.log(sure) - np.log1p(-sure))
+
+    def cost(log_temperature: float) -> float:
+        return float(np.logaddexp(0.0, -signed * np.exp(-log_temperature)).sum() + log_temperature**2 / 2)
+
+    found = minimize_scalar(cost, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
+    return float(np.exp(found.x))
+
+
+def checked(true: np.ndarray, probabilities: Floats) -> tuple[np.ndarray, Floats]:
+    """The two as (n, labels) arrays that fit each other, without NaN."""
+    right, table = np.asarray(true, dtype=bool), np.asarray(probabilities, dtype=np.float64)
+    if right.ndim != 2 or right.shape != table.shape:
+        raise DataError(f"scoring needs (n, labels) truth and probabilities, not {right.shape} and {table.shape}")
+    if not len(right):
+        raise DataError("there are no rows to score")
+    if np.isnan(table).any():
+        raise DataError("a probability to score is not a number")
+    return right, cast(Floats, table)
+
+
+def _area(true: np.ndarray, probabilities: Floats) -> float | None:
+    """The mean over labels of the area under the ROC curve; None where no label has rows on both sides."""
+    sides = (
+        roc_auc(true[:, code].astype(np.int64), np.stack([1 - probabilities[:, code], probabilities[:, code]], axis=1))
+        for code in range(true.shape[1])
+    )
+    areas = [area for area in sides if area is not None]
+    return float(np.mean(areas)) if areas else None

@@ -1,0 +1,121 @@
+"""Scores of scores: how well predicted numbers follow the true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import atanh, sqrt, tanh
+from typing import Any
+
+import numpy as np
+
+from phasefit.errors import DataError
+from phasefit.metrics.classification import Z95
+from phasefit.metrics.confusion import ClassScores, confusion_matrix
+
+MOST_POINTS = 2000  # of the picture of predicted against true scores
+
+
+def quick_regression(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    """What a phase may watch; a correlation that is not defined counts as 0."""
+    true, predicted = checked(true, predicted)
+    return {
+        "pearson": pearson(true, predicted) or 0.0,
+        "spearman": spearman(true, predicted) or 0.0,
+        "mse": float(np.square(predicted - true).mean()),
+        "mae": float(np.abs(predicted - true).mean()),
+    }
+
+
+def regression_metrics(true: np.ndarray, predicted: np.ndarray, levels: Sequence[str] = ()) -> dict[str, Any]:
+    """Everything `metrics.json` says about scores on one split; correlations are None where one side is constant.
+
+    With the names of `levels`, predictions count as the nearest one, and are scored as classes too.
+    """
+    true, predicted = checked(true, predicted)
+    found: dict[str, Any] = {"rows": len(true)}
+    found["pearson"] = pearson(true, predicted)
+    if found["pearson"] is not None and len(true) > 3:
+        found["pearson_ci95"] = list(fisher_interval(found["pearson"], len(true)))
+    error = np.square(predicted - true)
+    spread = float(np.square(true - true.mean()).sum())
+    found |= {
+        "spearman": spearman(true, predicted),
+        "mse": float(error.mean()),
+        "mae": float(np.abs(predicted - true).mean()),
+        "r2": 1 - float(error.sum()) / spread if spread else None,
+    }
+    if levels:
+        found |= _of_levels(true, predicted, levels)
+    some = np.linspace(0, len(true) - 1, min(len(true), MOST_POINTS)).astype(int)
+    found["points"] = [[float(true[row]), float(predicted[row])] for row in some]
+    return found
+
+
+def pearson(true: np.ndarray, predicted: np.ndarray) -> float | None:
+    """The linear correlation."""
+    left, right = true - true.mean(), predicted - predicted.mean()
+    size = sqrt(float((left**2).sum()) * float((right**2).sum()))
+    if size <= 1e-12 * max(1.0, float(np.abs(true).max()) * float(np.abs(predicted).max())) * len(true):
+        return None
+    return float(np.clip((left * right).sum() / size, -1.0, 1.0))
+
+
+def spearman(true: np.ndarray, predicted: np.ndarray) -> float | None:
+    """The correlation of the ranks; scores that tie share one."""
+    from scipy.stats import rankdata
+
+    return pearson(rankdata(true), rankdata(predicted))
+
+
+def fisher_interval(correlation: float, rows: int, z: float = Z95) -> tuple[float, float]:
+    """Fisher's interval of a correlation."""
+    middle, half = atanh(min(max(correlation, -0.999999), 0.999999)), z / sqrt(rows - 3)
+    return tanh(middle - half), tanh(middle + half)
+
+
+def nearest_levels(predicted: np.ndarray, levels: int) -> np.ndarray:
+    """The place of the level that each score is nearest to."""
+    return np.clip(np.floor(predicted + 0.5), 0, levels - 1).astype(np.int64)
+
+
+def _of_levels(true: np.ndarray, predicted: np.ndarray, levels: Sequence[str]) -> dict[str, Any]:
+    codes, found = nearest_levels(true, len(levels)), nearest_levels(predicted, len(levels))
+    matrix = confusion_matrix(codes, found, len(levels))
+    scores = ClassScores.of(matrix)
+    return {
+        "accuracy": float((codes == found).mean()),
+        "macro_f1": scores.averages()["macro_f1"],
+        "quadratic_kappa": _kappa(matrix),
+        "per_class": {
+            name: {
+                "precision": float(scores.precision[code]),
+                "recall": float(scores.recall[code]),
+                "f1": float(scores.f1[code]),
+                "support": int(scores.support[code]),
+            }
+            for code, name in enumerate(levels)
+        },
+        "confusion": {"labels": list(levels), "matrix": matrix.tolist()},
+    }
+
+
+def _kappa(matrix: np.ndarray) -> float | None:
+    """Cohen's kappa with quadratic weights; None where all rows are of one level and predicted so."""
+    places = np.arange(len(matrix))
+    weight = np.square(places[:, None] - places[None, :])
+    expected = np.outer(matrix.sum(axis=1), matrix.sum(axis=0)) / matrix.sum()
+    chance = float((weight * expected).sum())
+    return 1 - float((weight * matrix).sum()) / chance if chance else None
+
+
+def checked(true: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The two as (n,) float64 that fit each other, without NaN."""
+    right, found = (np.asarray(side, dtype=np.float64) for side in (true, predicted))
+    found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+    if right.ndim != 1 or right.shape != found.shape:
+        raise DataError(f"scoring needs n true and n predicted scores, not {right.shape} and {found.shape}")
+    if not len(right):
+        raise DataError("there are no rows to score")
+    if np.isnan(found).any() or np.isnan(right).any():
+        raise DataError("a score is not a number")
+    return right, found
