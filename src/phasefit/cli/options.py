@@ -118,6 +118,25 @@ Rows: TypeAlias = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+ValidationRows: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Use only so many of the validation rows that DATA or --validation bring, drawn at random: looking "
+        "at a large table takes long.",
+        min=1,
+        metavar="N",
+        rich_help_panel=DATA,
+    ),
+]
+TestRows: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Score only so many of the test rows that DATA or --test bring, drawn at random.",
+        min=1,
+        metavar="N",
+        rich_help_panel=DATA,
+    ),
+]
 Unseen: TypeAlias = Annotated[
     Literal["error", "drop", "keep"],
     typer.Option(

@@ -27,7 +27,8 @@ def train(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A CSV, TSV, JSONL or Parquet file, a .txt of one text a line, a dataset's name, or hub:owner/name.",
+            help="A CSV, TSV, JSONL or Parquet file, a .txt of one text a line, a dataset's name, hub:owner/name, "
+            "or a task file (.toml).",
         ),
     ] = None,
     text: opt.Texts = None,
@@ -42,6 +43,8 @@ def train(
     validation_size: opt.ValidationSize = 0.2,
     test_size: opt.TestSize = 0.1,
     rows: opt.Rows = None,
+    validation_rows: opt.ValidationRows = None,
+    test_rows: opt.TestRows = None,
     unseen: opt.Unseen = "error",
     leaked: opt.Leaked = "keep",
     data_dir: opt.DataDir = None,
@@ -86,6 +89,8 @@ def train(
     [bold]phasefit train pairs.csv --text left --text right --label similarity --kind score[/]
 
     [bold]phasefit train pairs.csv --text question --text answer --recipe mnr[/]
+
+    [bold]phasefit train tasks.toml --recipe multitask[/]
 
     [bold]phasefit train --resume runs/reviews[/]
     """
@@ -176,6 +181,11 @@ def show_scores(result: TrainResult) -> None:
     console = stdout()
     parts = {name: result.metrics[name] for name in ("validation", "test") if result.metrics.get(name)}
     console.print(phases_table(result.metrics.get("phases", [])))
+    tasks = dict.fromkeys(task for part in parts.values() for task in part.get("tasks", {}))
+    for task in tasks:
+        console.print(task, style="bold")
+        own = {name: part["tasks"][task] for name, part in parts.items() if task in part.get("tasks", {})}
+        console.print(metrics_table(own))
     if parts:
         console.print(metrics_table(parts))
     if "refit" in result.metrics:
@@ -200,9 +210,14 @@ def show_next(result: TrainResult) -> None:
         line = f"  python: sentence_transformers.SentenceTransformer({encoder}).encode(texts)"
         console.print(line, soft_wrap=True, highlight=False)
         return
-    console.print(f'  phasefit predict {folder} --say "a text of yours"', soft_wrap=True)
-    console.print(f"  phasefit predict {folder} new.csv -o predictions.csv", soft_wrap=True)
-    console.print(f"  phasefit evaluate {folder} other.csv", soft_wrap=True)
+    heads = result.model.heads
+    several = len(heads) > 1
+    task = f" --task {next(iter(heads))}" if several else ""
+    pair = result.model.head(next(iter(heads))).pair is not None
+    said = '--say "a text" --say "the other"' if pair else '--say "a text of yours"'
+    console.print(f"  phasefit predict {folder}{task} {said}", soft_wrap=True)
+    console.print(f"  phasefit predict {folder}{task} new.csv -o predictions.csv", soft_wrap=True)
+    console.print(f"  phasefit evaluate {folder} {'tasks.toml' if several else 'other.csv'}", soft_wrap=True)
 
 
 def show_plan(request: TrainRequest, json: bool = False, quiet: bool = False) -> None:

@@ -40,8 +40,8 @@ class PairsError(DataError):
 
 Sides: TypeAlias = Literal["one", "two", "pairs", "each", "any"]
 """What a reader makes of pairs and triples: `one` wants single texts and refuses them, `two` takes single texts, or
-pairs with a label for both, `pairs` needs several texts a row, `each` takes every side as a text of its own, `any` takes a
-table as it is."""
+pairs with a label for both, `pairs` needs several texts a row, `each` takes every side as a text of its own, `any`
+takes a table as it is."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ PHASES = (
     "mirror",
     "mnr",
     "finetune",
+    "multitask",
 )
 
 

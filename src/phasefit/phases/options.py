@@ -55,7 +55,7 @@ class PhaseOptions(Strict):
     patience: int = Field(4, ge=0, description="looks without improvement before the phase stops; 0 never stops early")
 
     @property
-    def needs(self) -> Literal["texts", "labels", "pairs"]:
+    def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
         """What the training rows must have: a text is enough, or a label with it, or other texts beside it."""
         return "labels"
 

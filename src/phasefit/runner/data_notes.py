@@ -15,13 +15,13 @@ NUMBERS = {1: "one row", 2: "two rows", 3: "three rows"}
 SHOWN = 60  # characters of a text in a note
 
 
-def data_notes(found: Hygiene) -> list[str]:
-    """Sentences about a run's tables."""
+def data_notes(found: Hygiene, labels: bool = True) -> list[str]:
+    """Sentences about a run's tables; `labels` tells whether those of pairs are learned, which have negatives else."""
     noted = [
         _repeated(found),
         _conflicting(found),
         _near_empty(found),
-        *_pairs(found),
+        *_pairs(found, labels),
         *leak_notes(found),
         _missing(found),
     ]
@@ -145,10 +145,9 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _pairs(found: Hygiene) -> list[str]:
+def _pairs(found: Hygiene, labelled: bool) -> list[str]:
     """What makes pairs and triples teach little, or the wrong thing."""
     parts = {name: part.pairs for name, part in found.parts.items() if part.pairs is not None}
-    labelled = any(part.classes is not None for part in found.parts.values())
     notes = []
     alike = {name: of.alike for name, of in parts.items()}
     if any(alike.values()):

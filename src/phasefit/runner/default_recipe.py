@@ -6,14 +6,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.runner.task_recipe import with_tasks
 from phasefit.store.manifest import MANIFEST, read_json
 from phasefit.training.events import Note
 
 MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
+TASKS = "multitask"
 FEW_ROWS = 32  # training rows per class, in the mean
 
 
@@ -21,6 +24,8 @@ def asked_recipe(request: TrainRequest) -> Recipe:
     """The recipe that is asked for; that for many rows as long as nobody knows how many there are."""
     if request.recipe != DEFAULT_RECIPE:
         return read_recipe(request.recipe, request.settings)
+    if is_task_file(request.data):
+        return read_recipe(TASKS, request.settings)
     kind = _head_to_go_on_with(request.model)
     kept = () if kind is None else (f"finetune.head={kind}",)
     return read_recipe(MANY, (*kept, *request.settings))
@@ -28,6 +33,8 @@ def asked_recipe(request: TrainRequest) -> Recipe:
 
 def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
     """The recipe for these rows: another one only where none was named, rows are few and nothing else speaks for it."""
+    if prepared.file is not None:
+        return with_tasks(recipe, prepared.file, prepared.tasks)
     if request.recipe != DEFAULT_RECIPE:
         return recipe
     if prepared.train.others or prepared.space.kind == "score":

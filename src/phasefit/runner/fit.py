@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from math import ceil
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
 from accelerate import Accelerator
 
-from phasefit.data.seeds import generator
-from phasefit.data.table import Table
 from phasefit.errors import RecipeError
-from phasefit.models.encoder import Encoder
-from phasefit.models.long_texts import Long, windows_of
 from phasefit.models.model import TASK, Model
-from phasefit.models.tokens import Tokens
 from phasefit.models.truncation import Truncation, truncation
 from phasefit.phases import phase_of
 from phasefit.phases.contract import Phase, PhaseData
 from phasefit.recipes.recipe import Recipe
+from phasefit.runner.gather import gather_rows
 from phasefit.runner.history import History
 from phasefit.runner.keeper import Keeper, NoKeeper
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.snapshots import BEFORE, Snapshots
-from phasefit.training.events import Event, Note, PhaseEnded, Stage
+from phasefit.training.events import Event, Note, PhaseEnded
 from phasefit.training.loop import train_phase
 
 Listener = Callable[[Event], None]
@@ -113,80 +107,6 @@ def build_phases(model: Model, data: PhaseData, recipe: Recipe, seed: int) -> It
     """The phases one after the other: each is built on what the one before left."""
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
         yield phase_of(options.kind)(name, options, model, data, seed)
-
-
-def gather_rows(model: Model, prepared: Prepared, recipe: Recipe, seed: int, listen: Listener) -> PhaseData:
-    """All texts a phase may see, tokenised once; the test rows are not among them."""
-    tables = [table for table in (prepared.train, prepared.validation, prepared.unlabelled) if table is not None]
-    texts = [text for table in tables for text in table.texts]
-    others = texts_beside(tables, texts)
-    if recipe.prompt is not None:
-        model.encoder.set_template(recipe.prompt)
-    set_max_length(model.encoder, recipe.max_length, texts, seed)
-    if recipe.long is not None:
-        model.encoder.set_long(cast(Long, recipe.long))
-    listen(Stage("tokenising"))
-    tokens = model.encoder.tokenise(texts)
-    _say_long(tokens, model.encoder, listen)
-    ends = np.cumsum([len(prepared.train), len(prepared.validation or ()), len(prepared.unlabelled or ())])
-    codes = np.full(len(texts), -1, dtype=np.int64)
-    codes[: ends[0]] = prepared.codes(prepared.train)
-    codes[ends[0] : ends[1]] = prepared.codes(prepared.validation)
-    values = prepared.space.none(len(texts))
-    values[: ends[0]] = prepared.values(prepared.train)
-    values[ends[0] : ends[1]] = prepared.values(prepared.validation)
-    rows = np.arange(len(texts))
-    train, validation, unlabelled = rows[: ends[0]], rows[ends[0] : ends[1]], rows[ends[1] : ends[2]]
-    return PhaseData(texts, tokens, codes, prepared.space, train, validation, unlabelled, others, values)
-
-
-def _say_long(tokens: Tokens, encoder: Encoder, listen: Listener) -> None:
-    """How many texts are too long for the model, and what that costs."""
-    longer = tokens.lengths > encoder.max_length
-    if longer.any():
-        count = windows_of(tokens.lengths[longer], encoder.max_length)
-        said = f"{longer.sum():,} of {len(tokens):,} texts are longer than {encoder.max_length} tokens"
-        listen(Note(f"{said} and are read in {count:,} windows"))
-    if tokens.cut:
-        said = truncation(tokens, encoder.reach).sentence()
-        listen(Note(f"{said}{_remedy(encoder)}", warning=True))
-
-
-def _remedy(encoder: Encoder) -> str:
-    """What could be done about texts that are cut; nothing where it is done."""
-    ways = []
-    if encoder.max_length < encoder.position_limit:
-        ways.append(f"--set max_length={encoder.position_limit} takes more")
-    if encoder.long != "windows" and encoder.pools_windows:
-        ways.append("--long windows reads all")
-    return f"; {', '.join(ways)}" if ways else ""
-
-
-def texts_beside(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:
-    """The numbers of the texts beside each text, which are added behind the others; None where no table has any."""
-    width = max(len(table.others) for table in tables)
-    if not width:
-        return None
-    rows, extra = len(texts), sum(len(table) * len(table.others) for table in tables)
-    numbers = np.full((rows + extra, width), -1, dtype=np.int64)
-    first = 0
-    for table in tables:
-        for place, side in enumerate(table.others):
-            numbers[first : first + len(table), place] = np.arange(len(texts), len(texts) + len(table))
-            texts.extend(side)
-        first += len(table)
-    return numbers
-
-
-def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], seed: int) -> None:
-    """`model` leaves it, a number sets it, `auto` is 1.2 times the longest text of a tenth of them."""
-    if isinstance(wanted, int):
-        encoder.max_length = wanted
-    elif wanted == "auto":
-        some = generator(seed, "max_length").permutation(len(texts))[: max(len(texts) // 10, min(len(texts), 100))]
-        limit = encoder.position_limit
-        longest = int(encoder.tokenise([texts[row] for row in some], max_length=limit).lengths.max())
-        encoder.max_length = max(min(ceil(1.2 * longest), limit), 8)
 
 
 def _refuse_classes_that_nothing_learns(model: Model, prepared: Prepared, recipe: Recipe) -> None:

@@ -6,7 +6,9 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from phasefit.data.table import Table
 from phasefit.errors import ModelError, TextsCut
+from phasefit.metrics.kinds import mean_of_tasks
 from phasefit.models.decision import Decision
 from phasefit.models.model import TASK, Model
 from phasefit.recipes import Recipe
@@ -56,7 +58,7 @@ def fit_prepared(
 ) -> FitResult:
     """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
     recipe.check()
-    check_reject(request, prepared.validation, prepared.space)
+    check_reject(request, prepared)
     keeper = keeper or NoKeeper()
     before = keeper.facts
     threads = set_threads(before.get("threads", request.threads))
@@ -65,12 +67,12 @@ def fit_prepared(
         request.device, request.precision, skips_parameters=skips, track=request.track, folder=folder
     )
     listen(Stage("loading the model"))
-    model = starting_model(request, prepared.space).to(accelerator.device)
+    model = starting_model(request, prepared).to(accelerator.device)
     if isinstance(keeper, Keeper):
         keeper.common = {"threads": threads, "began_with": _same_start(model, before)}
     if "first" in before:  # the run was stopped while it was refitting
         fitted, metrics = Fitted.from_json(before["first"], keeper.snapshots), before["first"]["metrics"]
-        model.decisions = {TASK: Decision.from_json(metrics["decision"])} if "decision" in metrics else {}
+        model.decisions = _decisions(metrics)
     else:
         steps = History(before.get("history", ())).steps
         with tracked(accelerator, request, recipe.name, listen, steps) as told:
@@ -83,7 +85,7 @@ def fit_prepared(
             keeper.common["first"] = fitted.to_json() | {"metrics": metrics}
         listen(Stage("refitting on all rows"))
         decisions = model.decisions  # no rows are left to choose others on
-        model = starting_model(request, prepared.space).to(accelerator.device)
+        model = starting_model(request, prepared).to(accelerator.device)
         everything = merged(prepared)
         how: dict[str, Any] = {"seed": request.seed, "listen": listen, "repeat": fitted, "keeper": keeper}
         again = fit(model, everything, recipe, accelerator, **how)
@@ -102,24 +104,49 @@ def _same_start(model: Model, before: dict[str, Any]) -> int:
 
 
 def _evaluate(model: Model, prepared: Prepared, request: TrainRequest, listen: Listener) -> dict[str, Any]:
-    """Score validation, choosing there how the model decides, then test."""
+    """Score validation, choosing there how the model decides, then test; of several tasks each, and their mean."""
     metrics: dict[str, Any] = {}
+    tasks = prepared.tasks or ({TASK: prepared} if TASK in model.heads else {})
     for split in ("validation", "test"):
-        table = getattr(prepared, split)
-        if table is not None and table.labels is not None and model.heads:
-            listen(Stage(f"evaluating on {split}"))
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", TextsCut)
-                found = model.predict_outputs(rows_of(table))
-            for warning in caught:
-                if split == "test":  # the validation texts were counted when they were tokenised
-                    listen(Note(f"{split}: {warning.message}", warning=True))
-            if split == "validation":
-                for note in decide(model, table, found, request):
-                    listen(Note(note))
-                if prepared.space.kind != "score":
-                    found = model.decision().calibrated(found)
-            metrics[split] = score(model, table, found)
-    if TASK in model.decisions:
-        metrics["decision"] = model.decision().to_json()
+        tables = {name: getattr(task, split) for name, task in tasks.items()}
+        labelled = {name: table for name, table in tables.items() if table is not None and table.labels is not None}
+        if not labelled:
+            continue
+        listen(Stage(f"evaluating on {split}"))
+        found = {name: _scored(model, table, name, split, request, listen) for name, table in labelled.items()}
+        if prepared.tasks:
+            kinds = {name: model.space_of(name).kind for name in found}
+            metrics[split] = {"mean": mean_of_tasks(found, kinds), "tasks": found}
+        else:
+            metrics[split] = found[TASK]
+    decisions = {name: decision.to_json() for name, decision in model.decisions.items()}
+    if prepared.tasks and decisions:
+        metrics["decisions"] = decisions
+    elif TASK in decisions:
+        metrics["decision"] = decisions[TASK]
     return metrics
+
+
+def _scored(
+    model: Model, table: Table, task: str, split: str, request: TrainRequest, listen: Listener
+) -> dict[str, Any]:
+    """The metrics of one table; on validation it is first decided how the model answers."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TextsCut)
+        found = model.predict_outputs(rows_of(table), task=task)
+    for warning in caught:
+        if split == "test":  # the validation texts were counted when they were tokenised
+            listen(Note(f"{split}: {warning.message}", warning=True))
+    if split == "validation":
+        of = "" if task == TASK else f"{task}: "
+        for note in decide(model, table, found, request, task):
+            listen(Note(of + note))
+        if model.space_of(task).kind != "score":
+            found = model.decision(task).calibrated(found)
+    return score(model, table, found, task)
+
+
+def _decisions(metrics: dict[str, Any]) -> dict[str, Decision]:
+    """What a fit before this one chose."""
+    known = metrics.get("decisions", {TASK: metrics["decision"]} if "decision" in metrics else {})
+    return {task: Decision.from_json(content) for task, content in known.items()}

@@ -15,6 +15,9 @@ from phasefit.runner.splitting import labels_of
 
 def merged(prepared: Prepared) -> Prepared:
     """Train, validation and test rows together; nothing is left to score."""
+    if prepared.tasks:
+        tasks = {name: merged(task) for name, task in prepared.tasks.items()}
+        return replace(prepared, validation=None, tasks=tasks)
     tables = [table for table in (prepared.train, prepared.validation, prepared.test) if table is not None]
     if prepared.train.labels is not None:  # --unseen keep has labels that are not known
         tables = [table.take(_known(table, prepared.space)) for table in tables]
@@ -23,6 +26,7 @@ def merged(prepared: Prepared) -> Prepared:
         [text for table in tables for text in table.texts],
         None if prepared.train.labels is None else [label for table in tables for label in labels_of(table)],
         others=_joined([table.others for table in tables]),
+        levels=prepared.train.levels,
     )
     return replace(prepared, train=together, validation=None, test=None)
 

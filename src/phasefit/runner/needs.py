@@ -16,6 +16,8 @@ class Needs:
     labels: bool = True
     pairs: bool = False
     labels_of_pairs: bool = False  # whether labels may be those of pairs of texts
+    texts: bool = False  # whether some phase needs nothing but texts
+    tasks: bool = False  # whether some phase learns several tasks at once
 
     @property
     def sides(self) -> Sides:
@@ -38,4 +40,11 @@ def needs_of(recipe: Recipe, *, open: bool = False) -> Needs:
             f"{recipe.name}: {by_need['pairs']} learns from pairs of texts and {by_need['labels']} from labels; train "
             "them one after the other, the second on the first's run with --model"
         )
-    return Needs("labels" in by_need, "pairs" in by_need, open or all(options.takes_pairs for options in recipe.phases))
+    if {"labels", "tasks"} <= {*by_need}:
+        raise RecipeError(
+            f"{recipe.name}: {by_need['tasks']} learns from a task file and {by_need['labels']} from the labels of one "
+            "table; train them one after the other, the second on the first's run with --model"
+        )
+    pairs = open or all(options.takes_pairs for options in recipe.phases)
+    has = [need in by_need for need in ("labels", "pairs", "texts", "tasks")]
+    return Needs(has[0], has[1], pairs, has[2], has[3])

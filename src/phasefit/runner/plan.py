@@ -60,13 +60,14 @@ def plan(request: TrainRequest, listen: Listener) -> Plan:
     said: list[Note] = []
     recipe = settled_recipe(request, recipe, prepared, said.append)
 
-    from phasefit.runner.fit import build_phases, gather_rows
+    from phasefit.runner.fit import build_phases
+    from phasefit.runner.gather import gather_rows
     from phasefit.training.device import make_accelerator, set_threads
 
     recipe.check()
     threads = set_threads(request.threads)
     accelerator = make_accelerator(request.device, request.precision)
-    model = starting_model(request, prepared.space).to(accelerator.device)
+    model = starting_model(request, prepared).to(accelerator.device)
     notes = [*prepared.notes, *(note.text for note in said)]
 
     def hear(event: Any) -> None:

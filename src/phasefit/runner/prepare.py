@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from phasefit.data.labels import LabelSpace
 from phasefit.data.readers import free_unused
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
+from phasefit.data.task_file import TaskFile, is_task_file
+from phasefit.errors import DataError
 from phasefit.runner.data_notes import class_notes, columns_note, data_notes, kind_note, leak_notes
 from phasefit.runner.leaks import without_leaks, without_scored
 from phasefit.runner.needs import Needs
@@ -22,6 +25,7 @@ from phasefit.runner.optional_labels import known_space, settled
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.splitting import (
     Base,
+    cut,
     known_only,
     note_known,
     sampled,
@@ -52,12 +56,24 @@ class Prepared:
     notes: list[str] = field(default_factory=list)
     columns: dict[str, object] | None = None  # where texts and labels stood, for whoever reads such tables later
     serious: tuple[str, ...] = ()  # notes of its own that are warnings
+    tasks: Mapping[str, Prepared] = field(default_factory=dict)  # of a task file; then `train` is what comes before
+    before: bool = False  # whether `train` is a table of its own, or the texts of the tasks
+    file: TaskFile | None = None
 
     def tell(self, listen: Callable[[Note], None]) -> None:
         """Say it all; what makes scores look better than they are, or mean nothing, as a warning."""
-        serious = [*self.serious, *leak_notes(self.hygiene), *class_notes(self.space.names, len(self.train))]
         for note in self.notes:
-            listen(Note(note, warning=note in serious))
+            listen(Note(note, warning=note in self.warnings))
+
+    @property
+    def warnings(self) -> list[str]:
+        """The notes that are warnings."""
+        return [*self.serious, *leak_notes(self.hygiene), *class_notes(self.space.names, len(self.train))]
+
+    @property
+    def trained_texts(self) -> Iterator[str]:
+        """Every text that something is trained on."""
+        return chain(self.train.all_texts, *(task.train.all_texts for task in self.tasks.values()))
 
     def codes(self, table: Table | None) -> np.ndarray:
         """Class codes of a table of this run; -1 where it has no labels."""
@@ -73,6 +89,10 @@ class Prepared:
 
     def facts(self) -> dict[str, object]:
         """Sizes for the record."""
+        if self.tasks:
+            each = {name: task.facts() for name, task in self.tasks.items()}
+            before = {"before": len(self.train)} if self.before else {}
+            return {"data": self.name, **before, "kind": "tasks", "tasks": each, "sha256": self.sha256}
         sizes = {
             part: len(table)
             for part in ("train", "validation", "test", "unlabelled")
@@ -102,6 +122,12 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
 
     `needs` is what the recipe must have of every row; without it, a label.
     """
+    if needs.tasks:
+        from phasefit.runner.prepare_tasks import prepare_tasks
+
+        return prepare_tasks(request, needs)
+    if is_task_file(request.data):
+        raise DataError(f"{request.data} is a task file: train it with --recipe multitask")
     dataset = _read(request, needs)
     train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
     free_unused()  # the frames are gone, before rows are copied
@@ -121,6 +147,8 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
             request = replace(request, test_size=0.0)  # there is nothing to score
     old = None if base is None else base.space
     train = sampled(train, request, old, notes)
+    validation = cut(validation, request.validation_rows, request.seed, "validation", notes)
+    test = cut(test, request.test_rows, request.seed, "test", notes)
     train, validation, test = split_off(train, validation, test, request, base, notes)
     train, validation, test = without_leaks(train, validation, test, request, base, notes)
     space = known_space(base) if train.labels is None else space_of(train, old)
@@ -144,7 +172,7 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         unlabelled,
         dataset.sha256,
         looked,
-        [*columns_note(train), *data_notes(looked), *notes, *serious],
+        [*columns_note(train), *data_notes(looked, train.labels is not None), *notes, *serious],
         _about_columns(train, request),
         tuple(serious),
     )

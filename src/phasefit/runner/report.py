@@ -49,7 +49,7 @@ def write_report(
         manifest={name: value for name, value in manifest.items() if name not in TOLD_ELSEWHERE},
         metrics=metrics,
         classes=() if encoder_only else prepared.space.names,
-        kind="none" if encoder_only else prepared.space.kind,
+        kind="none" if encoder_only else "tasks" if prepared.tasks else prepared.space.kind,
         pairs=any("pair" in head for head in dict(manifest.get("heads") or {}).values()),
         data=prepared.facts(),
         pictures=pictures,
@@ -70,6 +70,10 @@ def draw_pictures(
     split = next((name for name in ("test", "validation") if metrics.get(name)), None)
     if split is not None and "tasks" not in metrics[split]:
         pictures += draw_scores(folder, metrics[split], split)
+    elif split is not None:
+        for task, scored in metrics[split]["tasks"].items():
+            (folder / "tasks" / task).mkdir(parents=True, exist_ok=True)
+            draw_scores(folder / "tasks" / task, scored, split)
     if snapshots is not None and snapshots.vectors:
         map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", snapshots.texts)
         pictures.append("embeddings.png")

@@ -26,6 +26,8 @@ class TrainRequest:
     validation_size: float = 0.2  # share split off where no validation table is given
     test_size: float = 0.1
     rows: int | None = None  # use a sample of this many training rows, stratified where they have labels
+    validation_rows: int | None = None  # choose on a sample of this many of the validation rows that were given
+    test_rows: int | None = None  # score on a sample of this many of the test rows that were given
     unseen: str = "error"  # labels only validation or test has: "error", "drop" those rows, "keep" them as mistakes
     leaked: str = "keep"  # texts both trained on and scored: "keep", or "drop-scored" or "drop-train" those rows
     recipe: str = DEFAULT_RECIPE

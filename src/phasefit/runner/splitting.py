@@ -9,6 +9,7 @@ import numpy as np
 
 from phasefit.data.hashes import are_among, text_hashes
 from phasefit.data.labels import LabelSpace, kind_of, label_space
+from phasefit.data.seeds import generator
 from phasefit.data.splits import Splits, sample, split
 from phasefit.data.table import Label, Table
 from phasefit.errors import DataError, LabelError
@@ -59,6 +60,14 @@ def sampled(train: Table, request: TrainRequest, base: LabelSpace | None, notes:
     how = "random" if train.labels is None else "stratified"
     notes.append(f"a {how} sample of {request.rows:,} of the {len(train):,} rows is used")
     return train.take(sample(codes, request.rows, request.seed))
+
+
+def cut(table: Table | None, rows: int | None, seed: int, what: str, notes: list[str]) -> Table | None:
+    """At most so many rows of a table, drawn at random: what is scored stays as it is distributed."""
+    if table is None or rows is None or rows >= len(table):
+        return table
+    notes.append(f"{rows:,} of the {len(table):,} {what} rows are used, drawn at random")
+    return table.take(np.sort(generator(seed, "cut", what).permutation(len(table))[:rows]))
 
 
 def split_off(

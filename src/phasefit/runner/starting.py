@@ -15,6 +15,7 @@ from phasefit.store.seen import read_seen
 
 if TYPE_CHECKING:
     from phasefit.models.model import Model
+    from phasefit.runner.prepare import Prepared
 
 
 def base_run(model: str | None, name: str | None = None) -> Base | None:
@@ -28,22 +29,32 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     read_manifest(folder)
     saved = read_json(folder / "labels.json")
     try:
+        if len(saved) > 1:  # of several tasks none is the one to go on with: their encoder is
+            return None
         space = LabelSpace.from_json(next(iter(saved.values()))) if saved else None
     except (AttributeError, TypeError, DataError) as error:
         raise ModelError(f"'{model}': labels.json is damaged; train or save the model again") from error
     return None if space is None else Base(name or str(model), space, read_seen(folder))
 
 
-def starting_model(request: TrainRequest, space: LabelSpace) -> Model:
-    """The model, which already knows the classes it will need if it goes on from a run."""
+def starting_model(request: TrainRequest, prepared: Prepared) -> Model:
+    """The model, which already knows the classes it will need if it goes on from a run.
+
+    Heads of tasks that are not trained here would stay as they are while the encoder under them changes: they go.
+    """
     from phasefit.models.locate import DEFAULT_MODEL
     from phasefit.store import load_model
 
     model = load_model(DEFAULT_MODEL if request.model is None else request.model, "cpu")
     if request.model_name is not None and model.encoder.name == request.model:
         model.encoder.name = request.model_name
-    for task in model.spaces:
-        model.spaces[task] = space
+    wanted = {name: task.space for name, task in prepared.tasks.items()}
+    if not wanted and len(model.heads) == 1:
+        wanted = dict.fromkeys(model.heads, prepared.space)
+    for task in list(model.heads):
+        if task not in wanted:
+            del model.heads[task]
+    model.spaces = {task: wanted[task] for task in model.heads}
     model.decisions.clear()  # they are chosen anew, for the head as it will be
     if request.compile:
         from phasefit.models.compiled import compile_layers

@@ -182,8 +182,8 @@ def _save(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
     elif job.request.model is not None and (Path(job.request.model).expanduser() / MANIFEST).is_file():
         facts["went_on_from"] = job.request.model_name or str(job.request.model)  # a run without a classifier
     facts |= write_model(model, path)
-    trained = merged(job.prepared).train if job.request.refit else job.prepared.train
-    write_seen(path, trained.all_texts, None if job.base is None else job.base.seen)
+    trained = merged(job.prepared) if job.request.refit else job.prepared
+    write_seen(path, trained.trained_texts, None if job.base is None else job.base.seen)
     write_hygiene(path, job.prepared.hygiene, fitted.fitted.cut)
     write_json(path / "metrics.json", fitted.metrics)
     write_json(path / "history.json", fitted.fitted.history.rows)

@@ -7,6 +7,16 @@ from phasefit.data.batches.class_aware import ClassBatches
 from phasefit.data.batches.contract import Batches, Draw
 from phasefit.data.batches.pairs import PairBatches, draw_pairs
 from phasefit.data.batches.shuffled import ShuffledBatches
+from phasefit.data.batches.tasks import TaskBatches
 from phasefit.data.batches.zipped import ZippedBatches
 
-__all__ = ["Batches", "ClassBatches", "Draw", "PairBatches", "ShuffledBatches", "ZippedBatches", "draw_pairs"]
+__all__ = [
+    "Batches",
+    "ClassBatches",
+    "Draw",
+    "PairBatches",
+    "ShuffledBatches",
+    "TaskBatches",
+    "ZippedBatches",
+    "draw_pairs",
+]

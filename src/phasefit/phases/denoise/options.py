@@ -44,6 +44,6 @@ class Options(PhaseOptions, DenoiseSettings):
     )
 
     @property
-    def needs(self) -> Literal["texts", "labels", "pairs"]:
+    def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
         """Labels are never looked at."""
         return "texts"

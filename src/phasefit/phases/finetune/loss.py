@@ -63,7 +63,7 @@ def _refuse(where: str, space: LabelSpace, options: HeadSettings) -> None:
 
 
 def _weights(space: LabelSpace, train: np.ndarray) -> Tensor:
-    """Inverse class sizes, scaled so that the mean over rows is 1; of several labels, rows without it over rows with."""
+    """Inverse class sizes, scaled so that the mean over rows is 1; of several labels, rows without over with."""
     if space.kind == "multi":
         having = train.sum(axis=0).clip(1)
         return torch.from_numpy(((len(train) - having) / having).clip(1, MOST_WEIGHT)).float()

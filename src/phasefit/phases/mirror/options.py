@@ -27,6 +27,6 @@ class Options(SideBySideOptions, ViewSettings):
     )
 
     @property
-    def needs(self) -> Literal["texts", "labels", "pairs"]:
+    def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
         """Labels are never looked at."""
         return "texts"

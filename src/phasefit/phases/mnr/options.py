@@ -20,6 +20,6 @@ class Options(SideBySideOptions):
     hard_negatives: bool = Field(True, description="use the third text of a row where there is one")
 
     @property
-    def needs(self) -> Literal["texts", "labels", "pairs"]:
+    def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
         """Two texts in a row, or three."""
         return "pairs"

@@ -39,6 +39,6 @@ class Options(SideBySideOptions, ViewSettings):
         return not self.supervised if self.projection is None else self.projection
 
     @property
-    def needs(self) -> Literal["texts", "labels", "pairs"]:
+    def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
         """Labels are never looked at."""
         return "pairs" if self.supervised else "texts"

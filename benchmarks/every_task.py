@@ -1,0 +1,279 @@
+"""Every kind of task on real data: what the choices of each come to. Not a race: cells share the machine.
+
+    python benchmarks/every_task.py --seeds 2                    # all studies
+    python benchmarks/every_task.py multitask trees --seeds 2    # some of them
+
+Every cell (variant, seed) is a `phasefit train` of its own and a line in `--out`/every-task.csv, so that a study that
+was stopped goes on where it was. Seeds change the sample of rows too. The summary is every-task.md: means over seeds
+and, in brackets, the lowest and the highest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FIELDS = ["study", "variant", "seed", "command", "scores"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Variants of one question: what to train (several runs make one variant), and which scores to show."""
+
+    title: str
+    scores: tuple[str, ...]  # paths into metrics.json: "test.accuracy"
+    variants: dict[str, tuple[str, ...]]
+
+
+def _single(data: str, watch: str) -> str:
+    options = f"--rows 500 --validation-rows 500 --test-rows 50 --test-size 0 --set finetune.watch={watch}"
+    return f"{data} -r finetune {options} --set finetune.epochs=2 --set finetune.slack=0"
+
+
+def _tasks(recipe: str, *settings: str) -> tuple[str, ...]:
+    changed = " ".join(f"--set {setting}" for setting in ("multitask.epochs=2", *settings))
+    return (f"cs224n -r {recipe} --rows 500 --validation-rows 500 --test-rows 50 --test-size 0 {changed}",)
+
+
+SINGLE = (
+    _single("cs224n-sst", "accuracy"),
+    _single("cs224n-quora", "accuracy"),
+    _single("cs224n-sts", "pearson"),
+)
+TOGETHER = ("multitask.tasks.quora.pair=together", "multitask.tasks.sts.pair=together")
+SHORT = "--set finetune.epochs=6"
+STUDIES = {
+    "multitask": Study(
+        "cs224n: 500 rows of each task, 500 validation rows, 2 epochs; scores on these validation rows",
+        ("sst", "quora", "sts", "mean"),
+        {
+            "three single-task models": SINGLE,
+            "sequential (sst, quora, sts)": _tasks("multitask", "multitask.mix=sequential"),
+            "round_robin": _tasks("multitask", "multitask.mix=round_robin"),
+            "uniform": _tasks("multitask", "multitask.mix=uniform"),
+            "proportional": _tasks("multitask"),
+            "temperature (2)": _tasks("multitask", "multitask.mix=temperature"),
+            "mixed": _tasks("multitask", "multitask.mix=mixed"),
+            "proportional, SimCSE on 500 NLI triples before": _tasks("multitask-simcse"),
+            "proportional, pairs together": _tasks("multitask", *TOGETHER),
+        },
+    ),
+    "goemotions": Study(
+        "GoEmotions: 2,000 rows, 1,000 validation rows, the whole test",
+        ("test.micro_f1", "test.macro_f1", "test.ece_uncalibrated", "test.ece"),
+        {
+            "finetune": (f"goemotions -r finetune --rows 2000 --validation-rows 1000 {SHORT}",),
+            "finetune, balanced": (
+                f"goemotions -r finetune --rows 2000 --validation-rows 1000 {SHORT} "
+                "--set finetune.class_weights=balanced",
+            ),
+        },
+    ),
+    "trec": Study(
+        "TREC: 1,000 rows, the whole test; level 1 has 6 classes, the last 47",
+        ("test.accuracy", "test.levels.0.accuracy", "test.hierarchical_f1", "test.macro_f1"),
+        {
+            "flat": (f"trec-fine -r finetune --rows 1000 {SHORT} --unseen drop",),
+            "tree": (f"trec-tree -r finetune --rows 1000 {SHORT} --unseen drop",),
+            "tree, upper_levels = 0.5": (
+                f"trec-tree -r finetune --rows 1000 {SHORT} --unseen drop --set finetune.upper_levels=0.5",
+            ),
+            "flat, contrast before": (f"trec-fine -r contrast-finetune --rows 1000 {SHORT} --unseen drop",),
+            "tree, contrast before": (f"trec-tree -r contrast-finetune --rows 1000 {SHORT} --unseen drop",),
+        },
+    ),
+    "newsgroups": Study(
+        "20 newsgroups: 1,000 rows, 500 test rows, texts cut at 128 tokens",
+        ("test.accuracy", "test.levels.0.accuracy", "test.hierarchical_f1", "test.macro_f1"),
+        {
+            name: (
+                f"{data} -r finetune --rows 1000 --test-rows 500 --set max_length=128 --set finetune.epochs=3 {more}",
+            )
+            for name, data, more in (
+                ("flat", "newsgroups", ""),
+                ("tree", "newsgroups-tree", ""),
+                ("tree, upper_levels = 0.5", "newsgroups-tree", "--set finetune.upper_levels=0.5"),
+            )
+        },
+    ),
+    "mrpc": Study(
+        "MRPC: 2,000 rows, the whole test; F1 of paraphrases",
+        ("test.accuracy", "test.per_class.1.f1", "test.macro_f1", "test.ece_uncalibrated", "test.ece"),
+        {
+            pair: (f"mrpc -r finetune --rows 2000 --set finetune.epochs=3 --set finetune.pair={pair}",)
+            for pair in ("uv", "uv_diff_prod", "cosine", "together")
+        },
+    ),
+    "atis": Study(
+        "ATIS: 1,500 rows, the whole test",
+        ("test.macro_f1", "test.accuracy", "test.ece_uncalibrated", "test.ece"),
+        {
+            name: (f"atis -r finetune --rows 1500 --set finetune.epochs=4 --unseen drop {more}",)
+            for name, more in (
+                ("plain", ""),
+                ("class_weights = balanced", "--set finetune.class_weights=balanced"),
+                ("focal = 2", "--set finetune.focal=2"),
+                ("both", "--set finetune.class_weights=balanced --set finetune.focal=2"),
+            )
+        },
+    ),
+    "imdb": Study(
+        "IMDB: 500 rows, 300 test rows, windows of 128 tokens, 2 epochs",
+        ("test.accuracy", "test.macro_f1", "test.ece_uncalibrated", "test.ece"),
+        {
+            way: (
+                "imdb -r finetune --rows 500 --test-rows 300 --set max_length=128 --set finetune.epochs=2 "
+                f"--long {way}",
+            )
+            for way in ("truncate", "head-tail", "windows")
+        },
+    ),
+}
+
+
+def main() -> None:
+    """Run what is missing, then write the summary."""
+    args = parse()
+    out = args.out / "every-task.csv"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    done = read(out)
+    cells = [
+        (study, variant, seed)
+        for seed in range(args.seeds)
+        for study in args.studies
+        for variant in STUDIES[study].variants
+    ]
+    known = {(row["study"], row["variant"], int(row["seed"])) for row in done}
+    missing = [cell for cell in cells if cell not in known]
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for row in pool.map(lambda cell: run(*cell, args.threads), missing):
+            done.append(row)
+            write(out, done)
+            print(row["study"], row["variant"], row["seed"], row["scores"], flush=True)
+    command = f"python benchmarks/every_task.py --seeds {args.seeds}"
+    out.with_suffix(".md").write_text(summary(done, command), encoding="utf-8")
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("studies", nargs="*", default=list(STUDIES), help=f"some of {', '.join(STUDIES)}; all by default")
+    add("--seeds", type=int, default=2, help="so many seeds, from 0 on")
+    add("--threads", type=int, default=1, help="CPU threads of each cell")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="cells at the same time")
+    add("--out", type=Path, default=Path(__file__).parent / "results")
+    return parser.parse_args()
+
+
+def run(study: str, variant: str, seed: int, threads: int) -> dict[str, str]:
+    """One cell: each of its trainings in a process of its own."""
+    commands = STUDIES[study].variants[variant]
+    found = [train(command, seed, threads) for command in commands]
+    scores = multitask_scores(found) if study == "multitask" else found[0]
+    shown = {name: value for name in STUDIES[study].scores if (value := at(scores, name)) is not None}
+    return {
+        "study": study,
+        "variant": variant,
+        "seed": str(seed),
+        "command": " ; ".join(f"phasefit train {command} --seed {seed}" for command in commands),
+        "scores": json.dumps({name: round(float(value), 5) for name, value in shown.items()}),
+    }
+
+
+def train(command: str, seed: int, threads: int) -> dict[str, Any]:
+    """The metrics of one training; its run is thrown away."""
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
+    with tempfile.TemporaryDirectory() as folder:
+        where = ["-o", str(Path(folder) / "run"), "--seed", str(seed), "--threads", str(threads), "--quiet", "--json"]
+        start = [sys.executable, "-m", "phasefit", "train"]
+        done = subprocess.run(
+            [*start, *command.split(), *where], capture_output=True, text=True, env=environment, check=False
+        )
+    if done.returncode:
+        raise SystemExit(f"phasefit train {command} failed:\n{done.stderr[-2000:]}")
+    return dict(json.loads(done.stdout))
+
+
+def multitask_scores(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """SST and Quora accuracy, STS Pearson and their mean, of one model of three tasks or three of one."""
+    if len(found) > 1:
+        tasks = dict(zip(("sst", "quora", "sts"), (one["validation"] for one in found), strict=True))
+    else:
+        tasks = found[0]["validation"]["tasks"]
+    scores = {"sst": tasks["sst"]["accuracy"], "quora": tasks["quora"]["accuracy"], "sts": tasks["sts"]["pearson"]}
+    return {**scores, "mean": sum(scores.values()) / 3}
+
+
+def at(metrics: Any, path: str) -> Any:
+    """The figure at a path such as test.levels.0.accuracy; None where there is none."""
+    for part in path.split("."):
+        if isinstance(metrics, list):
+            metrics = metrics[int(part)] if int(part) < len(metrics) else None
+        else:
+            metrics = metrics.get(part) if isinstance(metrics, dict) else None
+    return metrics
+
+
+def summary(rows: Iterable[dict[str, str]], command: str) -> str:
+    """A table a study: variants down, scores across, means over seeds with the lowest and highest."""
+    lines = [
+        "# Every kind of task",
+        "",
+        f"    {command}",
+        "",
+        "Means over seeds; in brackets the lowest and the highest.",
+    ]
+    done = list(rows)
+    for name, study in STUDIES.items():
+        own = [row for row in done if row["study"] == name]
+        if not own:
+            continue
+        titles = [
+            score.removeprefix("test.").replace("levels.0.", "level 1 ").replace("_", " ") for score in study.scores
+        ]
+        lines += ["", f"## {study.title}", "", f"| | seeds | {' | '.join(titles)} |", f"|-|-|{'-|' * len(titles)}"]
+        for variant in study.variants:
+            found = [json.loads(row["scores"]) for row in own if row["variant"] == variant]
+            if found:
+                cells = " | ".join(cell([one[score] for one in found if score in one]) for score in study.scores)
+                lines.append(f"| {variant} | {len(found)} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def cell(values: Sequence[float]) -> str:
+    """The mean, and between what it lies."""
+    if not values:
+        return ""
+    mean = sum(values) / len(values)
+    return f"{mean:.3f}" + (f" ({min(values):.3f} to {max(values):.3f})" if len(values) > 1 else "")
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The cells that are done."""
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
+    """All cells."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Batches of several tasks: which task each step is about. Every schedule costs the same per epoch, give or take one.
+
+Sequential is the exception: its order may name a task twice, and each time all its rows are seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from phasefit.data.batches.contract import Batches, Draw
+from phasefit.data.seeds import generator
+
+MIXES = ("sequential", "round_robin", "uniform", "proportional", "temperature", "mixed")
+PASSES = 1_000_000  # of one task within an epoch; no epoch takes so many
+
+
+class TaskBatches:
+    """Draws `{"rows", "task"}`: row numbers and, for each, the place of its task among the streams."""
+
+    def __init__(
+        self,
+        streams: Mapping[str, Batches],
+        *,
+        mix: str,
+        seed: int,
+        order: Sequence[str] = (),
+        temperature: float = 1.0,
+    ) -> None:
+        self._names, self._streams = list(streams), list(streams.values())
+        self._mix, self._seed, self._temperature = mix, seed, temperature
+        self._order = [self._names.index(name) for name in order or self._names]
+
+    def __len__(self) -> int:
+        if self._mix == "sequential":
+            return sum(len(self._streams[task]) for task in self._order)
+        batches = sum(map(len, self._streams))
+        return -(-batches // len(self._streams)) if self._mix == "mixed" else batches
+
+    def shares(self) -> np.ndarray:
+        """How probable each task is at each step: its share of the batches, evened out by a temperature."""
+        sizes = np.array([len(stream) for stream in self._streams], dtype=np.float64)
+        power = {"proportional": 1.0, "temperature": 1 / self._temperature}.get(self._mix, 0.0)
+        weights = sizes**power
+        return np.asarray(weights / weights.sum())
+
+    def epoch(self, number: int) -> Iterator[Draw]:
+        """The batches of one epoch; a task that runs out of rows begins anew, in another order."""
+        if self._mix == "sequential":
+            yield from self._in_order(number)
+            return
+        endless = [self._endless(task, number) for task in range(len(self._streams))]
+        if self._mix == "mixed":
+            for _ in range(len(self)):
+                yield _interleaved([next(stream) for stream in endless])
+        else:
+            for task in self._tasks(number):
+                yield next(endless[task])
+
+    def _tasks(self, number: int) -> Iterator[int]:
+        if self._mix == "round_robin":
+            yield from (step % len(self._streams) for step in range(len(self)))
+        else:
+            random = generator(self._seed, "tasks", number)
+            yield from random.choice(len(self._streams), size=len(self), p=self.shares()).tolist()
+
+    def _in_order(self, number: int) -> Iterator[Draw]:
+        seen = [0] * len(self._streams)
+        for task in self._order:
+            for draw in self._streams[task].epoch(number * PASSES + seen[task]):
+                yield _of_task(draw, task)
+            seen[task] += 1
+
+    def _endless(self, task: int, number: int) -> Iterator[Draw]:
+        times = number * PASSES
+        while True:
+            for draw in self._streams[task].epoch(times):
+                yield _of_task(draw, task)
+            times += 1
+
+
+def _of_task(draw: Draw, task: int) -> Draw:
+    return {"rows": draw["rows"], "task": np.full(len(draw["rows"]), task, dtype=np.int64)}
+
+
+def _interleaved(draws: Sequence[Draw]) -> Draw:
+    """Several draws as one, a row of each in turn, so that each process gets some of every task."""
+    place = np.concatenate([np.arange(len(draw["rows"])) for draw in draws])
+    order = np.argsort(place, kind="stable")
+    return {name: np.concatenate([draw[name] for draw in draws])[order] for name in ("rows", "task")}

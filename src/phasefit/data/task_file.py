@@ -1,0 +1,157 @@
+"""A task file: several tables that one encoder learns at once, each with a head of its own.
+
+shared = true                  # a layer that all heads share, behind the encoder; false if not given
+dropout = 0.1                  # inside the heads that do not say their own
+
+[[task]]
+name = "sst"
+data = "cs224n-sst"            # a file beside this one, a dataset's name or hub:owner/name
+kind = "single"                # found out if not given, as are the columns: text, label
+weight = 2                     # what its loss counts for; and whatever else a head can be told
+
+[before]                       # pairs or texts for phases that come before the tasks
+data = "nli-triples"
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from phasefit.data.columns import as_names
+from phasefit.data.label_reading import LabelReading
+from phasefit.errors import DataError, did_you_mean
+
+HERE = Path(__file__).parent / "tasks"
+TABLE = ("data", "text", "label", "kind", "tree", "separator", "levels", "validation", "test", "rows")
+TOP = ("task", "before", "shared", "dropout")
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """One table and what is said about it; `head` is what its head is told, checked by whoever trains it."""
+
+    name: str
+    data: str
+    text: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
+    kind: str | None = None
+    tree: str | None = None
+    separator: str | None = None
+    levels: tuple[str, ...] = ()
+    validation: str | None = None
+    test: str | None = None
+    rows: int | None = None
+    head: Mapping[str, Any] = field(default_factory=dict)
+
+    def options(self) -> dict[str, Any]:
+        """How its tables are read."""
+        names = ("text", "label", "kind", "tree", "separator", "levels")
+        return {name: getattr(self, name) for name in names}
+
+    def part(self, split: str) -> str:
+        """The source that has this split: a file of its own, or the data."""
+        return str(getattr(self, split, None) or self.data)
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """All tasks in order, what comes before them, and what their heads share."""
+
+    name: str
+    tasks: tuple[TaskSpec, ...]
+    before: TaskSpec | None = None
+    shared: bool = False
+    dropout: float | None = None
+
+
+def is_task_file(source: Any) -> bool:
+    """Whether this names a task file: a TOML file, or a packaged one."""
+    if not isinstance(source, str | Path):
+        return False
+    return str(source).endswith(".toml") or (HERE / f"{source}.toml").is_file()
+
+
+def packaged_tasks() -> list[str]:
+    """The names of the packaged task files."""
+    return sorted(path.stem for path in HERE.glob("*.toml"))
+
+
+def read_task_file(source: str | Path) -> TaskFile:
+    """The tasks of a file; whatever is wrong with it is one sentence."""
+    path = Path(source).expanduser()
+    if not path.is_file() and (HERE / f"{source}.toml").is_file():
+        path = HERE / f"{source}.toml"
+    if not path.is_file():
+        known = ", ".join(packaged_tasks())
+        raise DataError(f"there is no task file '{source}'; give a TOML file with [[task]] tables, or one of: {known}")
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path.name}: not valid TOML: {error}") from error
+    for key in content:
+        if key not in TOP:
+            raise DataError(f"{path.name}: unknown option '{key}'; {did_you_mean(key, TOP)}")
+    tables = content.get("task")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise DataError(f"{path.name}: a task file needs at least one [[task]] table, with a name and data")
+    tasks = tuple(_task(table, f"{path.name}, task {number}", path) for number, table in enumerate(tables, start=1))
+    names = [task.name for task in tasks]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{path.name}: two tasks are named '{twice}'; give each a name of its own")
+    before = content.get("before")
+    if before is not None and not isinstance(before, dict):
+        raise DataError(f"{path.name}: [before] is a table with data")
+    shared, dropout = content.get("shared", False), content.get("dropout")
+    if not isinstance(shared, bool):
+        raise DataError(f"{path.name}: shared is true or false, not {shared!r}")
+    first = None if before is None else _task({"name": "before", **before}, f"{path.name}, before", path)
+    if first is not None and first.head:
+        raise DataError(f"{path.name}, before: unknown option '{next(iter(first.head))}'; it has no head")
+    return TaskFile(path.stem, tasks, first, shared, dropout)
+
+
+def _task(table: dict[str, Any], where: str, path: Path) -> TaskSpec:
+    for key in ("name", "data"):
+        if not isinstance(table.get(key), str) or not table[key]:
+            raise DataError(f"{where}: '{key}' is missing; each task has a name and data")
+    name = table["name"]
+    if not NAME.fullmatch(name):
+        raise DataError(f"{where}: the name '{name}' holds more than letters, digits, - and _; choose another")
+    rows = table.get("rows")
+    if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
+        raise DataError(f"{where}: rows is a whole number above 0, not {rows!r}")
+    lists = {key: _names(table.get(key), key, where) for key in ("text", "label", "levels")}
+    words = {key: _word(table.get(key), key, where) for key in ("kind", "tree", "separator")}
+    LabelReading(**words, levels=lists["levels"])  # which refuses what contradicts itself
+    places = {key: _beside(table.get(key), key, where, path) for key in ("data", "validation", "test")}
+    head = {key: value for key, value in table.items() if key not in (*TABLE, "name")}
+    return TaskSpec(name=name, rows=rows, head=head, **lists, **words, **places)  # type: ignore[arg-type]
+
+
+def _names(value: Any, key: str, where: str) -> tuple[str, ...]:
+    names = as_names(value) if value is None or isinstance(value, str | list) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise DataError(f"{where}: {key} is a name or a list of names, not {value!r}")
+    return names
+
+
+def _word(value: Any, key: str, where: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"{where}: {key} is a word, not {value!r}")
+    return value
+
+
+def _beside(value: Any, key: str, where: str, path: Path) -> str | None:
+    """Files are looked for beside the task file."""
+    found = _word(value, key, where)
+    if found is None or found.startswith("hub:"):
+        return found
+    near = path.parent / Path(found).expanduser()
+    return str(near) if near.exists() else found

@@ -1,0 +1,69 @@
+"""What a recipe may say about a multitask phase."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from phasefit.metrics.scores import watchable
+from phasefit.phases.finetune.options import HeadSettings
+from phasefit.phases.options import PhaseOptions
+
+
+class TaskSettings(HeadSettings):
+    """What a task file may say about the head of a task."""
+
+    weight: float = Field(1.0, gt=0, description="what the task's loss counts for")
+    watch: str = Field("auto", description="the task's own metric; auto: accuracy, micro F1 of several labels, pearson")
+
+    @field_validator("watch")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        watchable(value)
+        return value
+
+
+class Options(PhaseOptions):
+    """Options of `kind = "multitask"`."""
+
+    parts = ("encoder", "dense", "head")
+    trains_head = True
+    kind: Literal["multitask"] = "multitask"
+    mix: Literal["sequential", "round_robin", "uniform", "proportional", "temperature", "mixed"] = Field(
+        "proportional",
+        description="which task a step is about: all of one then all of the next, in turn, at random, at random by "
+        "their batches (MT-DNN), by a root of their batches, or all in every step",
+    )
+    order: list[str] = Field(
+        default_factory=list, description="of sequential: the tasks of an epoch, some perhaps more than once"
+    )
+    temperature: float = Field(2.0, gt=0, description="of mix = temperature: 1 is proportional, the higher the evener")
+    shared: bool = Field(False, description="a layer that all heads share, behind the encoder")
+    freeze: bool = Field(False, description="train the heads only: each task is fine-tuned without harm to the others")
+    tasks: dict[str, TaskSettings] = Field(
+        default_factory=dict, description="what the task file says about each task's head; changed by --set too"
+    )
+
+    @property
+    def needs(self) -> Literal["tasks"]:
+        """A task file."""
+        return "tasks"
+
+    @property
+    def watch(self) -> str:
+        """The mean of the tasks' own metrics."""
+        return "mean"
+
+    @property
+    def skips_parameters(self) -> bool:
+        """A step leaves the heads of other tasks alone."""
+        return True
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.order and self.mix != "sequential":
+            raise ValueError(f"order is for mix = 'sequential', not '{self.mix}'; leave one of them out")
+        if self.freeze and self.shared:
+            raise ValueError("freeze = true leaves the shared layer as it is; leave one of them out")
+        return self

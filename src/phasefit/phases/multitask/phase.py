@@ -1,0 +1,183 @@
+"""Several tasks: the step, and how all of them are validated."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from phasefit.data.batches import Batches, ShuffledBatches, TaskBatches
+from phasefit.data.seeds import derive
+from phasefit.errors import RecipeError, did_you_mean
+from phasefit.metrics.kinds import JUDGED, WATCHING
+from phasefit.metrics.scores import SCORES
+from phasefit.models.heads import Head
+from phasefit.models.model import Model
+from phasefit.models.rows import Rows
+from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.finetune.loss import HeadLoss
+from phasefit.phases.finetune.phase import read_rows
+from phasefit.phases.multitask.options import Options, TaskSettings
+
+
+class Task(nn.Module):
+    """One task: its head, its loss, its rows, and the metric it is judged by."""
+
+    def __init__(self, phase: str, name: str, settings: TaskSettings, model: Model, data: PhaseData, seed: int) -> None:
+        super().__init__()
+        where = f"{phase}, task '{name}'"
+        self.name, self.settings, self.data = name, settings, data
+        pair = None if data.pairs is None else settings.pair
+        self.went_on, self.head = _head(model, name, settings, data, pair, derive(seed, phase, name, "head"))
+        model.heads[name], model.spaces[name] = self.head, data.space
+        self.loss = HeadLoss(where, data.space, data.values[data.train], settings)
+        self.rows: Rows = read_rows(model, data, settings.pair)
+        kind = data.space.kind
+        self._watching = WATCHING[kind]
+        self.watch = JUDGED[kind] if settings.watch == "auto" else self._watching.check(settings.watch, kind, where)
+        if not SCORES[self.watch].higher_is_better:
+            raise RecipeError(
+                f"{where}: '{self.watch}' falls as it gets better, and cannot be part of a mean; watch another"
+            )
+        self._cached: Tensor | None = None
+
+    def batches(self, size: int, seed: int) -> Batches:
+        """Its training rows."""
+        train = self.data.train
+        return ShuffledBatches(train, self.rows.lengths(train), batch_size=size, seed=derive(seed, self.name))
+
+    def scores(self, model: Model, frozen: bool) -> dict[str, float]:
+        """Of its validation rows."""
+        rows = self.data.validation
+        vectors = self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
+        return self._watching.quick(self.data.values[rows], model.outputs(vectors, self.name))
+
+    def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
+        """Vectors of its rows, encoded the first time they are asked for."""
+        if self._cached is None:
+            own = np.concatenate([self.data.train, self.data.validation])
+            self._place = np.zeros(len(self.data.texts), dtype=np.int64)
+            self._place[own] = np.arange(len(own))
+            self._cached = self.rows.encode(model.encoder, own)
+        return self._cached[torch.from_numpy(self._place[rows]).to(self._cached.device)]
+
+
+class Multitask(Phase):
+    """The loss of one task's head, or of all of them, over one encoder."""
+
+    options: Options
+
+    def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
+        super().__init__(name, options, model, data, seed)
+        if not data.tasks:
+            raise RecipeError(f"{name}: several tasks are needed; give a task file as DATA")
+        for given in (*options.order, *options.tasks):
+            if given not in data.tasks:
+                raise RecipeError(f"{name}: there is no task '{given}'; {did_you_mean(given, data.tasks)}")
+        self._model = [model]  # in a list: a phase trains its parts, the model is not one of them
+        if options.shared:
+            self.encoder.append_dense("identity", derive(seed, name, "shared"))
+        self.tasks = nn.ModuleList(
+            Task(name, task, options.tasks.get(task, TaskSettings()), model, own, seed)
+            for task, own in data.tasks.items()
+        )
+        streams = {task.name: task.batches(options.batch_size, derive(seed, name)) for task in self._each()}
+        self._batches = TaskBatches(
+            streams, mix=options.mix, seed=derive(seed, name), order=options.order, temperature=options.temperature
+        )
+
+    def _each(self) -> list[Task]:
+        return [task for task in self.tasks if isinstance(task, Task)]
+
+    @property
+    def batches(self) -> Batches:
+        """Rows of one task, or of all."""
+        return self._batches
+
+    @property
+    def watch(self) -> str:
+        """The mean of the tasks' own metrics."""
+        return "mean"
+
+    @property
+    def starts_untrained(self) -> bool:
+        """Heads that go on from a run, or from a phase before, are already worth something."""
+        return not all(task.went_on for task in self._each())
+
+    def groups(self) -> dict[str, list[nn.Parameter]]:
+        """Encoder (unless frozen), the shared layer, all heads."""
+        heads = {"head": [parameter for task in self._each() for parameter in task.head.parameters()]}
+        return heads if self.options.freeze else {**encoder_groups(self.encoder), **heads}
+
+    def encode(self, batch: Batch) -> Encoded:
+        """The vectors of each task's rows, by the task's name."""
+        found = {}
+        for place, task in enumerate(self._each()):
+            rows = batch.draw["rows"][batch.draw["task"] == place]
+            if not len(rows):
+                continue
+            if self.options.freeze:
+                found[task.name] = task.frozen(self._model[0], rows)
+            else:
+                found[task.name] = task.rows.vectors(self.encoder(batch.put(task.rows.features(rows))))
+        return found
+
+    def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
+        """The weighted mean of the losses of the tasks that the batch is about."""
+        losses, weights, scalars = [], [], {}
+        for place, task in enumerate(self._each()):
+            if task.name not in encoded:
+                continue
+            rows = batch.draw["rows"][batch.draw["task"] == place]
+            values = batch.tensor(task.loss.values(task.data.values[rows]))
+            own: Tensor = task.loss(task.head(encoded[task.name]), values)
+            losses.append(task.settings.weight * own)
+            weights.append(task.settings.weight)
+            scalars[task.name] = own.detach()
+        # In a step about one task its weight counts in full; in one about all, weights say who counts for how much.
+        whole = sum(weights) if len(weights) > 1 else 1.0
+        return StepOutput(torch.stack(losses).sum() / whole, scalars)
+
+    def validate(self) -> dict[str, float]:
+        """Each task's own metric, and their mean; tasks without validation rows have none."""
+        found = {}
+        for task in self._each():
+            if len(task.data.validation):
+                found[f"{task.name} {task.watch}"] = task.scores(self._model[0], self.options.freeze)[task.watch]
+        return {"mean": float(np.mean(list(found.values()))), **found} if found else {}
+
+    def rows_looked_at(self) -> int:
+        """Those of all tasks."""
+        return sum(len(task.data.validation) * task.rows.index.shape[1] for task in self._each())
+
+    def facts(self) -> dict[str, float]:
+        """The rows of all tasks."""
+        return {"rows": float(sum(len(task.data.train) for task in self._each()))}
+
+    def notes(self) -> list[str]:
+        """How often each task comes up."""
+        if self.options.mix == "sequential":
+            order = self.options.order or [task.name for task in self._each()]
+            return [f"{self.name}: an epoch is all of {', then '.join(order)}"]
+        shares = zip(self._each(), self._batches.shares(), strict=True)
+        if self.options.mix in ("round_robin", "mixed"):
+            how = "in turn" if self.options.mix == "round_robin" else "all in every step"
+            return [f"{self.name}: {', '.join(task.name for task in self._each())}, {how}"]
+        return [f"{self.name}: a step is about {', '.join(f'{task.name} ({share:.1%})' for task, share in shares)}"]
+
+
+def _head(
+    model: Model, name: str, settings: TaskSettings, data: PhaseData, pair: object, seed: int
+) -> tuple[bool, Head]:
+    """The model's own head of that name if it fits, else a fresh one."""
+    dimension, outputs = model.encoder.dimension, data.space.outputs
+    if name in model.heads:
+        old = model.head(name)
+        if (old.kind, old.dimension, old.classes, old.pair) == (settings.head, dimension, outputs, pair):
+            old.set_dropout(settings.dropout)
+            return True, old
+    chosen = settings.pair if pair is not None else None
+    return False, Head(settings.head, dimension, outputs, dropout=settings.dropout, seed=seed, pair=chosen)
+
+
+PHASE = Multitask
