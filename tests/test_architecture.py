@@ -161,7 +161,7 @@ def test_the_module_is_a_command() -> None:
 
 
 def test_public_names_are_pinned() -> None:
-    assert phasefit.__all__ == ["TextClassifier", "TextEncoder", "__version__"]
+    assert phasefit.__all__ == ["TextClassifier", "TextEncoder", "TextRegressor", "__version__"]
     assert dir(phasefit) == sorted(phasefit.__all__)
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = phasefit.no_such_name

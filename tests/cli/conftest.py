@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+import phasefit.store.manifest
 from phasefit.cli.app import app
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.models.decision import Decision
@@ -29,11 +30,25 @@ class FakeModel:
         self.heads = {"default": None}
         self.reject_below = 0.0
 
-    def decision(self) -> Decision:
+    def known_task(self, task: str | None) -> str:
+        return "default"
+
+    def space_of(self, task: str) -> LabelSpace:
+        return self.space
+
+    def head(self, task: str) -> Any:
+        return SimpleNamespace(pair=None)
+
+    def decision(self, task: str = "default") -> Decision:
         return Decision(reject_below=self.reject_below)
 
-    def predict_proba(
-        self, texts: Sequence[str], *, batch_size: int = 64, progress: Callable[[int], None] | None = None
+    def predict_outputs(
+        self,
+        texts: Sequence[str],
+        *,
+        task: str = "default",
+        batch_size: int = 64,
+        progress: Callable[[int], None] | None = None,
     ) -> np.ndarray:
         found = np.full((len(texts), len(self.space)), 0.1)
         found[np.arange(len(texts)), [len(text) % len(self.space) for text in texts]] = 0.8

@@ -104,23 +104,66 @@ FILES = {
     "null label": train("t.jsonl", '{"text":"a","label":null}\n', "t.jsonl, row 1 (line 1): 1 label", MISSING),
     "nan label": train("t.parquet", parquet(text=["a", "b"], label=[1.0, float("nan")]), "t.parquet, row 2", MISSING),
     "one class": train("t.csv", HEAD + "a,x\nb,x\nc,x\n", "t: there is only one class, 'x'", "at least two classes"),
-    "scores": train("t.jsonl", '{"text":"a","label":0.5}\n', "t.jsonl, row 1 (line 1)", "score", "give classes"),
-    "lists of labels": train(
-        "t.jsonl", '{"text":"a","label":["x"]}\n', "t.jsonl, row 1 (line 1)", "one label per text"
+    "scores as classes": Case(
+        f"train t.jsonl --kind single {QUICK}",
+        ("t.jsonl, row 1 (line 1)", "0.5 is a number and no class", "--kind score"),
+        {"t.jsonl": '{"text":"a","label":0.5}\n'},
+    ),
+    "lists of labels as one": Case(
+        f"train t.jsonl --kind single {QUICK}",
+        ("t.jsonl, row 1 (line 1)", "the label is a list", "--kind multi"),
+        {"t.jsonl": '{"text":"a","label":["x"]}\n'},
+    ),
+    "names as scores": line(f"train good.csv --kind score {QUICK}", "good.csv, row 1", "is no number", "--levels"),
+    "a level that is none": line(
+        f"train good.csv --levels low,high {QUICK}", "good.csv, row 1", "not among the levels"
+    ),
+    "one level": line(f"train good.csv --levels low {QUICK}", "--levels names at least two different levels"),
+    "kinds that contradict": line(f"train good.csv --kind multi --tree / {QUICK}", "--tree", "'tree'", "'multi'"),
+    "an empty separator": line(f"train good.csv --separator= {QUICK}", "--separator is empty"),
+    "scores to reject": Case(
+        f"train t.csv --reject 0.1 --validation-size 0.5 {QUICK}",
+        ("--reject", "kind 'score'"),
+        {"t.csv": HEAD + "".join(f"text {row},{row}.5\n" for row in range(20))},
+    ),
+    "a score that mistakes classes": Case(
+        f"train t.csv -s finetune.watch=accuracy {QUICK}",
+        ("kind 'score'", "'accuracy'", "pearson"),
+        {"t.csv": HEAD + "".join(f"text {row},{row}.5\n" for row in range(20))},
+    ),
+    "no task file": line("train good.csv -m {tiny} -r multitask", "task file", "[[task]]"),
+    "a task file that is not there": line("train nowhere.toml -m {tiny}", "no task file 'nowhere.toml'"),
+    "a task file for one table": Case(
+        f"train t.toml {QUICK}", ("t.toml is a task file", "--recipe multitask"), {"t.toml": "[[task]]\n"}
+    ),
+    "a task without data": Case(
+        "train t.toml -m {tiny}", ("t.toml, task 1", "'name' is missing"), {"t.toml": "[[task]]\n"}
+    ),
+    "a task's head": Case(
+        "train t.toml -m {tiny}",
+        ("task 'one'", "unknown option 'heda'", "'head'"),
+        {"t.toml": '[[task]]\nname = "one"\ndata = "good.csv"\nheda = "mlp"\n'},
     ),
     "too small to split": train(
         "t.csv", HEAD + "a,x\nb,y\n", "no validation rows can be split off", "--validation-size 0"
     ),
-    "pairs of usual columns": train(
-        "t.csv", "premise,hypothesis,label\na,b,c\n", "t.csv", "pairs of texts", "--text", "--recipe mnr"
+    "pairs of usual columns": Case(
+        "train t.csv -q -m {tiny} -r three-phase",
+        ("t.csv", "pairs of texts", "--text", "--recipe finetune"),
+        {"t.csv": "premise,hypothesis,label\na,b,c\n"},
     ),
     "two texts": Case(
-        f"train t.csv --text x --text y {QUICK}",
-        ("t.csv", "'x', 'y'", "not handled yet by this recipe", "name one", "--recipe mnr"),
+        "train t.csv --text x --text y -q -m {tiny} -r three-phase",
+        ("t.csv", "'x', 'y'", "takes single texts", "name one", "--recipe finetune"),
         {"t.csv": "x,y,label\na,b,c\n"},
     ),
-    "named pairs to classify": line(
-        f"train nli-triples {QUICK}", "'nli-triples' holds triples", "not handled yet", "--recipe mnr"
+    "three texts and a label": Case(
+        f"train t.csv --text x --text y --text z {QUICK}",
+        ("t.csv", "3 columns", "one text or a pair"),
+        {"t.csv": "x,y,z,label\na,b,d,c\n"},
+    ),
+    "named triples to classify": line(
+        f"train nli-triples {QUICK}", "'nli-triples' holds triples", "--recipe mnr learns from triples"
     ),
     "no pairs": line(f"train good.csv {ON_PAIRS}", "good.csv", "'text', 'label'", "--text ANCHOR --text POSITIVE"),
     "half a pair": line(f"train good.csv --text text {ON_PAIRS}", "good.csv", "only 'text'", "another --text"),

@@ -181,7 +181,7 @@ def test_say_and_a_file_exclude_each_other(phasefit, model, tmp_path, sentence):
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_an_answer_that_is_withheld_is_an_empty_cell(phasefit, model, tmp_path, ending):
     model.space = label_space([0, 1, 2])
-    model.predict_proba = lambda texts, **_: np.array([[0.8, 0.1, 0.1], [0.4, 0.35, 0.25]])
+    model.predict_outputs = lambda texts, **_: np.array([[0.8, 0.1, 0.1], [0.4, 0.35, 0.25]])
     source, target = tmp_path / "in.csv", tmp_path / f"out.{ending}"
     write_frame(FRAME, source)
     result = phasefit("predict", "run", str(source), "-o", str(target), "--reject-below", "0.5")

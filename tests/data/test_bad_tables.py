@@ -38,10 +38,19 @@ MEMORY: dict[str, tuple[Any, type[DataError], str]] = {
     "nan": ((TWO, [1.0, np.nan]), LabelError, "table, row 2: 1 label is missing"),
     "na": ((TWO, pd.array([None, 1], dtype="Int64")), LabelError, "table, row 1: 1 label is missing"),
     "blank labels": ((TWO, ["", " "]), LabelError, "table, row 1: 2 labels, this the first, are missing"),
-    "scores": ((TWO, [1.0, 0.25]), LabelError, "table, row 2: label 0.25 looks like a score (regression)"),
-    "infinite": ((TWO, [1.0, np.inf]), LabelError, "table, row 2: label inf looks like a score"),
-    "lists": ((TWO, [["a", "b"], ["a"]]), LabelError, "table, row 1: the label is a list; several labels per text"),
-    "matrix": ((TWO, np.eye(2, dtype=int)), LabelError, "table, row 1: the label is a list; several labels per text"),
+    "names among scores": ((TWO, [0.25, "good"]), LabelError, "table, row 2: 'good' is no number; a scale of names"),
+    "missing score": ((TWO, [0.25, None]), LabelError, "table, row 2: the score is missing; fill it in or remove"),
+    "infinite": ((TWO, [1.0, np.inf]), LabelError, "table, row 2: inf is no number"),
+    "very large": ((TWO, [0.5, 10**400]), LabelError, "table, row 2: 1000"),
+    "hole in a list": ((TWO, [["a", "b"], ["a", None]]), LabelError, "table, row 2: one of several labels is missing"),
+    "list in a list": ((TWO, [["a"], [["b"]]]), LabelError, "table, row 2: one of several labels is missing or a list"),
+    "half a surrogate in a list": (
+        (TWO, [["a"], ["\udc80"]]),
+        LabelError,
+        "table, row 2: the label holds half a surrogate",
+    ),
+    "decimals in a list": ((TWO, [["a"], [0.5]]), LabelError, "table, row 2: label 0.5 is a number and no class"),
+    "matrix": ((TWO, np.eye(2, dtype=int)), LabelError, "labels are a matrix of zeros and ones without names; give"),
     "dict": ((TWO, ["a", {"b": 1}]), LabelError, "table, row 2: a label must be a name or a number, not dict"),
     "depth": ((TWO, [("a", "b"), ("a",)]), LabelError, "table, row 2: label ('a',) has 1 levels where others have 2"),
     "half a tree": ((TWO, [("a", "b"), "a"]), LabelError, "table, row 2: label 'a' has 1 levels where others have 2"),
@@ -70,10 +79,10 @@ FILES = {
     "unquoted tsv": ("t.tsv", 'text\tlabel\n"a\tx\nb\t \n', "t.tsv, row 2: 1 label is missing"),
     "surrogate": ("t.jsonl", '{"text":"\\ud800","label":1}\n', "t.jsonl, line 1: 'text' holds half a surrogate pair"),
     "number text": ("t.jsonl", '{"text":1,"label":1}\n', "t.jsonl, row 1 (line 1): a text is needed, found int 1"),
-    "scores in csv": (
+    "score left out in csv": (
         "t.csv",
-        "text,label\n" + "".join(f"a,{n / 7:.3f}\n" for n in range(60)),
-        "t.csv: the 60 different labels look like scores; scores (kind 'score', regression) are not handled yet",
+        "text,label\n" + "".join(f"a,{n / 7:.3f}\n" for n in range(60)) + "a,\n",
+        "t.csv, row 61 (line 62): the score is missing; fill it in or remove the row",
     ),
     "no such columns": ("t.csv", "a,b\nc,d\n", "t.csv: no column has a usual name for a text or label"),
 }
@@ -96,6 +105,8 @@ def test_columns_that_cannot_be_meant(write) -> None:
         read_table(path, text="label")
     with pytest.raises(LabelError, match="--tree is empty"):
         read_table(path, tree="")
+    with pytest.raises(LabelError, match="--separator is empty"):
+        read_table(path, separator="")
 
 
 def test_trees(write) -> None:

@@ -14,9 +14,13 @@ from phasefit.errors import LabelError
 
 EXAMPLES = {
     "single": ["b", "a", "c", "a"],
-    "tree": [("x", "1"), ("y", "1"), ("x", "2"), ("x", "1")],
+    "multi": [frozenset("b"), frozenset("a"), frozenset("c"), frozenset("a")],
+    "tree": [("x", "1"), ("y", "1"), ("x", "2"), ("y", "1")],
+    "score": [2.5, 0.25, 4.0, 0.25],
 }
-NEW = {"single": ["aa", "0"], "tree": [("a", "9"), ("x", "3")]}
+NEW = {"single": ["aa", "0"], "multi": [frozenset({"aa", "0"})], "tree": [("a", "9"), ("x", "3")]}
+FRESH = {"single": ["0", "aa"], "multi": ["0", "aa"], "tree": [("a", "9"), ("x", "3")]}
+CLASSES = [kind for kind in LABEL_KINDS if kind != "score"]  # the kinds whose labels are made of classes
 
 
 @pytest.mark.parametrize("kind", LABEL_KINDS)
@@ -28,27 +32,47 @@ def test_contract(kind: str) -> None:
     codes = space.encode(labels)
     assert codes.dtype == np.int64
     assert codes.shape == (4,)
-    assert space.decode(codes) == labels
-    assert len(space) == len(space.classes) == len(space.names) == 3
-    assert len(space.targets(codes)) == 4
-    assert space.targets(codes).dtype == np.int64
+    assert 0 <= codes.min() < codes.max() < len(space.groups)
+    assert codes[1] == codes[3] != codes[0]
+    values = space.values(labels)
+    assert len(values) == len(space.targets(values)) == len(space.none(4)) == 4
+    assert space.none(4).dtype == values.dtype
+    assert space.none(4).shape == values.shape
+    targets = space.targets(values)
+    assert np.array_equal(targets[1], targets[3])
+    assert not np.array_equal(targets[0], targets[1])
+    assert all(map(space.knows, labels))
     again = LabelSpace.from_json(json.loads(json.dumps(space.to_json())))
     assert again == space
+    assert hash(again) == hash(space)
+    assert type(again) is type(space)
     assert again.classes == space.classes
+    assert np.array_equal(again.values(labels), values)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_classes_have_codes_and_names(kind: str) -> None:
+    space = label_space(EXAMPLES[kind])
+    assert len(space) == len(space.classes) == len(space.names) == space.outputs == 3
+    assert space.encode(space.decode([2, 0, 1])).tolist() == [2, 0, 1]
     assert space.encode(space.names).tolist() == [0, 1, 2]  # how a CSV would bring them
+    assert np.array_equal(space.class_values(np.arange(3)), space.values(space.classes))
 
 
-@pytest.mark.parametrize("kind", LABEL_KINDS)
+@pytest.mark.parametrize("kind", CLASSES)
 def test_extending_keeps_codes_and_targets(kind: str) -> None:
     space = label_space(EXAMPLES[kind])
     more = space.extend([*NEW[kind], EXAMPLES[kind][0]])
-    assert more.classes == (*space.classes, *sorted(NEW[kind]))
-    codes = np.arange(3)
-    assert np.array_equal(more.targets(codes), space.targets(codes))
+    assert more.classes == (*space.classes, *FRESH[kind])
+    old, new = space.values(EXAMPLES[kind]), more.values(EXAMPLES[kind])
+    assert np.array_equal(new[:, :3] if kind == "multi" else new, old)
+    assert np.array_equal(more.encode(EXAMPLES[kind]), space.encode(EXAMPLES[kind]))
+    if kind != "multi":
+        assert np.array_equal(more.targets(np.arange(3)), space.targets(np.arange(3)))
     assert space.extend(EXAMPLES[kind]) is space
 
 
-@pytest.mark.parametrize("kind", LABEL_KINDS)
+@pytest.mark.parametrize("kind", CLASSES)
 def test_unknown_labels_are_named_with_their_row(kind: str) -> None:
     space = label_space(EXAMPLES[kind])
     with pytest.raises(LabelError, match=r"^test, row 2: label '.*' is not among the 3 known: "):
@@ -99,9 +123,11 @@ def test_tree_targets_obey_the_prefix_rule() -> None:
         ([True, 2], None, "mix true/false with numbers"),
         ([("a/b", "c"), ("a", "b/c")], None, "both written 'a/b/c'"),
         ([("a", "b"), ("a",)], None, "same depth"),
-        (["a", "b"], "multi", "several labels per text .* not handled yet"),
-        (["a", "b"], "score", "scores .* not handled yet"),
-        (["a", "b"], "ordinal", "unknown kind of labels 'ordinal'; known: single, tree"),
+        ([frozenset(), frozenset()], None, "no labels"),
+        ([("a", "b"), ("a", "c")], "multi", r"are sets of classes, not \('a', 'b'\)"),
+        (["a", "b"], "score", "labels, row 1: 'a' is no score; scores are numbers"),
+        ([0.5, 0.5], None, "all scores are the same; there is nothing to learn"),
+        (["a", "b"], "ordinal", "unknown kind of labels 'ordinal'; known: multi, score, single, tree"),
     ],
 )
 def test_what_is_refused(labels: list[object], kind: str | None, message: str) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from phasefit.data import describe, label_space, named_datasets, read_dataset, read_table
-from phasefit.data.card import REFUSED, Card, read_card
+from phasefit.data.card import SEVERAL_TEXTS, Card, read_card
 from phasefit.data.labels import LABEL_KINDS
 from phasefit.data.named import find_card, locate
 from phasefit.data.readers import read_frame
-from phasefit.errors import DataError, LabelError
+from phasefit.errors import DataError
 
 CARDS = named_datasets()
 NAMES = [card.name for card in CARDS]
@@ -19,7 +19,9 @@ NAMES = [card.name for card in CARDS]
 
 @pytest.mark.parametrize("card", CARDS, ids=NAMES)
 def test_every_card_makes_sense(card: Card) -> None:
-    assert card.kind in {*LABEL_KINDS, *REFUSED}
+    assert card.kind in {*LABEL_KINDS, *SEVERAL_TEXTS}
+    assert card.label_kind in {*LABEL_KINDS, None}
+    assert (card.label_kind is None) == (card.kind == "triple")
     assert set(card.splits) <= {"train", "validation", "test", "unlabelled"}
     assert set(card.rows) <= set(card.splits)
     assert card.title
@@ -70,10 +72,14 @@ def test_known_but_not_here(no_data: None) -> None:
     )
 
 
-@pytest.mark.parametrize("card", [card for card in CARDS if card.kind in REFUSED], ids=lambda card: card.name)
-def test_kinds_that_cannot_be_trained_yet(no_data: None, card: Card) -> None:
-    with pytest.raises(LabelError, match=rf"dataset '{card.name}' holds .* \(kind '{card.kind}'\): not handled yet"):
-        read_dataset(card.name)
+def test_a_card_says_the_kind_of_its_labels(tmp_path: Path, no_data: None) -> None:
+    _write(tmp_path / "goemotions" / "train.csv", "text,label\na,x|y\nb,z\n")
+    _write(tmp_path / "stsb" / "train.csv", "text_a,text_b,label\na,b,2\nc,d,5\n")
+    assert read_table("goemotions", data_dir=tmp_path).labels == [frozenset("xy"), frozenset("z")]
+    assert read_table("goemotions", data_dir=tmp_path, kind="single").labels == ["x|y", "z"]
+    scores = read_table("stsb", data_dir=tmp_path, sides="two").labels
+    assert scores == [2.0, 5.0]
+    assert {type(score) for score in scores or ()} == {float}
 
 
 def test_columns_and_splits_of_the_cards(tmp_path: Path, no_data: None) -> None:
@@ -110,8 +116,11 @@ def test_cards_tell_the_truth(shared_data: Path, card: Card) -> None:
     found = describe(card.name)
     assert found.rows == dict(card.rows)
     assert found.classes == card.classes
-    if card.kind not in REFUSED and found.rows["train"] < 10_000:
-        assert {name: len(getattr(read_dataset(card.name), name)) for name in found.rows} == found.rows
+    if found.rows["train"] < 10_000:
+        data = read_dataset(card.name, sides="any", need_labels=card.kind != "triple")
+        assert {name: len(getattr(data, name)) for name in found.rows} == found.rows
+        if data.train.labels is not None:
+            assert label_space(data.train.labels).kind == card.label_kind
 
 
 def _write(path: Path, content: str) -> Path:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phasefit.data.columns import Columns, Sides, find_columns
+from phasefit.data.card import Card
+from phasefit.data.columns import Columns, PairsError, Sides, find_columns
 from phasefit.data.dataset import content_hash
 from phasefit.data.hygiene import hygiene
 from phasefit.data.named import named_datasets
@@ -38,7 +39,8 @@ def find(names: str, sides: Sides = "pairs", text: tuple[str, ...] = (), need_la
 )
 def test_usual_names(names: str, columns: Columns) -> None:
     assert find(names) == find(names, "each") == find(names, "any") == columns
-    with pytest.raises(DataError, match="are pairs of texts, which are not handled yet"):
+    assert find(names, "two") == Columns(columns.text, columns.labels, columns.others[:1])  # a label is of two texts
+    with pytest.raises(PairsError, match=r"are pairs of texts, and this recipe takes single texts; .* finetune"):
         find(names, "one")
 
 
@@ -56,7 +58,8 @@ def test_named_columns_win() -> None:
         ("a b c d", "pairs", ("a", "b", "c", "d"), "names 4 columns; a row has at most three"),
         ("a b", "pairs", ("a", "a"), "--text names the column 'a' twice"),
         ("a b", "pairs", ("a", "bb"), "there is no column 'bb'"),
-        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), but pairs of texts are not handled"),
+        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), and this recipe takes single texts"),
+        ("a b c label", "two", ("a", "b", "c"), "names 3 columns; what has a label is one text or a pair of two"),
     ],
 )
 def test_a_doubt_is_an_error(names: str, sides: Sides, text: tuple[str, ...], message: str) -> None:
@@ -98,8 +101,25 @@ def test_tuples_of_another_kind(rows: list[object], message: str) -> None:
 
 
 def test_tuples_where_single_texts_are_needed() -> None:
-    with pytest.raises(DataError, match="pairs of texts are not handled yet by this recipe"):
+    with pytest.raises(PairsError, match="this recipe takes single texts, and these are pairs; finetune takes both"):
         read_table(([("a", "b")], ["x"]))
+
+
+def test_pairs_with_labels_for_both_texts() -> None:
+    pairs = pd.DataFrame({"text_a": ["a", "b"], "text_b": ["c", "d"], "text_c": ["e", "f"], "label": ["x", "y"]})
+    for source in (pairs, ([("a", "c"), ("b", "d")], ["x", "y"])):
+        table = read_table(source, sides="two")
+        assert (table.texts, table.others, table.labels) == (["a", "b"], (["c", "d"],), ["x", "y"])
+        turned = table.take(np.array([1, 0]))
+        assert (turned.texts, turned.others, turned.labels) == (["b", "a"], (["d", "c"],), ["y", "x"])
+    single = read_table((["a", "b"], ["x", "y"]), sides="two")
+    assert (single.texts, single.others, single.labels) == (["a", "b"], (), ["x", "y"])
+
+
+@pytest.mark.parametrize("rows", [[("a", "b", "c")], [("a", "b"), "c"], [("a", "b"), ("c",)]])
+def test_what_has_a_label_is_a_text_or_a_pair(rows: list[object]) -> None:
+    with pytest.raises(DataError, match="table: a row has one text, or the two of a pair; found rows of "):
+        read_table((rows, ["x"] * len(rows)), sides="two")
 
 
 def test_each_side_on_its_own() -> None:
@@ -170,20 +190,27 @@ def test_named_pairs_and_triples(tmp_path) -> None:
     write_split(tmp_path, "goemotions", "text,label\na,x|y\nb,z\n")
     where = {"data_dir": tmp_path, "need_labels": False}
     stsb = read_dataset("stsb", sides="pairs", **where).train
-    assert (stsb.texts, stsb.others, stsb.labels) == (["a", "c"], (["b", "d"],), None)
+    assert (stsb.texts, stsb.others, stsb.labels) == (["a", "c"], (["b", "d"],), [2.5, 0.1])
+    both = read_table("stsb", sides="two", data_dir=tmp_path)
+    assert (both.texts, both.others, both.labels) == (stsb.texts, stsb.others, stsb.labels)
     assert stsb.columns == Columns("text_a", ("label",), ("text_b",))
     assert read_dataset("nli-triples", sides="pairs", **where).train.others == (["b"], ["c"])
     assert read_dataset("nli-triples", sides="each", **where).train.texts == ["a", "b", "c"]
-    assert read_dataset("goemotions", sides="each", **where).train.labels is None
+    assert read_dataset("goemotions", sides="each", **where).train.labels == [frozenset("xy"), frozenset("z")]
+    assert read_dataset("stsb", sides="each", **where).train.labels is None
     assert read_dataset("stsb", text="text_b", **where).train.texts == ["b", "d"]
     with pytest.raises(DataError, match="'goemotions' holds single texts, and this recipe learns from pairs"):
         read_dataset("goemotions", sides="pairs", **where)
 
 
-@pytest.mark.parametrize("name", [card.name for card in named_datasets() if not card.has_classes])
-def test_what_has_no_class_per_text_is_refused_by_name(name: str) -> None:
-    with pytest.raises(LabelError, match=f"dataset '{name}' holds .* not handled yet"):
-        read_dataset(name)
+@pytest.mark.parametrize("card", [card for card in named_datasets() if card.several_texts], ids=lambda card: card.name)
+def test_pairs_and_triples_are_refused_by_name_where_single_texts_are_needed(card: Card) -> None:
+    said = rf"dataset '{card.name}' holds .* \(kind '{card.kind}'\)"
+    with pytest.raises(LabelError, match=f"{said}, and this recipe takes single texts; --recipe .*mnr"):
+        read_dataset(card.name)
+    if card.kind == "triple":
+        with pytest.raises(LabelError, match=f"{said}; --recipe mnr learns from triples"):
+            read_dataset(card.name, sides="two")
 
 
 # --- plain lines ------------------------------------------------------------------------------------------------------

@@ -132,7 +132,9 @@ def test_any_labels_are_taken_or_refused(labels: list[object]) -> None:
     except DataError as error:
         message = str(error)
     assert message.startswith("table")
-    assert all(type(label) in (str, int, bool) for label in taken or ())
+    kinds = {type(label) for label in taken or ()}
+    assert kinds <= {str, int, bool} or kinds in ({float}, {frozenset})
+    assert all(type(part) in (str, int, bool) for label in taken or () if type(label) is frozenset for part in label)
 
 
 # --- label spaces -----------------------------------------------------------------------------------------------------

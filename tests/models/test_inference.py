@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 
+from phasefit.data.labels import label_space
 from phasefit.errors import RecipeError, TextsCut
 from phasefit.models import inference
 from phasefit.models.encoder import Encoder
@@ -29,7 +30,7 @@ LONG = " ".join(["song", *["the"] * 20])
 @pytest.fixture(scope="module")
 def model(tiny_folder: Path) -> Model:
     made = fresh_model(tiny_folder)
-    made.heads[TASK] = Head("mlp", HIDDEN, 3)
+    made.heads[TASK], made.spaces[TASK] = Head("mlp", HIDDEN, 3), label_space(["a", "b", "c"])
     return made.eval()
 
 

@@ -46,8 +46,8 @@ def test_class_weights_make_rare_classes_count(model) -> None:
     data = make_data(model.encoder, *make_table(sizes=[30, 10, 5]), validation=0)
     phase = make_phase("finetune", model, data, class_weights="balanced")
     counts = np.bincount(data.codes)
-    assert (phase.class_weights.numpy() * counts) == pytest.approx(np.full(3, 15.0))
-    assert make_phase("finetune", model, data).class_weights is None
+    assert (phase.head_loss.weights.numpy() * counts) == pytest.approx(np.full(3, 15.0))
+    assert make_phase("finetune", model, data).head_loss.weights is None
 
 
 def test_going_on_keeps_what_the_head_says_about_old_classes(model, data) -> None:
@@ -127,5 +127,5 @@ def test_a_frozen_encoder_with_a_ridge_is_logistic_regression(model, head, ridge
     vectors = encode_rows(model.encoder, data.tokens).numpy()
     seen = normalize(vectors) if head == "cosine" else vectors
     theirs = LogisticRegression(C=1 / ridge, max_iter=5000, tol=1e-8).fit(seen, data.codes).predict_proba(seen)
-    assert model.probabilities(torch.from_numpy(vectors)) == pytest.approx(theirs, abs=5e-3)
+    assert model.outputs(torch.from_numpy(vectors)) == pytest.approx(theirs, abs=5e-3)
     assert np.ptp(theirs) > 0.1  # it tells the classes apart

@@ -8,16 +8,35 @@ from typing import Any
 
 import pytest
 
+from phasefit.data.labels import label_space
+from phasefit.data.table import Table
 from phasefit.errors import RecipeError
 from phasefit.runner.default_recipe import FEW_ROWS, asked_recipe, settled_recipe
 from phasefit.runner.request import TrainRequest
 from phasefit.store.manifest import MANIFEST, write_json
 
 
+def prepared_of(
+    rows: int, classes: int, unlabelled: object = None, *, pairs: bool = False, kind: str = "single"
+) -> Any:
+    """As much of what was read as decides."""
+    space = label_space(list(range(classes))) if kind != "score" else label_space([0.5, 1.5, 2.5])
+    train = Table("some", ["a text"] * rows, others=(["another"] * rows,) if pairs else ())
+    return SimpleNamespace(train=train, space=space, unlabelled=unlabelled, file=None)
+
+
+@pytest.mark.parametrize(("given", "why"), [({"pairs": True}, "pairs of texts"), ({"kind": "score"}, "scores")])
+def test_pairs_and_scores_are_fine_tuned(given: dict[str, Any], why: str) -> None:
+    request, notes = TrainRequest("some.csv"), []
+    recipe = settled_recipe(request, asked_recipe(request), prepared_of(10, 5, **given), notes.append)
+    assert recipe.name == "finetune"
+    assert [note.text for note in notes] == [f"no recipe is named: finetune, for {why}; --recipe names another"]
+
+
 def settled(rows: int, classes: int, *, unlabelled: object = None, **request: Any) -> tuple[str, list[str]]:
     """The name of the recipe for so many rows, and what was said."""
     asked, notes = TrainRequest("some.csv", **request), []
-    prepared: Any = SimpleNamespace(train=range(rows), space=range(classes), unlabelled=unlabelled)
+    prepared = prepared_of(rows, classes, unlabelled)
     recipe = settled_recipe(asked, asked_recipe(asked), prepared, notes.append)
     return recipe.name, [note.text for note in notes]
 
@@ -50,7 +69,7 @@ def test_a_setting_of_a_phase_that_few_rows_skip_asks_for_it() -> None:
 def test_a_run_to_go_on_from_keeps_its_head(kind: str, tmp_path: Path) -> None:
     write_json(tmp_path / MANIFEST, {"heads": {"default": {"kind": kind}}})
     request = TrainRequest("some.csv", model=str(tmp_path))
-    prepared: Any = SimpleNamespace(train=range(10), space=range(5), unlabelled=None)
+    prepared = prepared_of(10, 5)
     recipe = settled_recipe(request, asked_recipe(request), prepared, lambda note: None)
     assert recipe.name == "three-phase"
     assert recipe.phases[-1].head == kind

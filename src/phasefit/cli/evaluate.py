@@ -41,7 +41,7 @@ def evaluate(
         typer.Option(
             "--out",
             "-o",
-            help="A folder for metrics.json, predictions.csv and the confusion matrix as a picture.",
+            help="A folder for metrics.json, predictions.csv and a picture: the confusion matrix, or what scores have.",
             metavar="FOLDER",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -66,11 +66,12 @@ def evaluate(
     from phasefit.cli.inputs import check_run, check_task, reading_of, sides_of, tasks_of
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.train import as_levels
+    from phasefit.data.task_file import is_task_file
 
     check_run(run)
     check_out_folder(out, overwrite)
     how = Way(split, unseen, batch_size, quiet, data_dir)
-    if len(tasks_of(run)) > 1 and task is None:
+    if task is None and (len(tasks_of(run)) > 1 or is_task_file(data)):
         if text or label or kind or tree or separator or levels:
             raise DataError("--text, --label and the like are about one table; say which task with --task")
         metrics = evaluate_all(run, data, how, out, device, threads)
@@ -122,7 +123,7 @@ def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Wa
     from phasefit.cli.inputs import frame_of, is_run
     from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
-    from phasefit.runner.evaluate import rows_of, score  # with torch, so not before all else is known to be in order
+    from phasefit.runner.evaluate import score  # with torch, so not before all else is known to be in order
     from phasefit.runner.splitting import known_only
 
     name = model.known_task(task)
@@ -133,7 +134,7 @@ def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Wa
     table = known_only(table, space, how.unseen, notes) or table
     say_notes(notes, how.quiet)
     with counting("evaluating", len(table), how.quiet) as progress:
-        found = model.predict_outputs(rows_of(table), task=name, batch_size=how.batch_size, progress=progress)
+        found = model.predict_outputs(table.inputs, task=name, batch_size=how.batch_size, progress=progress)
     metrics, frame = score(model, table, found, name), frame_of(table)
     prefix = free_prefix(frame, [space])
     return Evaluated(table.name, metrics, add_predictions(frame, found, space, model.decision(name), prefix))
@@ -141,7 +142,7 @@ def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Wa
 
 def evaluate_all(run: str, data: str, how: Way, out: Path | None, device: str, threads: int | None) -> dict[str, Any]:
     """Each task of a task file that the run knows, and the mean of what they are judged by."""
-    from phasefit.cli.inputs import load, sides_of, tasks_of
+    from phasefit.cli.inputs import load, reading_of, sides_of, tasks_of
     from phasefit.data.task_file import read_task_file
     from phasefit.metrics.kinds import mean_of_tasks
 
@@ -154,12 +155,19 @@ def evaluate_all(run: str, data: str, how: Way, out: Path | None, device: str, t
     for spec in specs:
         sides: Sides = sides_of(run, spec.name)
         given = spec.part(how.split)
-        tables[spec.name] = read_scored(run, given, spec.name, how, sides, spec.options())
+        said = spec.options()
+        own = (
+            {}
+            if any(said[name] for name in ("label", "kind", "tree", "separator", "levels"))
+            else reading_of(run, spec.name)
+        )
+        tables[spec.name] = read_scored(run, given, spec.name, how, sides, {**said, **own})
     model = load(run, device, threads, how.quiet)
     found = {name: evaluate_one(run, model, table, name, how) for name, table in tables.items()}
     metrics = {"tasks": {name: one.metrics for name, one in found.items()}}
     kinds = {name: model.space_of(name).kind for name in found}
-    whole = {"mean": mean_of_tasks(metrics["tasks"], kinds), **metrics}
+    watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs}
+    whole = {"mean": mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
     if out is not None:
         for name, one in found.items():
             write_evaluation(out / name, one.predicted, one.metrics, how.quiet)
@@ -184,12 +192,13 @@ def say_trained_on(table: Table, run: str) -> None:
     """Scores on what a run was trained on say nothing about new texts; it is told even to who wants quiet."""
     from phasefit.cli.console import stderr
     from phasefit.cli.progress import print_note
-    from phasefit.runner.splitting import note_known
-    from phasefit.runner.starting import base_run
+    from phasefit.data.labels import NoLabels
+    from phasefit.runner.splitting import Base, note_known
+    from phasefit.store.seen import read_seen
     from phasefit.training.events import Note
 
     notes: list[str] = []
-    note_known({table.name: table}, base_run(run), notes)
+    note_known({table.name: table}, Base(run, NoLabels(), read_seen(Path(run).expanduser())), notes)
     for note in notes:
         print_note(stderr(), Note(f"{note}: its scores on them say nothing about new texts", warning=True))
 

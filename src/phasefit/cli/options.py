@@ -175,7 +175,7 @@ Recipe: TypeAlias = Annotated[
         "--recipe",
         "-r",
         help="A name from 'phasefit recipes', or a TOML file of your own. Where none is given: few-shot for up to 32 "
-        "training rows per class, three-phase for more.",
+        "training rows per class, three-phase for more, finetune for pairs and scores, multitask for a task file.",
         rich_help_panel=TRAINING,
     ),
 ]

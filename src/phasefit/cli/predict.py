@@ -67,8 +67,9 @@ def predict(
 ) -> None:
     """Predict labels with probabilities, and keep the columns of the input.
 
-    Adds the columns prediction, probability and, for each class, probability_CLASS. A run that was trained with
-    --reject leaves the prediction empty where it is not sure enough.
+    Adds the columns prediction, probability and, for each class, probability_CLASS; of scores, prediction alone.
+    Several labels are joined with |. A run that was trained with --reject leaves the prediction empty where it is not
+    sure enough.
 
     [bold]phasefit predict runs/reviews new.csv -o predictions.csv[/]
 
@@ -102,10 +103,8 @@ def predict(
     name = model.known_task(task)
     space, decision = model.space_of(name), decision_of(model, reject_below, name)
     refuse_clashes(frame.columns, column_names(space, prefix, probabilities))
-    from phasefit.runner.evaluate import rows_of
-
     with counting("predicting", len(table.texts), quiet) as progress:
-        found = model.predict_outputs(rows_of(table), task=name, batch_size=batch_size, progress=progress)
+        found = model.predict_outputs(table.inputs, task=name, batch_size=batch_size, progress=progress)
     if space.kind in ("single", "tree"):
         say_withheld(int((decision.answers(found) < 0).sum()), len(found), decision, quiet)
     write_out(add_predictions(frame, found, space, decision, prefix, probabilities), out, quiet=quiet)

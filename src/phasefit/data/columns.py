@@ -120,7 +120,7 @@ def _check_sides(texts: Sequence[str], sides: Sides, where: str) -> None:
     if sides == "one" and len(texts) > 1:
         raise PairsError(
             f"{where}: --text names {len(texts)} columns ({_listed(texts)}), and this recipe takes single texts; name "
-            "one of them, or take --recipe finetune"
+            "one of them, or take --recipe finetune as it is"
         )
     if sides == "pairs" and len(texts) < 2:
         raise DataError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
@@ -122,7 +122,8 @@ def hygiene(tables: Mapping[str, Table | None]) -> Hygiene:
     """Look at all parts (train, validation, test, unlabelled) of a dataset; those that are None are left out."""
     found = {name: table for name, table in tables.items() if table is not None and len(table)}
     codes, names = _codes(found)
-    parts = {name: _part(table, codes.get(name), names) for name, table in found.items()}
+    each = {one for table in found.values() for one in _each(table)}
+    parts = {name: _part(table, codes.get(name), names, each) for name, table in found.items()}
     pairs = [("validation", "train"), ("test", "train"), ("test", "validation")]
     overlaps = [
         _overlap((one, found[one], codes.get(one)), (other, found[other], codes.get(other)))
@@ -150,7 +151,7 @@ def shared(table: Table, others: Sequence[Table | None]) -> np.ndarray:
     return are_among(table.same, np.concatenate(there)) if there else np.zeros(len(table), dtype=bool)
 
 
-def _part(table: Table, codes: np.ndarray | None, names: Sequence[str]) -> Part:
+def _part(table: Table, codes: np.ndarray | None, names: Sequence[str], each: set[str]) -> Part:
     order = np.argsort(table.same, kind="stable")
     starts = np.flatnonzero(np.diff(table.same[order], prepend=table.same[order[0]] ^ 1))
     near_empty = {row for side in table.sides for row, text in enumerate(side) if not _TWO_LETTERS.search(text)}
@@ -158,7 +159,7 @@ def _part(table: Table, codes: np.ndarray | None, names: Sequence[str]) -> Part:
     words = np.fromiter((len(text.split()) for text in table.all_texts), dtype=np.int32)
     labelled: dict[str, Any] = {}
     if codes is not None:
-        labelled = {"classes": _classes(table, codes, names), **_conflicts(table, codes, names, order, starts)}
+        labelled = {"classes": _classes(table, codes, names, each), **_conflicts(table, codes, names, order, starts)}
     return Part(
         rows=len(table),
         repeated=len(table) - len(starts),
@@ -199,16 +200,20 @@ def _codes(tables: Mapping[str, Table]) -> tuple[dict[str, np.ndarray], list[str
     return codes, list(by_name)
 
 
-def _classes(table: Table, codes: np.ndarray, names: Sequence[str]) -> Classes | None:
-    """How large the classes are; of several labels per text each counts for itself, and scores are no classes."""
+def _each(table: Table) -> Iterator[str]:
+    """The labels of texts that have several, one after the other."""
+    return (str(part) for label in table.labels or () if isinstance(label, frozenset) for part in label)
+
+
+def _classes(table: Table, codes: np.ndarray, names: Sequence[str], each: set[str]) -> Classes | None:
+    """How large the classes are; of several labels per text `each` counts for itself, and scores are no classes."""
     first = table.labels[0] if table.labels else None
     if isinstance(first, float):
         return None
     counts = np.bincount(codes, minlength=len(names)).tolist()
     sizes = {name: rows for name, rows in zip(names, counts, strict=True) if rows}
     if isinstance(first, frozenset):
-        each = Counter(str(part) for label in table.labels or () if isinstance(label, frozenset) for part in label)
-        sizes, names = dict(each), list(each)
+        sizes, names = dict(Counter(_each(table))), sorted(each)
         if not sizes:
             return None
     sizes = dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))

@@ -71,7 +71,10 @@ def looks_like(values: Sequence[Any]) -> str:
         return "multi"
     if any(isinstance(value, tuple) for value in values):
         return "tree"
-    different = {value for value in values if not is_missing(value)}
+    try:
+        different = {value for value in values if not is_missing(value)}
+    except TypeError:  # dicts and the like, which are no labels of any kind: `check_labels` says so
+        return "single"
     if any(isinstance(value, float | np.floating) and not float(value).is_integer() for value in different):
         return "score"
     names = [value for value in different if isinstance(value, str)]
@@ -111,7 +114,8 @@ def _sets(values: Sequence[Any], place: Place, separator: str) -> list[Label]:
             parts = []  # a text that has none of the labels
         elif isinstance(value, str):
             if value not in made:
-                made[value] = frozenset(filter(None, (part.strip() for part in value.split(separator))))
+                names = filter(None, (part.strip() for part in value.split(separator)))
+                made[value] = frozenset(plain_label(name, place, row) for name in names)
             labels.append(made[value])
             continue
         else:
@@ -128,16 +132,16 @@ def _score(value: Any, place: Place, row: int, levels: Sequence[str]) -> float:
     if is_missing(value):
         raise LabelError(f"{place.row(row)}: the score is missing; fill it in or remove the row")
     if levels:
-        name = str(plain_label(value, place, row) if not isinstance(value, str) else value).strip()
+        name = str(plain_label(value, place, row)).strip()
         if name not in levels:
             raise LabelError(f"{place.row(row)}: '{name}' is not among the levels; {did_you_mean(name, levels)}")
         return float(levels.index(name))
     try:
         number = float("nan") if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise LabelError(
-            f"{place.row(row)}: '{value}' is no number; a scale of names needs their order: --levels low,middle,high"
+            f"{place.row(row)}: {value!r:.40} is no number; a scale of names needs their order: --levels bad,fair,good"
         )
     return number

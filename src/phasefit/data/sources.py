@@ -14,6 +14,7 @@ from phasefit.data.columns import Columns, Sides, as_names
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.files import stem
 from phasefit.data.label_reading import LabelReading
+from phasefit.data.labels import kind_of
 from phasefit.data.table import Table
 from phasefit.data.tables import Lists, Options, content_of, table_from_frame, table_from_lists, table_from_path
 from phasefit.errors import DataError, LabelError
@@ -74,7 +75,10 @@ def read_dataset(
     found = _find(source, options, data_dir, what)
     if "train" not in found.parts:
         raise DataError(f"{found.name} has no split 'train'; it has {', '.join(found.parts) or 'none'}")
-    tables = {part: found.table(part) if part in found.parts else None for part in PARTS}
+    train = found.table("train")
+    found = found.as_labelled(train)
+    rest = {part: found.table(part) if part in found.parts else None for part in PARTS[1:]}
+    tables = {"train": train, **rest}
     return Dataset(found.name, card=found.card, sha256=content_hash(tables.values()), **cast(Any, tables))
 
 
@@ -93,6 +97,13 @@ class Found:
         """The Table of one part; only the train part must have labels, the unlabelled part never has any."""
         table = self._read(part)
         return Table(table.name, table.flat().texts) if part == "unlabelled" else table
+
+    def as_labelled(self, train: Table) -> Found:
+        """The same, with labels of the kind that those of `train` turned out to be: a few rows may look otherwise."""
+        if train.labels is None or self.options.reading.settled:
+            return self
+        reading = replace(self.options.reading, kind=kind_of(train.labels))
+        return replace(self, options=replace(self.options, reading=reading))
 
     def _read(self, part: str) -> Table:
         content, options = self.parts[part], replace(self.options, may_lack=part != "train")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -59,6 +59,11 @@ class Table:
     def sides(self) -> tuple[Sequence[str], ...]:
         """The texts, and those beside them."""
         return (self.texts, *self.others)
+
+    @property
+    def inputs(self) -> list[Any]:
+        """What a model predicts on: texts, or pairs of them."""
+        return list(zip(self.texts, self.others[0], strict=True)) if self.others else list(self.texts)
 
     @property
     def all_texts(self) -> Iterator[str]:

@@ -54,12 +54,18 @@ def content_of(source: Any) -> Any:
     if isinstance(source, str) or not hasattr(source, "__len__"):
         raise DataError(f"texts are needed as a file, a frame or a list, not {type(source).__name__}")
     if isinstance(source, tuple) and len(source) == 2 and not any(isinstance(item, str) for item in source):
-        return Lists(_listed(source[0]), None if source[1] is None else _listed(source[1]))
+        return Lists(_listed(source[0]), None if source[1] is None else _listed_labels(source[1]))
     return Lists(_listed(source), None)
 
 
 def _listed(values: Any) -> list[Any]:
     return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def _listed_labels(labels: Any) -> list[Any]:
+    if getattr(labels, "ndim", 1) == 2 and {0, 1}.issuperset(rows := labels.ravel().tolist()) and rows:
+        raise LabelError("labels are a matrix of zeros and ones without names; give each text the list of its labels")
+    return _listed(labels)
 
 
 def table_from_path(path: Path, name: str, options: Options) -> Table:
@@ -96,7 +102,7 @@ def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ..
     if usual is None:
         return text, label
     # Of a run that learned from pairs no side is the usual one, where the table has several.
-    if not text and options.sides == "any" and usual.others and {*usual.texts[:2]} <= {*columns}:
+    if not text and options.sides in ("any", "two", "pairs") and usual.others and {*usual.texts[:2]} <= {*columns}:
         text = tuple(column for column in usual.texts if column in columns)
     if not text and usual.text in columns and not {*usual.others} & {*columns}:
         text = (usual.text,)

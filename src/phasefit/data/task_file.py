@@ -24,7 +24,7 @@ from typing import Any
 
 from phasefit.data.columns import as_names
 from phasefit.data.label_reading import LabelReading
-from phasefit.errors import DataError, did_you_mean
+from phasefit.errors import DataError, LabelError, did_you_mean
 
 HERE = Path(__file__).parent / "tasks"
 TABLE = ("data", "text", "label", "kind", "tree", "separator", "levels", "validation", "test", "rows")
@@ -74,7 +74,7 @@ def is_task_file(source: Any) -> bool:
     """Whether this names a task file: a TOML file, or a packaged one."""
     if not isinstance(source, str | Path):
         return False
-    return str(source).endswith(".toml") or (HERE / f"{source}.toml").is_file()
+    return str(source).endswith(".toml") or str(source) in packaged_tasks()
 
 
 def packaged_tasks() -> list[str]:
@@ -85,9 +85,9 @@ def packaged_tasks() -> list[str]:
 def read_task_file(source: str | Path) -> TaskFile:
     """The tasks of a file; whatever is wrong with it is one sentence."""
     path = Path(source).expanduser()
-    if not path.is_file() and (HERE / f"{source}.toml").is_file():
+    if not _is_file(path) and str(source) in packaged_tasks():
         path = HERE / f"{source}.toml"
-    if not path.is_file():
+    if not _is_file(path):
         known = ", ".join(packaged_tasks())
         raise DataError(f"there is no task file '{source}'; give a TOML file with [[task]] tables, or one of: {known}")
     try:
@@ -129,7 +129,10 @@ def _task(table: dict[str, Any], where: str, path: Path) -> TaskSpec:
         raise DataError(f"{where}: rows is a whole number above 0, not {rows!r}")
     lists = {key: _names(table.get(key), key, where) for key in ("text", "label", "levels")}
     words = {key: _word(table.get(key), key, where) for key in ("kind", "tree", "separator")}
-    LabelReading(**words, levels=lists["levels"])  # which refuses what contradicts itself
+    try:
+        LabelReading(**words, levels=lists["levels"])  # which refuses what contradicts itself
+    except LabelError as error:
+        raise LabelError(f"{where}: {error}") from None
     places = {key: _beside(table.get(key), key, where, path) for key in ("data", "validation", "test")}
     head = {key: value for key, value in table.items() if key not in (*TABLE, "name")}
     return TaskSpec(name=name, rows=rows, head=head, **lists, **words, **places)  # type: ignore[arg-type]
@@ -151,7 +154,14 @@ def _word(value: Any, key: str, where: str) -> str | None:
 def _beside(value: Any, key: str, where: str, path: Path) -> str | None:
     """Files are looked for beside the task file."""
     found = _word(value, key, where)
-    if found is None or found.startswith("hub:"):
+    if not found or found.startswith("hub:"):
         return found
     near = path.parent / Path(found).expanduser()
     return str(near) if near.exists() else found
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for one
+        return False

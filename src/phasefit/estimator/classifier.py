@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from phasefit.data.labels import kind_of
+from phasefit.data.label_reading import looks_like
 from phasefit.errors import LabelError, ModelError, RecipeError
 from phasefit.estimator.base import TextEstimator
 from phasefit.estimator.inputs import as_label_rows, as_rows
@@ -72,7 +72,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         """
         self._refuse_encoders()
         labels, columns = as_label_rows(y)
-        if kind_of(labels) == "score" and not all(float(label).is_integer() for label in labels):
+        if looks_like(labels) == "score":
             raise LabelError("y holds decimal numbers, which are scores; use TextRegressor")
         kind = "multi" if columns is not None else None
         scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])

@@ -47,10 +47,14 @@ class Watching:
 JUDGED = {"single": "accuracy", "tree": "accuracy", "multi": "micro_f1", "score": "pearson"}
 
 
-def mean_of_tasks(tasks: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str]) -> float:
-    """The mean of what each task is judged by: accuracy, of several labels micro F1, of scores Pearson's."""
-    found = [float(metrics.get(JUDGED[kinds[name]]) or 0.0) for name, metrics in tasks.items()]
-    return float(np.mean(found))
+def mean_of_tasks(
+    tasks: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str], watches: Mapping[str, str] | None = None
+) -> float:
+    """The mean of what each task is judged by: what it watches, or accuracy, of several labels micro F1, of scores
+    Pearson's."""
+    watched = {name: JUDGED[kinds[name]] for name in tasks}
+    watched |= {name: watch for name, watch in (watches or {}).items() if name in tasks and watch != "auto"}
+    return float(np.mean([float(metrics.get(watched[name]) or 0.0) for name, metrics in tasks.items()]))
 
 
 _CLASSES = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "weighted_f1", "roc_auc", "log_loss")

@@ -28,8 +28,9 @@ def best_thresholds(true: np.ndarray, probabilities: Floats) -> np.ndarray:
         f1 = 2 * hits / (np.arange(1, len(order) + 1) + hits[-1])
         ends = np.append(sure[:-1] > sure[1:], True)  # rows of one probability are taken or left together
         below = np.append(sure[1:], 0.0)
-        middle = np.clip((sure + below) / 2, LEAST, MOST)
-        allowed = ends & (middle <= sure) & (middle >= below)
+        middle = (sure + below) / 2
+        middle = np.clip(np.where(middle > below, middle, sure), LEAST, MOST)  # of neighbouring numbers, the upper one
+        allowed = ends & (middle <= sure) & (middle > below)
         if allowed.any():
             best = np.flatnonzero(allowed & (f1 >= f1[allowed].max() - 1e-12))
             found[code] = middle[best[np.abs(middle[best] - HALF).argmin()]]
@@ -41,11 +42,12 @@ def quick_multi(true: np.ndarray, probabilities: Floats) -> dict[str, float]:
     true, probabilities = checked(true, probabilities)
     chosen = probabilities >= best_thresholds(true, probabilities)
     micro, macro, _ = f1_scores(true, chosen)
+    area = _area(true, probabilities)
     return {
         "accuracy": float((true == chosen).all(axis=1).mean()),
         "micro_f1": micro,
         "macro_f1": macro,
-        "roc_auc": _area(true, probabilities) or HALF,
+        "roc_auc": HALF if area is None else area,
         "log_loss": log_loss(true, probabilities),
     }
 

@@ -42,7 +42,7 @@ def regression_metrics(true: np.ndarray, predicted: np.ndarray, levels: Sequence
         "spearman": spearman(true, predicted),
         "mse": float(error.mean()),
         "mae": float(np.abs(predicted - true).mean()),
-        "r2": 1 - float(error.sum()) / spread if spread else None,
+        "r2": 1 - float(error.sum()) / spread if not is_constant(true) else None,
     }
     if levels:
         found |= _of_levels(true, predicted, levels)
@@ -54,10 +54,15 @@ def regression_metrics(true: np.ndarray, predicted: np.ndarray, levels: Sequence
 def pearson(true: np.ndarray, predicted: np.ndarray) -> float | None:
     """The linear correlation."""
     left, right = true - true.mean(), predicted - predicted.mean()
-    size = sqrt(float((left**2).sum()) * float((right**2).sum()))
-    if size <= 1e-12 * max(1.0, float(np.abs(true).max()) * float(np.abs(predicted).max())) * len(true):
+    if is_constant(true) or is_constant(predicted):
         return None
+    size = sqrt(float((left**2).sum())) * sqrt(float((right**2).sum()))
     return float(np.clip((left * right).sum() / size, -1.0, 1.0))
+
+
+def is_constant(values: np.ndarray) -> bool:
+    """Whether all are the same, but for rounding."""
+    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
 
 
 def spearman(true: np.ndarray, predicted: np.ndarray) -> float | None:

@@ -43,7 +43,8 @@ class Decision:
         if not self.thresholds or temperature == 1:
             return tempered(probabilities, temperature)
         sure = np.clip(probabilities.astype(np.float64), _TINY, 1 - np.finfo(np.float64).epsneg)
-        return np.asarray(1 / (1 + np.exp(-(np.log(sure) - np.log1p(-sure)) / temperature)))
+        logits = np.clip((np.log(sure) - np.log1p(-sure)) / temperature, -700, 700)
+        return np.asarray(1 / (1 + np.exp(-logits)))
 
     def chosen(self, probabilities: np.ndarray) -> np.ndarray:
         """Which of several labels each row gets, (n, classes) bool."""

@@ -51,8 +51,6 @@ class Model(nn.Module):
 
     def space_of(self, task: str) -> LabelSpace:
         """The label space of a task."""
-        if not self.spaces:
-            raise ModelError("this model has no classifier: it only embeds; train one with a finetune phase")
         return self.spaces[self.known_task(task)]
 
     def known_task(self, task: str | None) -> str:
@@ -139,15 +137,19 @@ class Model(nn.Module):
                 raise DataError(f"row {paired} is a pair of texts, and this model takes single texts")
             return Rows.single(self._tokens(texts))
         for row, text in enumerate(texts, start=1):
-            if isinstance(text, str) or len(text) != 2:
+            if not isinstance(text, tuple | list) or len(text) != 2:
                 raise DataError(f"row {row} is no pair: this model takes pairs of texts, as tuples of two")
         left, right = ([text[side] for text in texts] for side in (0, 1))
         together = [*left, *right]
         others = np.full(len(together), -1, dtype=np.int64)
         others[: len(left)] = np.arange(len(left), len(together))
         if pair == "together":
-            rows = Rows.together(self.encoder, together, others)
-            self._warn(rows.tokens.cut // 2, len(left), "pairs")
+            try:
+                rows = Rows.together(self.encoder, together, others)
+            except TypeError as error:
+                raise _odd_text(together, error) from error
+            lost = rows.tokens.lost[rows.index[: len(left)]].any(axis=1)
+            self._warn(int(lost.sum()), len(left), "pairs", self.encoder.max_length)
         else:
             rows = Rows.apart(self._tokens(together), others)
         return Rows(rows.tokens, rows.index[: len(left)])
@@ -162,9 +164,9 @@ class Model(nn.Module):
         self._warn(tokens.cut, len(texts))
         return tokens
 
-    def _warn(self, cut: int, rows: int, what: str = "texts") -> None:
+    def _warn(self, cut: int, rows: int, what: str = "texts", longest: int = 0) -> None:
         if cut:
-            said = cut_sentence(cut, rows, self.encoder.reach, what)
+            said = cut_sentence(cut, rows, longest or self.encoder.reach, what)
             warnings.warn(said, TextsCut, stacklevel=4)
 
 

@@ -21,7 +21,7 @@ def tokenise_pairs(encoder: Encoder, left: Sequence[str], right: Sequence[str]) 
     whole.no_padding()
     whole.no_truncation()
     cut = Tokenizer.from_str(whole.to_str())
-    cut.enable_truncation(encoder.max_length, strategy="longest_first")
+    cut.enable_truncation(encoder.max_length, strategy="longest_first", direction=encoder.tokenizer.truncation_side)
     pairs = [(encoder.prompt + one, other) for one, other in zip(left, right, strict=True)]
     encodings: list[Any] = []
     for start in range(0, len(pairs), CHUNK):

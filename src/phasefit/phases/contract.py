@@ -34,6 +34,7 @@ class PhaseData:
     unlabelled: np.ndarray
     others: np.ndarray | None = None  # (texts, 1 or 2): the positive, the hard negative beside a text; -1 for none
     values: Any = None  # (texts, ...): what there is to learn of each label; codes if not given
+    of_pairs: bool = False  # whether a label is that of a text and the one beside it
     tasks: Mapping[str, PhaseData] = field(default_factory=dict)  # of several tasks each, over the same texts
 
     def __post_init__(self) -> None:
@@ -43,11 +44,8 @@ class PhaseData:
 
     @property
     def pairs(self) -> np.ndarray | None:
-        """The other text of each labelled row, where labels are those of pairs."""
-        rows = np.concatenate([self.train, self.validation])
-        if self.others is None or not len(rows) or (self.codes[rows] < 0).all():
-            return None
-        return np.asarray(self.others[:, 0])
+        """The other text of each row, where labels are those of pairs."""
+        return self.others[:, 0] if self.of_pairs and self.others is not None else None
 
     def targets(self, rows: np.ndarray) -> np.ndarray:
         """What objectives see of the rows' labels."""

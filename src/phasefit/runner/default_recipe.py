@@ -26,9 +26,7 @@ def asked_recipe(request: TrainRequest) -> Recipe:
         return read_recipe(request.recipe, request.settings)
     if is_task_file(request.data):
         return read_recipe(TASKS, request.settings)
-    kind = _head_to_go_on_with(request.model)
-    kept = () if kind is None else (f"finetune.head={kind}",)
-    return read_recipe(MANY, (*kept, *request.settings))
+    return read_recipe(MANY, (*_kept(request), *request.settings))
 
 
 def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
@@ -39,7 +37,7 @@ def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, li
         return recipe
     if prepared.train.others or prepared.space.kind == "score":
         what = "pairs of texts" if prepared.train.others else "scores"
-        recipe = read_recipe(PLAIN, request.settings)
+        recipe = read_recipe(PLAIN, (*_kept(request), *request.settings))
         listen(Note(f"no recipe is named: {recipe.name}, for {what}; --recipe names another"))
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
@@ -56,6 +54,12 @@ def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, li
     return recipe
 
 
+def _kept(request: TrainRequest) -> tuple[str, ...]:
+    """The setting that keeps the head of a run to go on from."""
+    kind = _head_to_go_on_with(request.model)
+    return () if kind is None else (f"finetune.head={kind}",)
+
+
 def _for_few(request: TrainRequest, other: Recipe, reason: str) -> tuple[Recipe, str]:
     with suppress(RecipeError):
         return read_recipe(FEW, request.settings), reason
@@ -67,4 +71,5 @@ def _head_to_go_on_with(model: str | None) -> str | None:
     if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
         return None
     heads = read_json(Path(model).expanduser() / MANIFEST).get("heads") or {}
-    return next((str(head["kind"]) for head in heads.values() if "kind" in head), None)
+    kinds = [str(head["kind"]) for head in heads.values() if "kind" in head]
+    return kinds[0] if len(kinds) == 1 else None  # of several tasks none is the one to go on with

@@ -17,11 +17,6 @@ from phasefit.models.model import TASK, Model
 from phasefit.runner.splitting import labels_of
 
 
-def rows_of(table: Table) -> list[Any]:
-    """What a model predicts on: texts, or pairs of them."""
-    return list(zip(table.texts, table.others[0], strict=True)) if table.others else list(table.texts)
-
-
 def score(model: Model, table: Table, outputs: np.ndarray, task: str = TASK) -> dict[str, Any]:
     """All metrics of a table, given the model's outputs; a row with a label it does not know is a mistake.
 

@@ -14,7 +14,7 @@ from phasefit.models.model import TASK, Model
 from phasefit.recipes import Recipe
 from phasefit.runner.calibrate import check_reject, decide
 from phasefit.runner.default_recipe import asked_recipe, settled_recipe
-from phasefit.runner.evaluate import rows_of, score
+from phasefit.runner.evaluate import score
 from phasefit.runner.fit import Fitted, Listener, fit
 from phasefit.runner.geometry import run_geometry
 from phasefit.runner.history import History
@@ -116,7 +116,9 @@ def _evaluate(model: Model, prepared: Prepared, request: TrainRequest, listen: L
         found = {name: _scored(model, table, name, split, request, listen) for name, table in labelled.items()}
         if prepared.tasks:
             kinds = {name: model.space_of(name).kind for name in found}
-            metrics[split] = {"mean": mean_of_tasks(found, kinds), "tasks": found}
+            specs = () if prepared.file is None else prepared.file.tasks
+            watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs}
+            metrics[split] = {"mean": mean_of_tasks(found, kinds, watches), "tasks": found}
         else:
             metrics[split] = found[TASK]
     decisions = {name: decision.to_json() for name, decision in model.decisions.items()}
@@ -133,7 +135,7 @@ def _scored(
     """The metrics of one table; on validation it is first decided how the model answers."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TextsCut)
-        found = model.predict_outputs(rows_of(table), task=task)
+        found = model.predict_outputs(table.inputs, task=task)
     for warning in caught:
         if split == "test":  # the validation texts were counted when they were tokenised
             listen(Note(f"{split}: {warning.message}", warning=True))

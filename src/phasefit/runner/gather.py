@@ -76,7 +76,9 @@ def _data(place: Place, texts: Sequence[str], tokens: Tokens, others: np.ndarray
     for rows, table in ((place.train, prepared.train), (place.validation, prepared.validation)):
         codes[rows], values[rows] = prepared.codes(table), prepared.values(table)
     own = others if any(table.others for table in _tables(prepared)) else None
-    return PhaseData(texts, tokens, codes, prepared.space, place.train, place.validation, place.unlabelled, own, values)
+    parts = (place.train, place.validation, place.unlabelled)
+    of_pairs = own is not None and prepared.train.labels is not None
+    return PhaseData(texts, tokens, codes, prepared.space, *parts, own, values, of_pairs)
 
 
 def _texts_of(tasks: Iterable[PhaseData], like: PhaseData) -> PhaseData:

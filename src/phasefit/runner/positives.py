@@ -9,7 +9,7 @@ from phasefit.data.table import Table
 
 YES = frozenset({"1", "true", "yes", "positive", "duplicate", "paraphrase", "entailment", "similar", "match", "same"})
 NO = frozenset({"0", "false", "no", "negative", "not_duplicate", "not_paraphrase", "neutral", "contradiction"}) | {
-    "not_entailment", "dissimilar", "different", "-1", "no_match", "not_similar", "not duplicate", "not paraphrase"
+    "not_entailment", "dissimilar", "different", "-1", "no_match", "not_similar"
 }  # fmt: skip
 HIGH = 0.7  # of the range of scores: from 3.5 on where it goes from 0 to 5
 

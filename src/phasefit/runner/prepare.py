@@ -12,7 +12,7 @@ import numpy as np
 from phasefit.data.columns import NoLabelsError, PairsError, as_names
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.hygiene import Hygiene, hygiene
-from phasefit.data.labels import LabelSpace
+from phasefit.data.labels import LabelSpace, kind_of
 from phasefit.data.readers import free_unused
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
@@ -196,6 +196,8 @@ def _read(request: TrainRequest, needs: Needs) -> Dataset:
     except (NoLabelsError, PairsError) as error:
         raise type(error)(f"{error}, {OTHER_USE[type(error)]}") from error
     validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
+    if dataset.train.labels is not None and not (request.tree or request.separator or request.levels):
+        options["kind"] = request.kind or kind_of(dataset.train.labels)  # what a few rows look like may differ
     if request.validation is not None:
         validation = read_table(request.validation, split="validation", what="validation", **options)
     if request.test is not None:

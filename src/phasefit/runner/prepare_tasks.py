@@ -15,7 +15,7 @@ from phasefit.runner.needs import Needs
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
 
-OF_A_TABLE = ("text", "label", "kind", "tree", "separator", "levels", "validation", "test")
+OF_A_TABLE = ("text", "label", "kind", "tree", "separator", "levels", "validation", "test", "unlabelled")
 TASK = Needs(labels=True, labels_of_pairs=True)
 
 

@@ -43,6 +43,7 @@ def starting_model(request: TrainRequest, prepared: Prepared) -> Model:
     Heads of tasks that are not trained here would stay as they are while the encoder under them changes: they go.
     """
     from phasefit.models.locate import DEFAULT_MODEL
+    from phasefit.models.model import TASK
     from phasefit.store import load_model
 
     model = load_model(DEFAULT_MODEL if request.model is None else request.model, "cpu")
@@ -50,7 +51,10 @@ def starting_model(request: TrainRequest, prepared: Prepared) -> Model:
         model.encoder.name = request.model_name
     wanted = {name: task.space for name, task in prepared.tasks.items()}
     if not wanted and len(model.heads) == 1:
-        wanted = dict.fromkeys(model.heads, prepared.space)
+        name, head = next(iter(model.heads.items()))
+        del model.heads[name]
+        model.heads[TASK] = head  # by whatever name a task file called it
+        wanted = {TASK: prepared.space}
     for task in list(model.heads):
         if task not in wanted:
             del model.heads[task]

@@ -13,6 +13,7 @@ from phasefit.data.table import Label
 from phasefit.errors import LabelError
 
 BINS = 10  # groups that scores fall into, of about as many rows each, for splits, maps and probes
+LARGEST = 1e100  # of a score: the squares of larger ones may be no numbers
 
 
 class ScoreLabels(LabelSpace):
@@ -137,7 +138,8 @@ def as_numbers(labels: Iterable[Any], where: str = "labels") -> np.ndarray:
     """Scores as float64; what is no number is an error with its row."""
     found = []
     for row, label in enumerate(labels, start=1):
-        if isinstance(label, bool | str) or not isinstance(label, int | float | np.number) or not math.isfinite(label):
-            raise LabelError(f"{where}, row {row}: {label!r:.40} is no score; scores are numbers")
+        is_number = isinstance(label, int | float | np.number) and not isinstance(label, bool)
+        if not is_number or not abs(label) <= LARGEST:
+            raise LabelError(f"{where}, row {row}: {label!r:.40} is no score; scores are numbers, up to {LARGEST:g}")
         found.append(float(label))
     return np.asarray(found, dtype=np.float64)

@@ -56,6 +56,8 @@ class HeadLoss(nn.Module):
 
 def _refuse(where: str, space: LabelSpace, options: HeadSettings) -> None:
     """Options that mean nothing for these labels are not passed over in silence."""
+    if options.upper_levels and space.kind != "tree":
+        raise RecipeError(f"{where}: upper_levels is about paths of a tree, and labels are of kind '{space.kind}'")
     idle: Sequence[str] = ("class_weights", "label_smoothing", "focal") if space.kind == "score" else ()
     for name in idle:
         if getattr(options, name) != type(options).model_fields[name].default:

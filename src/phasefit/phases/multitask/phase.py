@@ -75,7 +75,7 @@ class Multitask(Phase):
             if given not in data.tasks:
                 raise RecipeError(f"{name}: there is no task '{given}'; {did_you_mean(given, data.tasks)}")
         self._model = [model]  # in a list: a phase trains its parts, the model is not one of them
-        if options.shared:
+        if options.shared and not all(task in model.heads for task in data.tasks):  # else it has one already
             self.encoder.append_dense("identity", derive(seed, name, "shared"))
         self.tasks = nn.ModuleList(
             Task(name, task, options.tasks.get(task, TaskSettings()), model, own, seed)

@@ -1,0 +1,106 @@
+"""Decisions about several labels per text: a threshold for each, and a temperature for all."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from phasefit.data.labels import MultiLabels, ScoreLabels, label_space
+from phasefit.models.decision import Decision
+from phasefit.models.outputs import answers_of, outputs_of
+
+THRESHOLDS = (0.3, 0.5, 0.9)
+SPACE = label_space([frozenset({"a", "b"}), frozenset({"c"}), frozenset()])
+
+
+@pytest.fixture
+def logits() -> torch.Tensor:
+    return 3 * torch.randn(9, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("decision", [Decision(1.7, 0.0, THRESHOLDS), Decision(thresholds=(0.0, 1.0)), Decision()])
+def test_json_and_back(decision: Decision) -> None:
+    written = json.loads(json.dumps(decision.to_json()))
+    assert Decision.from_json(written) == decision
+    assert ("thresholds" in written) == bool(decision.thresholds), "older readers know nothing of them"
+
+
+@pytest.mark.parametrize("damaged", [[1.5], [0.5, -0.1], [float("nan")]])
+def test_nonsense_is_refused(damaged: list[float]) -> None:
+    with pytest.raises(ValueError, match="no model decides"):
+        Decision.from_json({"thresholds": damaged})
+
+
+@pytest.mark.parametrize("temperature", [0.4, 1.0, 2.5])
+def test_each_label_is_tempered_by_itself(logits: torch.Tensor, temperature: float) -> None:
+    own = logits.sigmoid().numpy()
+    decision = Decision(temperature, thresholds=THRESHOLDS)
+    found = decision.calibrated(own)
+    assert found == pytest.approx((logits / temperature).sigmoid().numpy())
+    assert decision.uncalibrated(found) == pytest.approx(own)
+
+
+@pytest.mark.parametrize("temperature", [0.4, 2.5])
+def test_certainty_stays_certain_without_a_warning(temperature: float) -> None:
+    own = np.array([[0.0, 1.0, 1e-300], [1 - 1e-16, 0.5, 0.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = Decision(temperature, thresholds=THRESHOLDS).calibrated(own)
+    assert np.isfinite(found).all()
+    assert (found >= 0).all()
+    assert (found <= 1).all()
+    assert found[1, 1] == pytest.approx(0.5)
+    assert found[0, 0] < 1e-6 < 1 - 1e-6 < found[0, 1]
+
+
+def test_float32_is_tempered_in_double(logits: torch.Tensor) -> None:
+    own = logits.float().sigmoid().numpy()
+    assert Decision(2.0, thresholds=THRESHOLDS).calibrated(own) == pytest.approx((logits / 2).sigmoid(), abs=1e-5)
+
+
+def test_a_label_is_given_from_its_threshold_on() -> None:
+    said = np.array([[0.3, 0.49, 0.95], [0.29, 0.5, 0.89], [0.0, 0.0, 0.0]])
+    assert Decision(thresholds=THRESHOLDS).chosen(said).tolist() == [
+        [True, False, True],
+        [False, True, False],
+        [False, False, False],
+    ]
+    assert Decision().chosen(said).tolist() == [[False, False, True], [False, True, True], [False, False, False]]
+    assert Decision(thresholds=THRESHOLDS).chosen(np.empty((0, 3))).shape == (0, 3)
+
+
+# --- from logits to answers -------------------------------------------------------------------------------------------
+
+
+def test_several_labels_are_answered_as_sets(logits: torch.Tensor) -> None:
+    assert isinstance(SPACE, MultiLabels)
+    own, decision = outputs_of(logits, SPACE), Decision(thresholds=THRESHOLDS)
+    assert own == pytest.approx(logits.sigmoid().numpy())
+    expected = [frozenset(np.array(["a", "b", "c"])[row].tolist()) for row in own >= np.array(THRESHOLDS)]
+    assert answers_of(own, SPACE, decision) == expected
+    assert answers_of(np.array([[0.1, 0.2, 0.3]]), SPACE, decision) == [frozenset()]
+
+
+def test_one_class_may_be_withheld() -> None:
+    space = label_space(["no", "yes"])
+    own = outputs_of(torch.tensor([[0.0, 0.1], [0.0, 5.0]]), space)
+    assert own.sum(axis=1) == pytest.approx([1, 1])
+    assert answers_of(own, space, Decision(reject_below=0.8)) == [None, "yes"]
+    assert answers_of(np.empty((0, 2)), space, Decision()) == []
+
+
+def test_scores_come_back_in_their_own_unit() -> None:
+    space = ScoreLabels.of([0.0, 10.0])
+    said = outputs_of(torch.tensor([[0.0], [1.0], [-2.0]]), space)
+    assert said.tolist() == [[5.0], [10.0], [-5.0]]
+    assert answers_of(said, space, Decision()) == [5.0, 10.0, -5.0]
+
+
+def test_levels_come_back_by_name() -> None:
+    space = ScoreLabels.of([0, 1, 2], levels=["bad", "fair", "good"])
+    said = np.array([[-3.0], [0.4], [1.2], [9.0]])
+    assert answers_of(said, space, Decision()) == ["bad", "bad", "fair", "good"]

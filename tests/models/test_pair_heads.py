@@ -1,0 +1,112 @@
+"""Heads over pairs: how the two vectors are seen."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+from phasefit.models.heads import SCALE, Head, PairKind
+
+every_pair = pytest.mark.parametrize("pair", get_args(PairKind))
+every_kind = pytest.mark.parametrize("kind", ["mlp", "linear", "cosine"])
+
+
+@pytest.fixture
+def vectors() -> Tensor:
+    """Five pairs of eight dimensions."""
+    return torch.randn(5, 16, generator=torch.Generator().manual_seed(0))
+
+
+@every_pair
+@every_kind
+@pytest.mark.parametrize("classes", [1, 3])
+def test_a_pair_gets_one_row_of_logits(pair: PairKind, kind, classes: int, vectors) -> None:
+    found = Head(kind, 8, classes, pair=pair).eval()(vectors)
+    assert found.shape == (5, classes)
+    assert torch.isfinite(found).all()
+
+
+@every_pair
+@every_kind
+def test_its_config_builds_the_same_layers(pair: PairKind, kind, vectors) -> None:
+    head = Head(kind, 8, 3, dropout=0.25, seed=1, pair=pair)
+    again = Head(**head.config())
+    again.load_state_dict(head.state_dict())
+    assert torch.equal(head.eval()(vectors), again.eval()(vectors))
+    assert again.config() == head.config()
+    assert head.config()["pair"] == pair
+
+
+def test_a_head_of_single_texts_says_nothing_about_pairs() -> None:
+    assert "pair" not in Head("mlp", 8, 3).config()
+
+
+@every_pair
+@every_kind
+def test_a_grown_head_says_the_same_about_the_old_classes(pair: PairKind, kind, vectors) -> None:
+    head = Head(kind, 8, 3, seed=1, pair=pair).eval()
+    if pair == "together":
+        with torch.no_grad():
+            head.combine.weight.copy_(torch.tensor([[0.2, 0.9]]))  # as if it had been trained
+    more = head.grown(5, seed=2).eval()
+    assert torch.allclose(more(vectors)[:, :3], head(vectors), atol=1e-6)
+    assert more.classes == more(vectors).shape[1] == 5
+    assert more.pair == pair
+
+
+@every_pair
+def test_every_parameter_learns(pair: PairKind, vectors) -> None:
+    head = Head("mlp", 8, 3, pair=pair)
+    head(vectors).square().sum().backward()
+    for name, parameter in head.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+@every_pair
+def test_dropout_can_be_changed_everywhere(pair: PairKind) -> None:
+    head = Head("mlp", 8, 3, pair=pair)
+    head.set_dropout(0.4)
+    assert head.config()["dropout"] == 0.4
+    assert all(layer.p == 0.4 for layer in head.modules() if isinstance(layer, torch.nn.Dropout))
+
+
+@every_kind
+def test_together_starts_as_the_mean_of_the_two_orders(kind, vectors) -> None:
+    head = Head(kind, 8, 3, pair="together", seed=1).eval()
+    seen = SCALE * torch.nn.functional.normalize(vectors.reshape(5, 2, 8), dim=2)
+    seen = seen if kind == "cosine" else vectors.reshape(5, 2, 8)
+    mean = (head.layers(seen[:, 0]) + head.second(seen[:, 1])) / 2
+    assert torch.allclose(head(vectors), mean, atol=1e-6)
+
+
+def test_the_two_orders_have_layers_of_their_own() -> None:
+    head = Head("mlp", 8, 3, pair="together", seed=1)
+    assert not torch.equal(head.layers[-1].weight, head.second[-1].weight)
+
+
+def test_cosine_sees_nothing_but_the_angle(vectors) -> None:
+    head = Head("mlp", 8, 3, pair="cosine").eval()
+    left, right = vectors[:, :8], vectors[:, 8:]
+    assert torch.allclose(head(torch.cat([3 * left, 0.1 * right], dim=1)), head(vectors), atol=1e-5)
+    assert torch.allclose(head(torch.cat([right, left], dim=1)), head(vectors), atol=1e-6)
+    alike = SCALE * cosine_similarity(left, right, dim=1)[:, None]
+    assert torch.allclose(head(vectors), alike * head.output.weight.T + head.output.bias, atol=1e-5)
+
+
+def test_difference_and_product_are_seen_beside_both_vectors(vectors) -> None:
+    head = Head("linear", 8, 3, pair="uv_diff_prod").eval()
+    left, right = vectors[:, :8], vectors[:, 8:]
+    seen = torch.cat([left, right, (left - right).abs(), left * right], dim=1)
+    assert torch.allclose(head(vectors), seen @ head.output.weight.T + head.output.bias, atol=1e-5)
+
+
+@pytest.mark.parametrize("pair", ["uv", "uv_diff_prod", "together"])
+def test_the_order_of_a_pair_may_matter(pair: PairKind, vectors) -> None:
+    head = Head("mlp", 8, 3, pair=pair).eval()
+    swapped = torch.cat([vectors[:, 8:], vectors[:, :8]], dim=1)
+    assert not torch.allclose(head(vectors), head(swapped), atol=1e-3)
