@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +257,20 @@ def make_phase(
     kind: str, model: Model, data: PhaseData, *, seed: int = 0, name: str | None = None, **options: Any
 ) -> Phase:
     """A phase with these options on top of its defaults."""
-    return phase_of(kind)(name or kind, options_of(kind)(kind=kind, **options), model, data, seed)
+    fitting = data_for(kind, data)
+    return phase_of(kind)(name or kind, options_of(kind)(kind=kind, **options), model, fitting, seed)
+
+
+def data_for(kind: str, data: PhaseData) -> PhaseData:
+    """The same rows as a phase of this kind needs them: pairs with scores, or several tasks."""
+    if kind not in ("cosine", "multitask") or data.of_pairs or data.tasks:
+        return data
+    assert data.others is not None
+    beside = np.where(data.others >= 0, data.others, np.arange(len(data.others))[:, None])
+    scores = np.where(data.codes >= 0, data.codes, np.nan).astype(float)
+    space = label_space([float(code) for code in range(max(len(data.space), 2))])
+    pairs = replace(data, others=beside, space=space, values=scores, of_pairs=True)
+    return pairs if kind == "cosine" else replace(data, tasks={"one": data, "two": pairs})
 
 
 def first_batch(phase: Phase, epoch: int = 0, seed: int = 0) -> Batch:

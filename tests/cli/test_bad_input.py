@@ -122,7 +122,7 @@ FILES = {
     "kinds that contradict": line(f"train good.csv --kind multi --tree / {QUICK}", "--tree", "'tree'", "'multi'"),
     "an empty separator": line(f"train good.csv --separator= {QUICK}", "--separator is empty"),
     "scores to reject": Case(
-        f"train t.csv --reject 0.1 --validation-size 0.5 {QUICK}",
+        f"train t.csv --reject 0.1 --test-size 0 {QUICK}",
         ("--reject", "kind 'score'"),
         {"t.csv": HEAD + "".join(f"text {row},{row}.5\n" for row in range(20))},
     ),
@@ -131,16 +131,16 @@ FILES = {
         ("kind 'score'", "'accuracy'", "pearson"),
         {"t.csv": HEAD + "".join(f"text {row},{row}.5\n" for row in range(20))},
     ),
-    "no task file": line("train good.csv -m {tiny} -r multitask", "task file", "[[task]]"),
-    "a task file that is not there": line("train nowhere.toml -m {tiny}", "no task file 'nowhere.toml'"),
+    "no task file": line("train good.csv -q -m {tiny} -r multitask", "task file", "[[task]]"),
+    "a task file that is not there": line("train nowhere.toml -q -m {tiny}", "no task file 'nowhere.toml'"),
     "a task file for one table": Case(
         f"train t.toml {QUICK}", ("t.toml is a task file", "--recipe multitask"), {"t.toml": "[[task]]\n"}
     ),
     "a task without data": Case(
-        "train t.toml -m {tiny}", ("t.toml, task 1", "'name' is missing"), {"t.toml": "[[task]]\n"}
+        "train t.toml -q -m {tiny}", ("t.toml, task 1", "'name' is missing"), {"t.toml": "[[task]]\n"}
     ),
     "a task's head": Case(
-        "train t.toml -m {tiny}",
+        "train t.toml -q -m {tiny}",
         ("task 'one'", "unknown option 'heda'", "'head'"),
         {"t.toml": '[[task]]\nname = "one"\ndata = "good.csv"\nheda = "mlp"\n'},
     ),

@@ -8,7 +8,7 @@ from phasefit.errors import RecipeError
 from phasefit.phases import PHASES, phase_of
 from phasefit.recipes import list_recipes, parse_recipe, read_recipe, recipe_text
 from phasefit.training.events import PhaseEnded
-from tiny import fresh_model, make_data, make_table, run, tree
+from tiny import data_for, fresh_model, make_data, make_table, run, tree
 
 NAMES = [info.name for info in list_recipes()]
 every_recipe = pytest.mark.parametrize("name", NAMES)
@@ -59,10 +59,13 @@ def test_two_steps_of_every_phase(tiny_folder, name: str, kind: str) -> None:
     data = make_data(model.encoder, texts, labels if kind == "single" else tree(labels), validation=12)
     for label, options in zip(recipe.phase_names, recipe.phases, strict=True):
         short = options.model_copy(update={"max_steps": 2, "min_steps": 2})
-        ended = run(phase_of(options.kind)(label, short, model, data, 0))[-1]
+        fitting = data_for(options.kind, data)
+        ended = run(phase_of(options.kind)(label, short, model, fitting, 0))[-1]
         assert isinstance(ended, PhaseEnded)
         assert ended.steps == 2
-    if recipe.phases[-1].trains_head:
+    if recipe.phases[-1].kind == "multitask":
+        assert set(model.heads) == {"one", "two"}
+    elif recipe.phases[-1].trains_head:
         assert set(model.predict(texts)) <= set(data.space.classes)
 
 

@@ -71,15 +71,15 @@ def evaluate(
     check_run(run)
     check_out_folder(out, overwrite)
     how = Way(split, unseen, batch_size, quiet, data_dir)
-    if task is None and (len(tasks_of(run)) > 1 or is_task_file(data)):
+    if is_task_file(data) or (task is None and len(tasks_of(run)) > 1):
         if text or label or kind or tree or separator or levels:
             raise DataError("--text, --label and the like are about one table; say which task with --task")
-        metrics = evaluate_all(run, data, how, out, device, threads)
+        metrics = evaluate_all(run, data, how, out, device, threads, check_task(run, task) if task else None)
         show_all(metrics, json)
         return
     task = check_task(run, task)
     given: dict[str, Any] = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
-    own = {} if label or any(given.values()) else reading_of(run, task)
+    own = {} if any(given.values()) or len(label or ()) > 1 else reading_of(run, task)
     options = {"text": tuple(text or ()), "label": tuple(label or ()), **(own or given)}
     table = read_scored(run, data, task, how, "pairs" if sides_of(run, task) == "pairs" else "one", options)
     from phasefit.cli.inputs import load
@@ -140,14 +140,16 @@ def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Wa
     return Evaluated(table.name, metrics, add_predictions(frame, found, space, model.decision(name), prefix))
 
 
-def evaluate_all(run: str, data: str, how: Way, out: Path | None, device: str, threads: int | None) -> dict[str, Any]:
-    """Each task of a task file that the run knows, and the mean of what they are judged by."""
+def evaluate_all(
+    run: str, data: str, how: Way, out: Path | None, device: str, threads: int | None, only: str | None = None
+) -> dict[str, Any]:
+    """Each task of a task file that the run knows, or only one, and the mean of what they are judged by."""
     from phasefit.cli.inputs import load, reading_of, sides_of, tasks_of
     from phasefit.data.task_file import read_task_file
     from phasefit.metrics.kinds import mean_of_tasks
 
     file, known = read_task_file(data), tasks_of(run)
-    specs = [spec for spec in file.tasks if spec.name in known]
+    specs = [spec for spec in file.tasks if spec.name in known and only in (None, spec.name)]
     if not specs:
         names = ", ".join(spec.name for spec in file.tasks)
         raise DataError(f"{data} names the tasks {names}, and the run '{run}' has {', '.join(known)}")

@@ -90,6 +90,7 @@ def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
     """The table: pairs where they are asked for or the run's own, else labels where it has some; it is said if not."""
     from phasefit.cli.evaluate import say_notes
     from phasefit.cli.inputs import columns_of, read_labelled, reading_of
+    from phasefit.data.labels import kind_of
 
     usual = columns_of(run)
     if len(options["text"]) > 1 and (options["label"] or options["tree"]):
@@ -99,9 +100,13 @@ def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
         if table.others:
             return replace(table, labels=None)  # they would be of the pair
     if not options["label"]:
-        options["tree"] = options["tree"] or reading_of(run)["tree"]
+        options |= {"tree": options["tree"]} if options["tree"] else reading_of(run)
     try:
-        return read_labelled(data, usual=usual, **options)
+        table = read_labelled(data, usual=usual, **options)
+        if table.labels is not None and kind_of(table.labels) == "score":
+            say_notes(["scores are no classes: only figures that need none"], quiet)
+            return replace(table, labels=None)
+        return table
     except DataError as error:
         if options["label"] or options["tree"]:
             raise

@@ -91,7 +91,7 @@ def _about_data(run: str, task: str | None = None) -> dict[str, Any]:
     found = read_manifest(Path(run).expanduser()).get("data") if is_run(run) else None
     tasks = found.get("tasks") if isinstance(found, dict) else None
     if isinstance(tasks, dict):
-        found = tasks.get(task or "")
+        found = tasks.get(task or "") or (next(iter(tasks.values())) if len(tasks) == 1 else None)
     return found if isinstance(found, dict) else {}
 
 

@@ -81,7 +81,7 @@ def look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Look:
     found = _described(base, _class_names(labels), list(train.all_texts))
     names = train.columns.texts if train.others and train.columns else ("text", "beside it", "and not it")
     columns: dict[str, Sequence[object]] = dict(zip(names, train.sides, strict=False))
-    return Look(found, tables, columns | ({"label": labels} if labels else {}))
+    return Look(found, tables, columns | ({"label": list(map(label_name, labels))} if labels else {}))
 
 
 def read_to_look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Dataset:

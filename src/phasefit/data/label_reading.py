@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,7 +81,20 @@ def looks_like(values: Sequence[Any]) -> str:
     names = [value for value in different if isinstance(value, str)]
     if len(names) < len(different):
         return "single"
+    if names and all(_written_list(name) is not None for name in names):
+        return "multi"
     return "score" if _are_scores(names) else "multi" if _are_joined(names) else "single"
+
+
+def _written_list(text: str) -> list[Any] | None:
+    """The list that a cell spells out, as JSON or as Python prints it; None for any other text."""
+    if not (text.strip().startswith("[") and text.strip().endswith("]")):
+        return None
+    try:
+        found = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
 
 
 def _are_scores(names: Sequence[str]) -> bool:
@@ -108,6 +122,8 @@ def _sets(values: Sequence[Any], place: Place, separator: str) -> list[Label]:
     for row, value in enumerate(values):
         if isinstance(value, np.ndarray):
             value = value.tolist()
+        if isinstance(value, str) and value not in made and (spelled := _written_list(value)) is not None:
+            value = spelled
         if isinstance(value, SEVERAL):
             parts = list(value)
         elif is_missing(value):
@@ -122,7 +138,12 @@ def _sets(values: Sequence[Any], place: Place, separator: str) -> list[Label]:
             parts = [value]
         if any(isinstance(part, SEVERAL) or is_missing(part) for part in parts):
             raise LabelError(f"{place.row(row)}: one of several labels is missing or a list; give names or numbers")
-        labels.append(frozenset(plain_label(part, place, row) for part in parts))
+        found = frozenset(plain_label(part, place, row) for part in parts)
+        if len(found) < len(parts) and set(parts) <= {0, 1}:
+            raise LabelError(
+                f"{place.row(row)}: the labels are zeros and ones; a matrix of them is given as an array, np.array(y)"
+            )
+        labels.append(found)
     return labels
 
 

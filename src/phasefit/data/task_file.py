@@ -30,6 +30,14 @@ HERE = Path(__file__).parent / "tasks"
 TABLE = ("data", "text", "label", "kind", "tree", "separator", "levels", "validation", "test", "rows")
 TOP = ("task", "before", "shared", "dropout")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
+# What a container of torch calls its own, and no head can be called.
+# fmt: off
+TAKEN = frozenset({
+    "add_module", "apply", "bfloat16", "buffers", "children", "clear", "compile", "cpu", "cuda", "double", "eval",
+    "float", "forward", "half", "ipu", "items", "keys", "modules", "parameters", "pop", "requires_grad_", "state_dict", "to",
+    "train", "training", "type", "update", "values", "xpu", "mtia", "zero_grad",
+})
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,8 @@ def _task(table: dict[str, Any], where: str, path: Path) -> TaskSpec:
     name = table["name"]
     if not NAME.fullmatch(name):
         raise DataError(f"{where}: the name '{name}' holds more than letters, digits, - and _; choose another")
+    if name in TAKEN or name.startswith("_"):
+        raise DataError(f"{where}: a task cannot be named '{name}'; choose another name")
     rows = table.get("rows")
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
         raise DataError(f"{where}: rows is a whole number above 0, not {rows!r}")

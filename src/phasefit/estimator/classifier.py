@@ -72,9 +72,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         """
         self._refuse_encoders()
         labels, columns = as_label_rows(y)
-        if looks_like(labels) == "score":
+        names = all(isinstance(label, str) for label in labels)  # whatever they look like: sets are lists here
+        if not names and looks_like(labels) == "score":
             raise LabelError("y holds decimal numbers, which are scores; use TextRegressor")
-        kind = "multi" if columns is not None else None
+        kind = "multi" if columns is not None else "single" if names and labels and self.model is None else None
         scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
         more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
         self._columns = columns
@@ -111,7 +112,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         if columns is None:
             return _objects([tuple(self.classes_[row].tolist()) for row in chosen])
         matrix = np.zeros((len(chosen), len(columns)), dtype=np.int64)  # columns without a row are no classes
-        matrix[:, [columns.index(label) for label in self.classes_.tolist()]] = chosen
+        for code, label in enumerate(self.classes_.tolist()):
+            if label in columns:  # a run that was gone on from may know more
+                matrix[:, columns.index(label)] = chosen[:, code]
         return matrix
 
     def predict_proba(self, X: Sequence[Any]) -> np.ndarray:

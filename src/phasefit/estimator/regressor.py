@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from phasefit.data.checks import Place
+from phasefit.data.label_reading import LabelReading, read_labels
 from phasefit.errors import ModelError, RecipeError
 from phasefit.estimator.base import TextEstimator
 from phasefit.estimator.inputs import as_labels, as_rows
@@ -61,7 +63,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         """Train on texts, or 2-tuples of them, and numbers (or names of levels)."""
         self._refuse_encoders()
         scored = None if validation is None else (as_rows(validation[0]), as_labels(validation[1]))
-        more = {"kind": "score", "levels": tuple(self.levels or ())}
+        more = {"kind": "score", "levels": tuple(map(str, self.levels or ()))}
         result = self._train((as_rows(X), as_labels(y)), scored, unlabelled, **more)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
@@ -89,8 +91,8 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         """R² of the scores, as scikit-learn's regressors have it; with levels, of the places on the scale."""
         from sklearn.metrics import r2_score
 
-        levels = [str(level) for level in self._fitted().space.classes]
-        truth = [levels.index(str(label)) if levels else float(label) for label in as_labels(y)]
+        levels = tuple(map(str, self._fitted().space.classes))
+        truth = read_labels(as_labels(y), Place("y"), LabelReading("score", levels=levels))
         return float(r2_score(truth, self.predict_scores(X), sample_weight=sample_weight))
 
     def _take_over(self) -> None:

@@ -148,8 +148,7 @@ class Model(nn.Module):
                 rows = Rows.together(self.encoder, together, others)
             except TypeError as error:
                 raise _odd_text(together, error) from error
-            lost = rows.tokens.lost[rows.index[: len(left)]].any(axis=1)
-            self._warn(int(lost.sum()), len(left), "pairs", self.encoder.max_length)
+            self._warn(rows.cut, len(left), "pairs", self.encoder.max_length)
         else:
             rows = Rows.apart(self._tokens(together), others)
         return Rows(rows.tokens, rows.index[: len(left)])

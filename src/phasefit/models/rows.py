@@ -47,6 +47,12 @@ class Rows:
         """As a head of this kind sees pairs."""
         return cls.together(encoder, texts, others) if how == "together" else cls.apart(tokens, others)
 
+    @property
+    def cut(self) -> int:
+        """How many rows were longer than the model takes, in one of their sequences or in both."""
+        own = self.index[(self.index >= 0).all(axis=1)]
+        return int(self.tokens.lost[own].any(axis=1).sum())
+
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Tokens per row."""
         return np.asarray(self.tokens.lengths[self.index[rows]].sum(axis=1))

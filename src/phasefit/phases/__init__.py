@@ -22,6 +22,7 @@ PHASES = (
     "simcse",
     "mirror",
     "mnr",
+    "cosine",
     "finetune",
     "multitask",
 )

@@ -222,7 +222,7 @@ def usage(name: str, kind: str = "single", pairs: bool = False, metrics: Mapping
             "from phasefit.store import load_model",
             "",
             f"model = load_model({folder})",
-            f'model.predict(["a text"], task={json.dumps(tasks[0] if tasks else "")})',
+            f"model.predict([{text}], task={json.dumps(tasks[0] if tasks else '')})",
         ]
     python = "\n".join(lines)
     return "\n\n".join(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
@@ -57,7 +58,10 @@ def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, li
 def _kept(request: TrainRequest) -> tuple[str, ...]:
     """The setting that keeps the head of a run to go on from."""
     kind = _head_to_go_on_with(request.model)
-    return () if kind is None else (f"finetune.head={kind}",)
+    if kind is None:
+        return ()
+    pair = _heads(request.model)[0].get("pair")
+    return (f"finetune.head={kind}", *([f"finetune.pair={pair}"] if pair else []))
 
 
 def _for_few(request: TrainRequest, other: Recipe, reason: str) -> tuple[Recipe, str]:
@@ -68,8 +72,13 @@ def _for_few(request: TrainRequest, other: Recipe, reason: str) -> tuple[Recipe,
 
 def _head_to_go_on_with(model: str | None) -> str | None:
     """The kind of head of a run that training goes on from: a head of another kind would begin anew."""
-    if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
-        return None
-    heads = read_json(Path(model).expanduser() / MANIFEST).get("heads") or {}
-    kinds = [str(head["kind"]) for head in heads.values() if "kind" in head]
+    kinds = [str(head["kind"]) for head in _heads(model)]
     return kinds[0] if len(kinds) == 1 else None  # of several tasks none is the one to go on with
+
+
+def _heads(model: str | None) -> list[dict[str, Any]]:
+    """What a run's manifest says about its heads."""
+    if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
+        return []
+    heads = read_json(Path(model).expanduser() / MANIFEST).get("heads") or {}
+    return [head for head in heads.values() if "kind" in head]

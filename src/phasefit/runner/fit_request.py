@@ -90,7 +90,8 @@ def fit_prepared(
         how: dict[str, Any] = {"seed": request.seed, "listen": listen, "repeat": fitted, "keeper": keeper}
         again = fit(model, everything, recipe, accelerator, **how)
         model.decisions = decisions
-        metrics["refit"] = {"rows": len(everything.train), "phases": again.phases}
+        rows = sum(len(task.train) for task in everything.tasks.values()) or len(everything.train)
+        metrics["refit"] = {"rows": rows, "phases": again.phases}
     accelerator.wait_for_everyone()
     return FitResult(model, metrics, fitted, threads)
 

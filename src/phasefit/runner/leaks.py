@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phasefit.data.hygiene import shared
+from phasefit.data.labels import kind_of
 from phasefit.data.table import Table, label_name
 from phasefit.errors import DataError, LabelError, did_you_mean
 
@@ -92,8 +93,16 @@ def _unscored_rows(
 
 
 def _lost_classes(train: Table, left: Table, base: Base | None) -> list[str]:
-    gone = {label_name(label) for label in train.labels or ()} - {label_name(label) for label in left.labels or ()}
-    return sorted(gone - set(base.space.names if base is not None else ()))
+    gone = _names(train) - _names(left)
+    return sorted(gone - set(base.space.names if base is not None and base.space is not None else ()))
+
+
+def _names(table: Table) -> set[str]:
+    """The classes of a table; several labels count each for itself, and scores are none."""
+    labels = table.labels or ()
+    if kind_of(labels) == "score":
+        return set()
+    return {label_name(part) for label in labels for part in (label if isinstance(label, frozenset) else (label,))}
 
 
 def _classes(count: int) -> str:

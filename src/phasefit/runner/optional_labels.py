@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from phasefit.data.labels import LabelSpace, NoLabels
+from phasefit.data.positives import Positives, positives_of
 from phasefit.data.table import Table
-from phasefit.runner.positives import positives
 
 if TYPE_CHECKING:
     from phasefit.runner.splitting import Base
@@ -29,8 +29,9 @@ def settled(
         notes.append(f"{test.name} is not scored: the recipe trains no classifier")
         test = None
     if train.others:
-        train = _together(train, notes, serious)
-        validation = None if validation is None else _together(validation, [], [])
+        which = positives_of(train)
+        validation = None if validation is None else _together(validation, which, [], [])
+        train = _together(train, which, notes, serious) or train  # there is one, or it would not be known which
         why = ""
     else:
         why = _why_left_alone(train, validation, base)
@@ -48,7 +49,7 @@ def settled(
 
 def known_space(base: Base | None) -> LabelSpace:
     """The label space of a run without labels: that of the run it goes on from, or none."""
-    return NoLabels() if base is None else base.space
+    return NoLabels() if base is None or base.space is None else base.space
 
 
 def _why_left_alone(train: Table, validation: Table | None, base: Base | None) -> str:
@@ -72,14 +73,14 @@ def _why_left_alone(train: Table, validation: Table | None, base: Base | None) -
     return ""
 
 
-def _together(table: Table, notes: list[str], serious: list[str]) -> Table:
+def _together(table: Table, which: Positives | None, notes: list[str], serious: list[str]) -> Table | None:
     """The rows whose texts belong together, as far as labels tell; else all, with a warning."""
-    rows, how = positives(table)
-    if rows is None or not len(rows):
+    if which is None or table.labels is None:
         serious += _taken_as_positive(table)
         return table
-    notes.append(f"{len(rows):,} of the {len(table):,} pairs belong together ({how}); the others are left out")
-    return table.take(rows)
+    rows = which.rows(table)
+    notes.append(f"{len(rows):,} of the {len(table):,} pairs belong together ({which.how}); the others are left out")
+    return table.take(rows) if len(rows) else None
 
 
 def _taken_as_positive(train: Table) -> list[str]:

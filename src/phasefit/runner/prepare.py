@@ -73,7 +73,12 @@ class Prepared:
     @property
     def trained_texts(self) -> Iterator[str]:
         """Every text that something is trained on."""
-        return chain(self.train.all_texts, *(task.train.all_texts for task in self.tasks.values()))
+        return chain(*(table.all_texts for table in self.trained_tables))
+
+    @property
+    def trained_tables(self) -> list[Table]:
+        """Every table that something is trained on."""
+        return [self.train, *(task.train for task in self.tasks.values())]
 
     def codes(self, table: Table | None) -> np.ndarray:
         """Class codes of a table of this run; -1 where it has no labels."""
@@ -113,7 +118,10 @@ class Prepared:
             return {}
         if self.space.kind == "score":
             return {}
-        counts = np.bincount(self.codes(self.train), minlength=len(self.space))
+        if self.space.kind == "multi":
+            counts = self.values(self.train).sum(axis=0)
+        else:
+            counts = np.bincount(self.codes(self.train), minlength=len(self.space))
         return {"imbalance": round(float(counts.max() / max(counts[counts > 0].min(), 1)), 2)}
 
 
@@ -125,16 +133,17 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
     if needs.tasks:
         from phasefit.runner.prepare_tasks import prepare_tasks
 
-        return prepare_tasks(request, needs)
+        return prepare_tasks(request, needs, base)
     if is_task_file(request.data):
         raise DataError(f"{request.data} is a task file: train it with --recipe multitask")
-    dataset = _read(request, needs)
+    dataset = _read(_like_base(request, base), needs)
     train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
     free_unused()  # the frames are gone, before rows are copied
 
     notes: list[str] = []
     serious: list[str] = []
-    scores = needs.labels or base is not None  # whether there will be a classifier
+    goes_on = base is not None and base.space is not None
+    scores = needs.labels or goes_on  # whether there will be a classifier
     if test is not None and test.labels is None and (scores or request.test is not None):
         notes.append(f"{test.name} has no labels: it is not scored; give it as --unlabelled to learn from its texts")
         test = None
@@ -142,8 +151,8 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         notes.append(f"{validation.name} has no labels and is left alone; validation rows are split off instead")
         validation = None
     if not needs.labels:
-        train, validation, test = settled(train, validation, test, base, notes, serious)
-        if base is None or train.labels is None:
+        train, validation, test = settled(train, validation, test, base if goes_on else None, notes, serious)
+        if not goes_on or train.labels is None:
             request = replace(request, test_size=0.0)  # there is nothing to score
     old = None if base is None else base.space
     train = sampled(train, request, old, notes)
@@ -152,10 +161,11 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
     train, validation, test = split_off(train, validation, test, request, base, notes)
     train, validation, test = without_leaks(train, validation, test, request, base, notes)
     space = known_space(base) if train.labels is None else space_of(train, old)
-    if base is not None:
+    if base is not None and base.space is not None:
         fresh = [name for name in space.names if name not in base.space.names]
         added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
-        notes.append(f"going on from {base.name}: its {len(base.space)} classes and {added}")
+        known = f"its {len(base.space)} classes and {added}" if space.kind != "score" else "its scale of scores"
+        notes.append(f"going on from {base.name}: {known}")
     if train.labels is not None:
         notes += [kind_note(space, train), *class_notes(space.names, len(train))]
         validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
@@ -176,6 +186,16 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         _about_columns(train, request),
         tuple(serious),
     )
+
+
+def _like_base(request: TrainRequest, base: Base | None) -> TrainRequest:
+    """Labels are read as those of the run to go on from, where nobody says how: a few rows may look otherwise."""
+    space = None if base is None else base.space
+    if space is None or request.kind or request.levels or request.tree or request.separator:
+        return request
+    if space.kind == "score":
+        return replace(request, kind="score", levels=tuple(map(str, space.classes)))
+    return replace(request, kind="multi") if space.kind == "multi" else request
 
 
 def _read(request: TrainRequest, needs: Needs) -> Dataset:

@@ -14,12 +14,13 @@ from phasefit.errors import DataError
 from phasefit.runner.needs import Needs
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
+from phasefit.runner.splitting import Base
 
 OF_A_TABLE = ("text", "label", "kind", "tree", "separator", "levels", "validation", "test", "unlabelled")
 TASK = Needs(labels=True, labels_of_pairs=True)
 
 
-def prepare_tasks(request: TrainRequest, needs: Needs) -> Prepared:
+def prepare_tasks(request: TrainRequest, needs: Needs, base: Base | None = None) -> Prepared:
     """All tables of a task file; `needs` is what the phases before the tasks must have."""
     if not is_task_file(request.data):
         raise DataError(
@@ -30,10 +31,10 @@ def prepare_tasks(request: TrainRequest, needs: Needs) -> Prepared:
         if getattr(request, name):
             raise DataError(f"--{name} is about one table; write it into the [[task]] tables of {request.data}")
     file = read_task_file(request.data)
-    tasks = {spec.name: prepare(_request(request, spec), None, TASK) for spec in file.tasks}
+    known = {spec.name: None if base is None else base.of_task(spec.name) for spec in file.tasks}
+    tasks = {spec.name: prepare(_request(request, spec), known[spec.name], TASK) for spec in file.tasks}
     before = _before(request, file, needs)
-    texts = [table.flat() for task in tasks.values() for table in (task.train,)]
-    train = Table(file.name, list(chain.from_iterable(table.texts for table in texts)))
+    train = Table(file.name, list(chain.from_iterable(task.train.all_texts for task in tasks.values())))
     notes = [f"{name}: {note}" for name, task in tasks.items() for note in task.notes]
     serious = [f"{name}: {note}" for name, task in tasks.items() for note in task.warnings]
     if before is not None:

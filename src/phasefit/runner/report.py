@@ -50,7 +50,7 @@ def write_report(
         metrics=metrics,
         classes=() if encoder_only else prepared.space.names,
         kind="none" if encoder_only else "tasks" if prepared.tasks else prepared.space.kind,
-        pairs=any("pair" in head for head in dict(manifest.get("heads") or {}).values()),
+        pairs="pair" in next(iter(dict(manifest.get("heads") or {}).values()), {}),
         data=prepared.facts(),
         pictures=pictures,
         about_data=data_paragraphs(prepared.hygiene, cut),

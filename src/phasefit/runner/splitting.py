@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from phasefit.data.hashes import are_among, text_hashes
-from phasefit.data.labels import LabelSpace, kind_of, label_space
+from phasefit.data.labels import LabelSpace, ScoreLabels, kind_of, label_space
+from phasefit.data.labels.multi import parts
 from phasefit.data.seeds import generator
 from phasefit.data.splits import Splits, sample, split
 from phasefit.data.table import Label, Table
@@ -19,14 +20,24 @@ from phasefit.runner.request import TrainRequest
 
 @dataclass(frozen=True)
 class Base:
-    """A run to go on from: its name, its classes, and the hashes of the texts it was trained on."""
+    """A run to go on from: its name, its classes, and the hashes of the texts and pairs it was trained on.
+
+    One that was trained on several tasks has a space for each, and none of its own.
+    """
 
     name: str
-    space: LabelSpace
+    space: LabelSpace | None
     seen: np.ndarray
+    tasks: Mapping[str, LabelSpace] = field(default_factory=dict)
+
+    def of_task(self, task: str) -> Base:
+        """As one of its tasks goes on from it; a new task knows its texts only."""
+        return replace(self, space=self.tasks.get(task), tasks={})
 
     def knows(self, table: Table) -> np.ndarray:
         """Which rows have a text that it was trained on."""
+        if table.others:  # one of two texts alone does not make a row known
+            return are_among(table.same, self.seen)
         # The first runs noted the hashes of the texts as they stood, not of their normal form.
         as_it_stands = are_among(text_hashes(table.texts), self.seen)
         return are_among(table.same, np.concatenate([self.seen, table.same[as_it_stands]]))
@@ -49,6 +60,9 @@ def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
         raise LabelError(
             f"the model has labels of kind '{base.kind}', the table of kind '{kind}'; they must be the same"
         )
+    if isinstance(base, ScoreLabels) and table.levels != tuple(map(str, base.levels)):
+        theirs, ours = ", ".join(map(str, base.levels)) or "none", ", ".join(table.levels) or "none"
+        raise LabelError(f"the model has the levels {theirs}, the table {ours}; they must be the same, in one order")
     return base.extend(labels)
 
 
@@ -93,8 +107,9 @@ def split_off(
     if base is not None and not len(free):
         notes.append(f"all rows were already trained on by {base.name}: the scores below are too good to be true")
         free = np.arange(len(train))
-    parts = split(codes[free], **shares, seed=request.seed, same=train.same[free])
-    held = {"validation": free[parts.validation], "test": free[parts.test]}
+    drawn = split(codes[free], **shares, seed=request.seed, same=train.same[free])
+    held = {"validation": free[drawn.validation], "test": free[drawn.test]}
+    held = _with_every_label(held, train)
     for name, rows in held.items():
         if shares[name] and not len(rows):
             want = "several different texts" if train.labels is None else "classes with several different texts"
@@ -105,11 +120,31 @@ def split_off(
     new = "" if len(free) == len(train) else f" of the {len(free):,} rows that {base.name} has not seen" if base else ""
     notes.append(f"split off, {'at random' if train.labels is None else 'stratified'}, before training: {made}{new}")
     if train.labels is not None:
-        _note_small_classes(codes, free, parts, notes)
+        _note_small_classes(codes, free, drawn, notes)
     validation = train.take(held["validation"]) if shares["validation"] else validation
     test = train.take(held["test"]) if shares["test"] else test
     trained = np.delete(np.arange(len(train)), np.concatenate(list(held.values())))
     return train.take(trained), validation, test
+
+
+def _with_every_label(held: dict[str, np.ndarray], table: Table) -> dict[str, np.ndarray]:
+    """Held-out rows without those that have a label, among several, which no training row would have."""
+    labels = table.labels or ()
+    if not labels or kind_of(labels) != "multi":
+        return held
+    out = {int(row) for rows in held.values() for row in rows}
+    known = {part for row, label in enumerate(labels) if row not in out for part in parts(label)}
+    kept = {}
+    for name, rows in held.items():
+        found = []
+        for row in rows.tolist():
+            own = set(parts(labels[row]))
+            if own <= known:
+                found.append(row)
+            else:
+                known |= own  # it is trained on, and others like it may be held out
+        kept[name] = np.array(found, dtype=np.int64)
+    return kept
 
 
 def _strata(table: Table, base: LabelSpace | None) -> np.ndarray:

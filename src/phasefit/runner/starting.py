@@ -29,12 +29,13 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     read_manifest(folder)
     saved = read_json(folder / "labels.json")
     try:
-        if len(saved) > 1:  # of several tasks none is the one to go on with: their encoder is
-            return None
-        space = LabelSpace.from_json(next(iter(saved.values()))) if saved else None
+        spaces = {task: LabelSpace.from_json(content) for task, content in saved.items()}
     except (AttributeError, TypeError, DataError) as error:
         raise ModelError(f"'{model}': labels.json is damaged; train or save the model again") from error
-    return None if space is None else Base(name or str(model), space, read_seen(folder))
+    if not spaces:
+        return None
+    one = next(iter(spaces.values())) if len(spaces) == 1 else None  # of several tasks none is the one to go on with
+    return Base(name or str(model), one, read_seen(folder), spaces)
 
 
 def starting_model(request: TrainRequest, prepared: Prepared) -> Model:

@@ -183,7 +183,8 @@ def _save(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
         facts["went_on_from"] = job.request.model_name or str(job.request.model)  # a run without a classifier
     facts |= write_model(model, path)
     trained = merged(job.prepared) if job.request.refit else job.prepared
-    write_seen(path, trained.trained_texts, None if job.base is None else job.base.seen)
+    rows = [table.same for table in trained.trained_tables if table.others]
+    write_seen(path, trained.trained_texts, None if job.base is None else job.base.seen, rows)
     write_hygiene(path, job.prepared.hygiene, fitted.fitted.cut)
     write_json(path / "metrics.json", fitted.metrics)
     write_json(path / "history.json", fitted.fitted.history.rows)

@@ -17,12 +17,14 @@ from phasefit.store.manifest import settle
 SEEN = "trained_on.safetensors"
 
 
-def write_seen(folder: Path, texts: Iterable[str], before: np.ndarray | None = None) -> None:
-    """Note the texts of this run and those of the run it went on from."""
+def write_seen(
+    folder: Path, texts: Iterable[str], before: np.ndarray | None = None, rows: Iterable[np.ndarray] = ()
+) -> None:
+    """Note the texts of this run and those of the run it went on from; `rows` are hashes of whole pairs."""
     from safetensors.numpy import save_file
 
     earlier = before if before is not None else np.empty(0, np.int64)
-    hashes = np.unique(np.concatenate([same_text_hashes(texts), earlier]))
+    hashes = np.unique(np.concatenate([same_text_hashes(texts), earlier, *rows]))
     save_file({"texts": hashes}, folder / SEEN)
     settle(folder / SEEN)
 

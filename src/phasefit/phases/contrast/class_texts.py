@@ -71,6 +71,8 @@ def read_class_texts(given: str, where: str) -> Table | None:
 
 def class_texts(given: str, space: LabelSpace, present: np.ndarray, where: str) -> ClassTexts:
     """The texts of the classes whose codes are `present` in the training rows; a text says nothing of the others."""
+    if not len(space):
+        raise RecipeError(f"{where}: class_texts {given!r}: scores have no classes that a text could stand for")
     table = read_class_texts(given, where)
     if table is None:
         texts = [readable(label) for label in space.classes]

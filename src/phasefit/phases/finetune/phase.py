@@ -91,11 +91,8 @@ class Finetune(Phase):
     def notes(self) -> list[str]:
         """What the views have to say, and how many pairs are cut."""
         said = [] if self.views is None else self.views.notes()
-        if self.head.pair == "together" and self.rows.tokens.cut:
-            longest = self.encoder.max_length
-            said.append(
-                f"{self.name}: {self.rows.tokens.cut // 2:,} pairs are longer than {longest} tokens and are cut"
-            )
+        if self.head.pair == "together" and (cut := self.rows.cut):
+            said.append(f"{self.name}: {cut:,} pairs are longer than {self.encoder.max_length} tokens and are cut")
         return said
 
     def groups(self) -> dict[str, list[nn.Parameter]]:

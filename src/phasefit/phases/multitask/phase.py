@@ -173,9 +173,10 @@ def _head(
     dimension, outputs = model.encoder.dimension, data.space.outputs
     if name in model.heads:
         old = model.head(name)
-        if (old.kind, old.dimension, old.classes, old.pair) == (settings.head, dimension, outputs, pair):
-            old.set_dropout(settings.dropout)
-            return True, old
+        if (old.kind, old.dimension, old.pair) == (settings.head, dimension, pair):
+            head = old if old.classes == outputs else old.grown(outputs, seed)
+            head.set_dropout(settings.dropout)
+            return True, head
     chosen = settings.pair if pair is not None else None
     return False, Head(settings.head, dimension, outputs, dropout=settings.dropout, seed=seed, pair=chosen)
 

@@ -1,0 +1,32 @@
+"""What a recipe may say about a cosine phase."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from phasefit.phases.options import ChunkOptions, PhaseOptions
+
+
+class Options(PhaseOptions, ChunkOptions):
+    """Options of `kind = "cosine"`."""
+
+    kind: Literal["cosine"] = "cosine"
+    objective: str | dict[str, Any] = Field(
+        "cosine", description='one that takes pairs: "cosine", or { name = "contrastive", margin = 0.5 }'
+    )
+    watch: Literal["spearman", "pearson"] = Field(
+        "spearman", description="correlation of cosines and labels on validation pairs"
+    )
+
+    @property
+    def takes_pairs(self) -> bool:
+        """Nothing else."""
+        return True
+
+    def check(self, where: str) -> None:
+        """The objective."""
+        from phasefit.phases.objective_option import build_objective, check_input
+
+        check_input(where, build_objective(where, self.objective), "pairs")
