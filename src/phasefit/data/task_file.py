@@ -34,8 +34,8 @@ NAME = re.compile(r"[A-Za-z0-9_-]+")
 # fmt: off
 TAKEN = frozenset({
     "add_module", "apply", "bfloat16", "buffers", "children", "clear", "compile", "cpu", "cuda", "double", "eval",
-    "float", "forward", "half", "ipu", "items", "keys", "modules", "parameters", "pop", "requires_grad_", "state_dict", "to",
-    "train", "training", "type", "update", "values", "xpu", "mtia", "zero_grad",
+    "float", "forward", "half", "ipu", "items", "keys", "modules", "parameters", "pop", "requires_grad_", "state_dict",
+    "to",    "train", "training", "type", "update", "values", "xpu", "mtia", "zero_grad",
 })
 # fmt: on
 

@@ -90,6 +90,19 @@ class Head(nn.Module):
         scale = SCALE if self.kind == "cosine" else 1.0
         return (scale * self.output.weight).square().sum() / 2
 
+    def start_at(self, shares: Tensor) -> None:
+        """Begin with each label as probable as it is among the rows, (classes,): sigmoids all begin at a half else.
+
+        Steps that bring rare labels down from there teach an encoder nothing (Lin et al., 2017).
+        """
+        odds = torch.logit(shares.clamp(1e-3, 1 - 1e-3))
+        stacks = [self.layers, self.second] if self.pair == "together" else [self.layers]
+        with torch.no_grad():
+            for stack in stacks:
+                last = stack[-1]
+                assert isinstance(last, nn.Linear)
+                last.bias.copy_(odds.to(last.bias))
+
     def set_dropout(self, dropout: float) -> None:
         """Another dropout from now on."""
         self.dropout = dropout

@@ -92,8 +92,8 @@ def agreements(where: str, data: PhaseData) -> np.ndarray:
         return found
     if data.space.kind != "single" or not positive_names(data.space.classes):
         raise RecipeError(
-            f"{where}: labels must say how alike two texts are: scores, or names such as 1 and 0, yes and no, entailment "
-            f"and contradiction; found {', '.join(data.space.names[:5])}"
+            f"{where}: labels must say how alike two texts are: scores, or names such as 1 and 0, yes and no, "
+            f"entailment and contradiction; found {', '.join(data.space.names[:5])}"
         )
     meant = np.array([is_positive(label) for label in data.space.classes])
     found[known] = meant[data.codes[known]]

@@ -10,8 +10,10 @@ from torch import Tensor, nn
 
 from phasefit.data.labels import LabelSpace, ScoreLabels
 from phasefit.errors import RecipeError
+from phasefit.models.heads import Head, HeadKind, PairKind
 from phasefit.objectives.cross_entropy import CrossEntropy
 from phasefit.objectives.head_losses import BinaryCrossEntropy, SquaredError, UpperLevels
+from phasefit.phases.contract import PhaseData
 from phasefit.phases.finetune.options import HeadSettings
 
 MOST_WEIGHT = 100.0  # of the texts that have a rare label: one text must not drown all others
@@ -52,6 +54,16 @@ class HeadLoss(nn.Module):
         if self._upper is None:
             return plain
         return (1 - self._share) * plain + self._share * self._upper(logits, values)
+
+
+def fresh_head(
+    kind: HeadKind, dimension: int, data: PhaseData, *, dropout: float, seed: int, pair: PairKind | None
+) -> Head:
+    """A head that knows nothing but how frequent each of several labels is."""
+    head = Head(kind, dimension, data.space.outputs, dropout=dropout, seed=seed, pair=pair)
+    if data.space.kind == "multi" and len(data.train):
+        head.start_at(torch.from_numpy(data.values[data.train].mean(axis=0)))
+    return head
 
 
 def _refuse(where: str, space: LabelSpace, options: HeadSettings) -> None:

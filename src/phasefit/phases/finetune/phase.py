@@ -20,7 +20,7 @@ from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.beside import Beside
-from phasefit.phases.finetune.loss import HeadLoss
+from phasefit.phases.finetune.loss import HeadLoss, fresh_head
 from phasefit.phases.finetune.options import Options
 from phasefit.phases.finetune.stacked import stacked
 
@@ -174,7 +174,7 @@ def _head(model: Model, data: PhaseData, options: Options, seed: int) -> tuple[b
             head = old if old.classes == classes else old.grown(classes, seed)
             head.set_dropout(options.dropout)
             return True, head
-    return False, Head(options.head, dimension, classes, dropout=options.dropout, seed=seed, pair=pair)
+    return False, fresh_head(options.head, dimension, data, dropout=options.dropout, seed=seed, pair=pair)
 
 
 def read_rows(model: Model, data: PhaseData, how: PairKind) -> Rows:

@@ -15,7 +15,7 @@ from phasefit.models.heads import Head
 from phasefit.models.model import Model
 from phasefit.models.rows import Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.finetune.loss import HeadLoss
+from phasefit.phases.finetune.loss import HeadLoss, fresh_head
 from phasefit.phases.finetune.phase import read_rows
 from phasefit.phases.multitask.options import Options, TaskSettings
 
@@ -178,7 +178,7 @@ def _head(
             head.set_dropout(settings.dropout)
             return True, head
     chosen = settings.pair if pair is not None else None
-    return False, Head(settings.head, dimension, outputs, dropout=settings.dropout, seed=seed, pair=chosen)
+    return False, fresh_head(settings.head, dimension, data, dropout=settings.dropout, seed=seed, pair=chosen)
 
 
 PHASE = Multitask
