@@ -189,7 +189,7 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
 
 def test_one_table_is_not_several_tasks(model, data) -> None:
     with pytest.raises(RecipeError, match="several tasks are needed; give a task file"):
-        made(model, replace(data, tasks={}))
+        Multitask("multitask", Options(), model, replace(data, tasks={}), 0)
 
 
 def test_a_task_cannot_be_judged_by_what_falls(model, data) -> None:

@@ -109,11 +109,11 @@ def _are_scores(names: Sequence[str]) -> bool:
 
 
 def _are_joined(names: Sequence[str]) -> bool:
-    """Names with bars in them are several labels where their parts come back: fewer parts than names."""
+    """Names with bars in them are several labels where their parts come back: no more of them than names."""
     if not any(SEPARATOR in name for name in names):
         return False
     parts = [part.strip() for name in names for part in name.split(SEPARATOR)]
-    return all(parts) and len(set(parts)) < len(names)
+    return all(parts) and len(set(parts)) <= len(names)
 
 
 def _sets(values: Sequence[Any], place: Place, separator: str) -> list[Label]:
