@@ -112,12 +112,11 @@ def test_one_task_goes_on_by_its_name(one: TrainResult, go: Going) -> None:
 
 
 def test_the_head_of_one_task_is_the_one_that_goes_on(one: TrainResult, go: Going) -> None:
-    still = (*QUICK, "finetune.head=linear", "finetune.lr=1e-12")
-    kind = load_model(one.folder).head("topics").kind
-    again = go("topics.csv", "same head", model=str(one.folder), settings=(*still[:2], f"finetune.head={kind}", still[3]))
-    before, after = load_model(one.folder).head("topics"), again.model.head("default")
+    before = load_model(one.folder).head("topics")
+    still = (*QUICK, f"finetune.head={before.kind}", "finetune.lr=1e-12", "finetune.lrs.head=1e-12")
+    after = go("topics.csv", "same head", model=str(one.folder), settings=still).model.head("default").state_dict()
     for name, value in before.state_dict().items():
-        assert torch.allclose(after.state_dict()[name].cpu(), value.cpu(), atol=1e-6), name
+        assert torch.allclose(after[name], value, atol=1e-6), name
 
 
 # --- levels, scores, several labels ---------------------------------------------------------------------------------------
