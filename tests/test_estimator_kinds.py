@@ -142,12 +142,11 @@ def test_a_text_may_have_none_of_the_labels(classifier: Make) -> None:
     "rows",
     [
         MATRIX.tolist(),
-        [tuple(row) for row in MATRIX.tolist()],
         list(MATRIX),
         MATRIX.astype(bool).tolist(),
         [[place % 2, 1 - place % 2] for place in range(60)],
     ],
-    ids=["lists", "tuples", "arrays", "booleans", "two columns that exclude each other"],
+    ids=["lists", "arrays", "booleans", "two columns that exclude each other"],
 )
 def test_nested_zeros_and_ones_are_refused_in_one_sentence_that_names_the_array(classifier: Make, rows) -> None:
     with pytest.raises(LabelError, match=r"np\.array\(y\)") as caught:
@@ -359,7 +358,7 @@ def test_a_level_that_is_not_known_is_refused_in_one_sentence(regressor: Make, o
     assert "\n" not in str(caught.value)
     with pytest.raises(LabelError, match="'god' is not among the levels"):
         of_levels.score(TEXTS[:2], ["bad", "god"])
-    with pytest.raises(LabelError, match="is not among the levels"):
+    with pytest.raises(LabelError, match=r"row 1: .*1\.5"):
         regressor(levels=[1, 2]).fit(TEXTS, [1.5, 2] * 30)
 
 

@@ -35,7 +35,10 @@ def test_lists_of_numbers_are_several_labels_too(tmp_path: Path) -> None:
 
 
 def test_names_may_hold_what_else_separates_them(tmp_path: Path) -> None:
-    assert read(tmp_path / "t.csv", ['["a|b", "c, d"]', '["c, d"]']) == [frozenset({"a|b", "c, d"}), frozenset({"c, d"})]
+    assert read(tmp_path / "t.csv", ['["a|b", "c, d"]', '["c, d"]']) == [
+        frozenset({"a|b", "c, d"}),
+        frozenset({"c, d"}),
+    ]
 
 
 def test_an_empty_cell_among_them_is_a_text_without_labels(tmp_path: Path) -> None:

@@ -247,3 +247,16 @@ def test_another_way_to_see_pairs_starts_a_new_head(model) -> None:
     other = make_phase("finetune", model, data, pair="together")
     assert other.head is not first.head
     assert other.starts_untrained
+
+
+def test_a_fresh_head_of_several_labels_begins_with_how_frequent_they_are(model) -> None:
+    texts, topics = make_table(60, classes=3)
+    data = make_data(model.encoder, texts, [frozenset({topic, "always"}) for topic in topics], validation=0)
+    values = data.space.values([frozenset({topic, "always"}) for topic in topics])
+    data = replace(data, values=values)
+    phase = make_phase("finetune", model, data, head="linear", dropout=0.0)
+    shares = values.mean(axis=0).clip(1e-3, 1 - 1e-3)
+    assert phase.head.output.bias.detach().sigmoid().numpy() == pytest.approx(shares, abs=1e-4)
+    model.heads.clear()
+    even = make_phase("finetune", model, data, head="linear", class_weights="balanced")
+    assert float(even.head.output.bias.detach().abs().max()) < 0.5, "balanced weights make all as frequent"

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from phasefit.errors import LabelError
-from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.needs import Needs
+from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_run
 from phasefit.runner.train import TrainResult, train

@@ -11,7 +11,7 @@ import numpy as np
 
 from phasefit.errors import DataError
 from phasefit.metrics.calibration import calibration_bins, calibration_error
-from phasefit.metrics.confusion import ClassScores, Floats, Ints, confusion_matrix
+from phasefit.metrics.confusion import ClassScores, Floats, Ints, class_rows, confusion_matrix
 from phasefit.metrics.ranking import roc_auc
 from phasefit.metrics.scores import checked, log_loss
 
@@ -46,15 +46,7 @@ def classification_metrics(
         "roc_auc": roc_auc(true, probabilities),
         "log_loss": log_loss(true, probabilities),
         "ece": calibration_error(bins),
-        "per_class": {
-            name: {
-                "precision": float(scores.precision[code]),
-                "recall": float(scores.recall[code]),
-                "f1": float(scores.f1[code]),
-                "support": int(scores.support[code]),
-            }
-            for code, name in enumerate(names)
-        },
+        "per_class": class_rows(names, scores.precision, scores.recall, scores.f1, scores.support),
         "confusion": {"labels": list(names), "matrix": matrix.tolist()},
         "calibration": bins,
     }

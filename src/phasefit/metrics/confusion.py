@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -46,3 +47,14 @@ class ClassScores:
         scores = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         macro = {f"macro_{name}": float(values[self.present].mean()) for name, values in scores.items()}
         return macro | {f"weighted_{name}": float(values @ weight) for name, values in scores.items()}
+
+
+def class_rows(
+    names: Sequence[str], precision: np.ndarray, recall: np.ndarray, f1: np.ndarray, support: np.ndarray
+) -> dict[str, dict[str, float]]:
+    """The scores of each class by its name, as plain numbers for JSON."""
+    found = zip(names, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True)
+    return {
+        name: {"precision": float(right), "recall": float(caught), "f1": float(both), "support": int(rows)}
+        for name, right, caught, both, rows in found
+    }

@@ -9,7 +9,7 @@ import numpy as np
 
 from phasefit.errors import DataError
 from phasefit.metrics.calibration import bins_of, calibration_error
-from phasefit.metrics.confusion import Floats
+from phasefit.metrics.confusion import Floats, class_rows
 from phasefit.metrics.ranking import roc_auc
 
 HALF = 0.5
@@ -81,15 +81,7 @@ def multi_metrics(
         "roc_auc": _area(true, probabilities),
         "log_loss": log_loss(true, probabilities),
         "ece": calibration_error(bins),
-        "per_class": {
-            name: {
-                "precision": float(precision[code]),
-                "recall": float(recall[code]),
-                "f1": float(f1[code]),
-                "support": int(there[code]),
-            }
-            for code, name in enumerate(names)
-        },
+        "per_class": class_rows(names, precision, recall, f1, there),
         "calibration": bins,
     }
 

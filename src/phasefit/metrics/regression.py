@@ -10,7 +10,7 @@ import numpy as np
 
 from phasefit.errors import DataError
 from phasefit.metrics.classification import Z95
-from phasefit.metrics.confusion import ClassScores, confusion_matrix
+from phasefit.metrics.confusion import ClassScores, class_rows, confusion_matrix
 
 MOST_POINTS = 2000  # of the picture of predicted against true scores
 
@@ -91,15 +91,7 @@ def _of_levels(true: np.ndarray, predicted: np.ndarray, levels: Sequence[str]) -
         "accuracy": float((codes == found).mean()),
         "macro_f1": scores.averages()["macro_f1"],
         "quadratic_kappa": _kappa(matrix),
-        "per_class": {
-            name: {
-                "precision": float(scores.precision[code]),
-                "recall": float(scores.recall[code]),
-                "f1": float(scores.f1[code]),
-                "support": int(scores.support[code]),
-            }
-            for code, name in enumerate(levels)
-        },
+        "per_class": class_rows(levels, scores.precision, scores.recall, scores.f1, scores.support),
         "confusion": {"labels": list(levels), "matrix": matrix.tolist()},
     }
 

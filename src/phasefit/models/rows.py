@@ -76,6 +76,22 @@ class Rows:
         return found.reshape(len(rows), -1) if len(rows) else torch.empty(0, each * encoder.dimension)
 
 
+class FrozenVectors:
+    """The vectors of rows under an encoder that does not learn: encoded the first time they are asked for."""
+
+    def __init__(self, rows: Rows, which: np.ndarray) -> None:
+        self._rows, self._which = rows, which
+        self._place = np.zeros(len(rows.index), dtype=np.int64)
+        self._place[which] = np.arange(len(which))
+        self._vectors: Tensor | None = None
+
+    def of(self, encoder: Encoder, rows: np.ndarray) -> Tensor:
+        """Those of some of the rows."""
+        if self._vectors is None:
+            self._vectors = self._rows.encode(encoder, self._which)
+        return self._vectors[torch.from_numpy(self._place[rows]).to(self._vectors.device)]
+
+
 def _shared(progress: Progress, each: int) -> Callable[[int], None]:
     """Tells of rows where it is told of their sequences."""
     done = 0

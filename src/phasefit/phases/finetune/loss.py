@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from phasefit.data.labels import LabelSpace, ScoreLabels
 from phasefit.errors import RecipeError
-from phasefit.models.heads import Head, HeadKind, PairKind
+from phasefit.models.heads import Head
 from phasefit.objectives.cross_entropy import CrossEntropy
 from phasefit.objectives.head_losses import BinaryCrossEntropy, SquaredError, UpperLevels
 from phasefit.phases.contract import PhaseData
@@ -56,12 +56,11 @@ class HeadLoss(nn.Module):
         return (1 - self._share) * plain + self._share * self._upper(logits, values)
 
 
-def fresh_head(
-    kind: HeadKind, dimension: int, data: PhaseData, *, dropout: float, seed: int, pair: PairKind | None
-) -> Head:
-    """A head that knows nothing but how frequent each of several labels is."""
-    head = Head(kind, dimension, data.space.outputs, dropout=dropout, seed=seed, pair=pair)
-    if data.space.kind == "multi" and len(data.train):
+def fresh_head(data: PhaseData, dimension: int, options: HeadSettings, seed: int) -> Head:
+    """A head that knows nothing but how frequent each of several labels is; balanced weights make all as frequent."""
+    pair = None if data.pairs is None else options.pair
+    head = Head(options.head, dimension, data.space.outputs, dropout=options.dropout, seed=seed, pair=pair)
+    if data.space.kind == "multi" and options.class_weights == "none" and len(data.train):
         head.start_at(torch.from_numpy(data.values[data.train].mean(axis=0)))
     return head
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
@@ -14,7 +13,7 @@ from phasefit.metrics.kinds import WATCHING
 from phasefit.metrics.scores import SCORES
 from phasefit.models.heads import Head, PairKind
 from phasefit.models.model import TASK, Model
-from phasefit.models.rows import Rows
+from phasefit.models.rows import FrozenVectors, Rows
 from phasefit.models.tokens import Features
 from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
@@ -52,7 +51,7 @@ class Finetune(Phase):
         self.views: Views | None = None
         if options.views:
             self.views = Views(build_views(name, options.views), self.encoder, where=name)
-        self._cached: Tensor | None = None  # vectors of the labelled rows when the encoder is frozen
+        self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation]))
         lengths = self.rows.lengths(data.train)
         seed_of_batches = derive(seed, name)
         self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=seed_of_batches)
@@ -155,13 +154,8 @@ class Finetune(Phase):
         return self._watching.quick(self.data.values[rows], self._model[0].outputs(vectors))
 
     def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
-        """Vectors of labelled rows, encoded the first time they are asked for."""
-        if self._cached is None:
-            labelled = np.concatenate([self.data.train, self.data.validation])
-            self._place = np.zeros(len(self.data.texts), dtype=np.int64)
-            self._place[labelled] = np.arange(len(labelled))
-            self._cached = self.rows.encode(self.encoder, labelled)
-        return self._cached[torch.from_numpy(self._place[rows]).to(self._cached.device)]
+        """Vectors of labelled rows."""
+        return self._frozen.of(self.encoder, rows)
 
 
 def _head(model: Model, data: PhaseData, options: Options, seed: int) -> tuple[bool, Head]:
@@ -174,7 +168,7 @@ def _head(model: Model, data: PhaseData, options: Options, seed: int) -> tuple[b
             head = old if old.classes == classes else old.grown(classes, seed)
             head.set_dropout(options.dropout)
             return True, head
-    return False, fresh_head(options.head, dimension, data, dropout=options.dropout, seed=seed, pair=pair)
+    return False, fresh_head(data, dimension, options, seed)
 
 
 def read_rows(model: Model, data: PhaseData, how: PairKind) -> Rows:

@@ -13,7 +13,7 @@ from phasefit.metrics.kinds import JUDGED, WATCHING
 from phasefit.metrics.scores import SCORES
 from phasefit.models.heads import Head
 from phasefit.models.model import Model
-from phasefit.models.rows import Rows
+from phasefit.models.rows import FrozenVectors, Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.loss import HeadLoss, fresh_head
 from phasefit.phases.finetune.phase import read_rows
@@ -39,7 +39,7 @@ class Task(nn.Module):
             raise RecipeError(
                 f"{where}: '{self.watch}' falls as it gets better, and cannot be part of a mean; watch another"
             )
-        self._cached: Tensor | None = None
+        self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation]))
 
     def batches(self, size: int, seed: int) -> Batches:
         """Its training rows."""
@@ -53,13 +53,8 @@ class Task(nn.Module):
         return self._watching.quick(self.data.values[rows], model.outputs(vectors, self.name))
 
     def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
-        """Vectors of its rows, encoded the first time they are asked for."""
-        if self._cached is None:
-            own = np.concatenate([self.data.train, self.data.validation])
-            self._place = np.zeros(len(self.data.texts), dtype=np.int64)
-            self._place[own] = np.arange(len(own))
-            self._cached = self.rows.encode(model.encoder, own)
-        return self._cached[torch.from_numpy(self._place[rows]).to(self._cached.device)]
+        """Vectors of its rows, which stay as they are."""
+        return self._frozen.of(model.encoder, rows)
 
 
 class Multitask(Phase):
@@ -177,8 +172,7 @@ def _head(
             head = old if old.classes == outputs else old.grown(outputs, seed)
             head.set_dropout(settings.dropout)
             return True, head
-    chosen = settings.pair if pair is not None else None
-    return False, fresh_head(settings.head, dimension, data, dropout=settings.dropout, seed=seed, pair=chosen)
+    return False, fresh_head(data, dimension, settings, seed)
 
 
 PHASE = Multitask
