@@ -19,6 +19,7 @@ LONGEST = (
     *("runner/test_resume.py", "training/test_processes.py", "runner/test_determinism.py", "runner/test_train.py"),
     *("runner/test_families.py", "runner/test_resume_processes.py", "runner/test_figures.py", "runner/test_real.py"),
     *("training/test_state.py", "training/test_loop.py", "runner/test_resume_refused.py", "recipes/test_library.py"),
+    *("cli/test_every_kind.py", "cli/test_bad_input.py", "phases/test_contract.py", "phases/test_multitask.py"),
     *("test_readme.py", "test_benchmarks_memory.py", "test_estimator.py", "runner/test_map.py"),
 )
 

@@ -39,6 +39,8 @@ TRAINED: dict[str, tuple[str, dict[str, Any], int]] = {  # kind, options, rows
     "simcse": ("simcse", {"batch_size": 16}, 60),
     "denoise": ("denoise", {"batch_size": 6, "ratio": 0.0}, 31 + 18),
     "joint": ("joint", {"batch_size": 8}, 60),
+    "cosine": ("cosine", {"batch_size": 8}, 60),
+    "tasks": ("multitask", {"batch_size": 8, "mix": "round_robin"}, 60),
     "alternate": ("joint", {"batch_size": 8, "mix": "alternate"}, 60),
 }
 

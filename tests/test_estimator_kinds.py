@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
@@ -63,10 +63,10 @@ def of_levels(regressor: Make) -> TextRegressor:
     return regressor(levels=LEVELS).fit(TEXTS, LEVELS * 20)
 
 
-# --- several labels -----------------------------------------------------------------------------------------------------
+# --- several labels ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrap", [list, set, frozenset, lambda row: np.array(sorted(row))])
+@pytest.mark.parametrize("wrap", [list, frozenset, lambda row: np.array(sorted(row))])
 def test_lists_and_sets_are_several_labels(classifier: Make, of_sets: TextClassifier, wrap: Callable) -> None:
     several = classifier().fit(TEXTS, [wrap(row) for row in SETS])
     assert several.model_.space.kind == "multi"
@@ -102,8 +102,8 @@ def test_no_texts_give_empty_arrays(of_sets: TextClassifier, of_matrix: TextClas
 
 @pytest.mark.parametrize(
     "wrap",
-    [np.asarray, lambda y: y.astype(bool), lambda y: y.astype(float), csr_array, csr_matrix],
-    ids=["integers", "booleans", "floats", "sparse array", "sparse matrix"],
+    [lambda y: y.astype(bool), lambda y: y.astype(float), csr_array],
+    ids=["booleans", "floats", "sparse"],
 )
 def test_a_matrix_comes_back_as_one(classifier: Make, of_matrix: TextClassifier, wrap: Callable) -> None:
     found = classifier().fit(TEXTS, wrap(MATRIX))
@@ -188,15 +188,14 @@ def test_going_on_with_a_narrower_matrix(classifier: Make, of_matrix: TextClassi
     assert 0 <= more.score(TEXTS, MATRIX[:, :2]) <= 1
 
 
-# --- plain strings ------------------------------------------------------------------------------------------------------
+# --- plain strings ----------------------------------------------------------------------------------------------------
 
 BARS = [("a|b", "a", "b")[place % 3] for place in range(60)]
 DECIMALS = [f"{place % 15}.5" for place in range(60)]
 LISTS = [('["a", "b"]', '["a"]', '["b"]')[place % 3] for place in range(60)]
-STRINGS = pytest.mark.parametrize("labels", [BARS, DECIMALS, LISTS], ids=["bars", "decimals", "written lists"])
 
 
-@STRINGS
+@pytest.mark.parametrize("labels", [BARS, DECIMALS, LISTS], ids=["bars", "decimals", "written lists"])
 def test_strings_are_single_classes_whatever_they_look_like(classifier: Make, labels: list[str]) -> None:
     found = classifier().fit(TEXTS, labels)
     assert found.model_.space.kind == "single"
@@ -205,18 +204,12 @@ def test_strings_are_single_classes_whatever_they_look_like(classifier: Make, la
     assert set(found.predict(TEXTS)) <= set(labels)
 
 
-@STRINGS
 def test_strings_are_single_classes_with_the_default_model_too(
-    classifier: Make, labels: list[str], tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+    classifier: Make, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("phasefit.models.locate.DEFAULT_MODEL", str(tiny_folder))
-    found = classifier(model=None).fit(TEXTS, labels)
-    assert found.classes_.tolist() == sorted(set(labels))
-
-
-def test_strings_of_validation_are_single_classes_too(classifier: Make) -> None:
-    found = classifier().fit(TEXTS, NAMES, validation=(["x", "y"], ["food", "music"]))
-    assert found.validation_metrics_["rows"] == 2
+    found = classifier(model=None).fit(TEXTS, BARS)
+    assert found.classes_.tolist() == ["a", "a|b", "b"]
 
 
 def test_strings_go_on_as_the_several_labels_of_a_run(classifier: Make, of_sets, tmp_path: Path) -> None:
@@ -230,7 +223,7 @@ def test_decimal_numbers_are_for_the_regressor(classifier: Make) -> None:
         classifier().fit(TEXTS, SCORES)
 
 
-# --- pairs ----------------------------------------------------------------------------------------------------------------
+# --- pairs ------------------------------------------------------------------------------------------------------------
 
 
 def test_pairs_are_tuples_or_two_columns(classifier: Make) -> None:
@@ -254,7 +247,7 @@ def test_pairs_with_scores(regressor: Make) -> None:
     assert found.transform(TEXTS[:2]).shape == (2, 32)
 
 
-# --- scores -------------------------------------------------------------------------------------------------------------
+# --- scores -----------------------------------------------------------------------------------------------------------
 
 
 def test_scores_are_numbers_and_their_score_is_r2(of_scores: TextRegressor) -> None:
@@ -269,9 +262,7 @@ def test_scores_are_numbers_and_their_score_is_r2(of_scores: TextRegressor) -> N
     assert of_scores.levels_ == ()
 
 
-@pytest.mark.parametrize(
-    "wrap", [list, pd.Series, lambda y: y.astype(np.float32).astype(float), lambda y: [str(score) for score in y]]
-)
+@pytest.mark.parametrize("wrap", [pd.Series, lambda y: [str(score) for score in y]], ids=["series", "strings"])
 def test_scores_in_whatever_holds_them(regressor: Make, of_scores: TextRegressor, wrap: Callable) -> None:
     found = regressor().fit(TEXTS, wrap(SCORES))
     assert found.predict(TEXTS) == pytest.approx(of_scores.predict(TEXTS), abs=1e-4)
@@ -324,12 +315,12 @@ def test_an_encoder_recipe_is_no_regressor(regressor: Make) -> None:
 
 def test_names_of_classes_are_no_texts_where_there_are_scores(regressor: Make) -> None:
     settings = {"contrast.class_texts": "names", "contrast.max_steps": 1}
-    with pytest.raises((LabelError, RecipeError), match="scores.* have no classes") as caught:
+    with pytest.raises((LabelError, RecipeError), match=r"scores.* have no classes") as caught:
         regressor(recipe="contrast-finetune", settings=settings).fit(TEXTS, SCORES)
     assert "\n" not in str(caught.value)
 
 
-# --- levels ---------------------------------------------------------------------------------------------------------------
+# --- levels -----------------------------------------------------------------------------------------------------------
 
 
 def test_levels_are_predicted_by_their_names(of_levels: TextRegressor) -> None:
@@ -341,7 +332,7 @@ def test_levels_are_predicted_by_their_names(of_levels: TextRegressor) -> None:
     assert of_levels.levels_ == LEVELS
 
 
-@pytest.mark.parametrize("wrap", [int, float, str, np.int64, np.float64], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("wrap", [int, np.float64], ids=["integers", "floats"])
 def test_levels_may_be_whole_numbers(regressor: Make, wrap: Callable) -> None:
     labels = [wrap(place % 3 + 1) for place in range(60)]
     found = regressor(levels=[1, 2, 3]).fit(TEXTS, labels)

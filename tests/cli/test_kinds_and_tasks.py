@@ -103,7 +103,7 @@ def scores(*args: str | Path) -> dict[str, Any]:
     return json.loads(result.stdout)
 
 
-# --- pairs ----------------------------------------------------------------------------------------------------------------
+# --- pairs ------------------------------------------------------------------------------------------------------------
 
 
 def test_the_columns_of_a_pair_are_found_again(pairs: Path, folder: Path, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_pairs_that_were_trained_on_are_told(pairs: Path, folder: Path, tmp_path
     assert "trained on" not in phasefit("evaluate", pairs, half, "--json", "-q").stderr
 
 
-# --- another column of labels -----------------------------------------------------------------------------------------------
+# --- another column of labels -----------------------------------------------------------------------------------------
 
 
 def test_another_column_of_labels_has_the_separator_of_the_run(tags: Path, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_few_scores_are_scores_for_a_run_of_them(two: Path, tmp_path: Path) ->
     assert scores(two, new, "--task", "stars", "--label", "other")["rows"] == 4
 
 
-# --- tasks ----------------------------------------------------------------------------------------------------------------
+# --- tasks ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_of_one_task_is_scored_on_a_table_and_on_its_task_file(one: Path, folder: Path, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_texts_that_tasks_were_trained_on_are_told(two: Path, folder: Path, tmp_
     assert phasefit("evaluate", two, new, "--task", "topics", "--json", "-q").stderr == ""
 
 
-# --- names of tasks -------------------------------------------------------------------------------------------------------
+# --- names of tasks ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["items", "keys", "values", "pop", "train", "to", "type", "_hidden", "forward"])

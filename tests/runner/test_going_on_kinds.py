@@ -91,7 +91,7 @@ def pairs(go: Going) -> TrainResult:
     return go("pairs.csv", "pairs")
 
 
-# --- one task -----------------------------------------------------------------------------------------------------------
+# --- one task ---------------------------------------------------------------------------------------------------------
 
 
 def test_one_task_goes_on_as_one_table(one: TrainResult, go: Going) -> None:
@@ -119,7 +119,7 @@ def test_the_head_of_one_task_is_the_one_that_goes_on(one: TrainResult, go: Goin
         assert torch.allclose(after[name], value, atol=1e-6), name
 
 
-# --- levels, scores, several labels ---------------------------------------------------------------------------------------
+# --- levels, scores, several labels -----------------------------------------------------------------------------------
 
 
 def prepared(run: TrainResult, data: Any, **options: Any) -> Prepared:
@@ -154,7 +154,7 @@ def test_a_small_table_goes_on_with_several_labels(go: Going, tmp_path: Path) ->
     assert again.model.predict_proba(TEXTS[:3]).shape == (3, 4)
 
 
-# --- what was trained on --------------------------------------------------------------------------------------------------
+# --- what was trained on ----------------------------------------------------------------------------------------------
 
 
 def test_pairs_that_a_run_was_trained_on_are_known_to_it(pairs: TrainResult, folder: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_new_task_does_not_hold_out_texts_that_other_tasks_were_trained_on(thr
     assert any("all rows were already trained on by" in note for note in found.notes), "three was refitted on all"
 
 
-# --- several tasks go on ------------------------------------------------------------------------------------------------
+# --- several tasks go on ----------------------------------------------------------------------------------------------
 
 
 def test_heads_of_tasks_grow_for_new_classes(three: TrainResult, go: Going) -> None:
@@ -233,7 +233,7 @@ def test_the_rows_of_all_tasks_are_refitted_on(three: TrainResult) -> None:
     assert np.isin(prepare(TrainRequest((TEXTS, NAMES))).train.same, base.seen).all()
 
 
-# --- pairs alone ----------------------------------------------------------------------------------------------------------
+# --- pairs alone ------------------------------------------------------------------------------------------------------
 
 
 def test_pairs_that_belong_together_are_trained_on_and_the_others_are_not(go: Going) -> None:

@@ -64,7 +64,7 @@ def after(space: LabelSpace) -> Base:
     return Base("before", space, NO_TEXTS)
 
 
-# --- what is scored has the kind of what is trained on ------------------------------------------------------------------
+# --- what is scored has the kind of what is trained on ----------------------------------------------------------------
 
 FEW = {"scores": (SCORES, ["0.5", "1.5", "0.5"], [0.5, 1.5, 0.5]), "multi": (SETS, ["a", "", "c"], sets("a", "", "c"))}
 
@@ -113,7 +113,7 @@ def test_names_stay_names_however_few_rows_look(write: Write) -> None:
     assert labels_of(found.test) == ["1.5", "2.5"]
 
 
-# --- going on from a run ------------------------------------------------------------------------------------------------
+# --- going on from a run ----------------------------------------------------------------------------------------------
 
 
 def test_a_small_table_is_read_as_the_scores_of_the_run_before(write: Write) -> None:
@@ -161,7 +161,7 @@ def test_another_kind_that_is_asked_for_is_refused(write: Write) -> None:
         prepared(write("more.csv", ["a", "b"] * 6), after(label_space(sets("a b"))), kind="single")
 
 
-# --- pairs that were trained on -------------------------------------------------------------------------------------------
+# --- pairs that were trained on ---------------------------------------------------------------------------------------
 
 
 def pairs(*rows: tuple[str, str], **more: Any) -> Table:
@@ -232,7 +232,7 @@ def test_several_labels_are_lost_one_by_one_when_training_rows_are_dropped() -> 
     assert found.space.names == ["a", "b", "c"]
 
 
-# --- options of one table -------------------------------------------------------------------------------------------------
+# --- options of one table ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("option", ["unlabelled", "validation", "test", "label"])
@@ -247,7 +247,7 @@ def test_what_is_about_one_table_is_refused_for_a_task_file(write: Write, tmp_pa
     assert "\n" not in str(caught.value)
 
 
-# --- pairs that belong together -------------------------------------------------------------------------------------------
+# --- pairs that belong together ---------------------------------------------------------------------------------------
 
 
 def paired(write: Write, name: str, labels: list[Any]) -> str:
@@ -299,7 +299,7 @@ def test_labels_that_say_nothing_about_it_are_a_warning(write: Write) -> None:
     assert any("every row of train is taken as texts that belong together" in note for note in found.warnings)
 
 
-# --- splits and counts of several labels ----------------------------------------------------------------------------------
+# --- splits and counts of several labels ------------------------------------------------------------------------------
 
 
 def test_no_held_out_row_has_a_label_that_train_lacks() -> None:
@@ -314,6 +314,13 @@ def test_no_held_out_row_has_a_label_that_train_lacks() -> None:
         parts = (found.train, found.validation, found.test)
         assert sorted(text for part in parts if part for text in part.texts) == sorted(TEXTS)
         assert not any("left out" in note for note in found.notes)
+
+
+def test_a_label_whose_rows_are_drawn_with_those_of_others_stays_in_train() -> None:
+    labels = sets(*["a", "b", "c", "d"] * 3, "a z", "b z", "c z", "d z", *["e"] * 24)  # z is no rarer than a to d
+    for seed in range(60):
+        found = prepared((TEXTS, labels), seed=seed)
+        assert frozenset().union(*labels_of(found.train)) == frozenset("abcdez")
 
 
 def test_the_imbalance_of_several_labels_counts_each_for_itself() -> None:

@@ -63,7 +63,7 @@ def evaluate(
 
     [bold]phasefit evaluate runs/three tasks.toml[/]
     """
-    from phasefit.cli.inputs import check_run, check_task, reading_of, sides_of, tasks_of
+    from phasefit.cli.inputs import check_run, check_task, reading_of, sides_of
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.train import as_levels
     from phasefit.data.task_file import is_task_file
@@ -71,7 +71,7 @@ def evaluate(
     check_run(run)
     check_out_folder(out, overwrite)
     how = Way(split, unseen, batch_size, quiet, data_dir)
-    if is_task_file(data) or (task is None and len(tasks_of(run)) > 1):
+    if is_task_file(data):
         if text or label or kind or tree or separator or levels:
             raise DataError("--text, --label and the like are about one table; say which task with --task")
         metrics = evaluate_all(run, data, how, out, device, threads, check_task(run, task) if task else None)

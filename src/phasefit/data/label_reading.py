@@ -144,6 +144,8 @@ def _sets(values: Sequence[Any], place: Place, separator: str) -> list[Label]:
                 f"{place.row(row)}: the labels are zeros and ones; a matrix of them is given as an array, np.array(y)"
             )
         labels.append(found)
+    if len(labels) > 1 and set(labels) == {frozenset({0, 1})}:
+        raise LabelError(f"{place.name}: all labels are 0 and 1; a matrix of them is given as an array, np.array(y)")
     return labels
 
 

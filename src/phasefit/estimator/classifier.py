@@ -14,6 +14,7 @@ from phasefit.estimator.base import TextEstimator
 from phasefit.estimator.inputs import as_label_rows, as_rows
 from phasefit.models.decision import ABSTAINED
 from phasefit.runner.request import DEFAULT_RECIPE
+from phasefit.runner.starting import base_run
 
 if TYPE_CHECKING:
     from phasefit.training.events import Event
@@ -75,7 +76,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         names = all(isinstance(label, str) for label in labels)  # whatever they look like: sets are lists here
         if not names and looks_like(labels) == "score":
             raise LabelError("y holds decimal numbers, which are scores; use TextRegressor")
-        kind = "multi" if columns is not None else "single" if names and labels and self.model is None else None
+        base = base_run(self.model)
+        known = None if base is None or base.space is None else base.space.kind  # a run reads labels as its own were
+        plain = "single" if names and labels and known in (None, "single") else None
+        kind = "multi" if columns is not None else plain
         scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
         more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
         self._columns = columns

@@ -191,7 +191,8 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
 def _like_base(request: TrainRequest, base: Base | None) -> TrainRequest:
     """Labels are read as those of the run to go on from, where nobody says how: a few rows may look otherwise."""
     space = None if base is None else base.space
-    if space is None or request.kind or request.levels or request.tree or request.separator:
+    said = request.levels or request.tree or request.separator
+    if space is None or said or request.kind not in (None, space.kind):
         return request
     if space.kind == "score":
         return replace(request, kind="score", levels=tuple(map(str, space.classes)))

@@ -12,6 +12,7 @@ from phasefit.data.labels.space import LabelSpace
 from phasefit.data.table import Label
 from phasefit.errors import LabelError
 
+ROWS_IN_BIN = 10
 BINS = 10  # groups that scores fall into, of about as many rows each, for splits, maps and probes
 LARGEST = 1e100  # of a score: the squares of larger ones may be no numbers
 
@@ -38,7 +39,8 @@ class ScoreLabels(LabelSpace):
         if levels:
             edges = [place - 0.5 for place in range(1, len(levels))]
         else:
-            cuts = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], method="lower") if len(values) else []
+            bins = int(np.clip(len(values) // ROWS_IN_BIN, 1, BINS))  # each is in every part that is split off
+            cuts = np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1], method="lower") if len(values) else []
             edges = sorted({float(cut) for cut in cuts} - {float(values.min())} if len(values) else ())
         spread = float(values.std()) if len(values) else 0.0
         return cls(edges, float(values.mean()) if len(values) else 0.0, spread or 1.0, levels)
