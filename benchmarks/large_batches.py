@@ -75,7 +75,7 @@ def measure(kind: str, size: str, chunk: str, data: str) -> dict[str, Any]:
     from phasefit.phases import options_of, phase_of
     from phasefit.phases.contract import PhaseData
     from phasefit.recipes import read_recipe
-    from phasefit.runner.fit import gather_rows
+    from phasefit.runner.gather import gather_rows
     from phasefit.runner.prepare import prepare
     from phasefit.runner.request import TrainRequest
     from phasefit.training.device import make_accelerator

@@ -172,14 +172,14 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
     line["read_mb"] = peak()
 
     from phasefit.phases import phase_of
-    from phasefit.runner.fit import gather_rows
+    from phasefit.runner.gather import gather_rows
     from phasefit.training.device import make_accelerator, set_threads
     from phasefit.training.loop import train_phase
 
     new_peak()
     set_threads(1)
     accelerator = make_accelerator("cpu", "no")
-    model_ = starting_model(request, prepared.space)
+    model_ = starting_model(request, prepared)
     line["load_mb"] = peak()
     new_peak()
     data = gather_rows(model_, prepared, recipe, 0, lambda event: None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def test_a_run_compiles_its_model_if_asked_to(tiny_folder, monkeypatch, wanted: 
     seen: list[Encoder] = []
     monkeypatch.setattr(compiled, "compile_layers", seen.append)
     request = TrainRequest("some.csv", model=str(tiny_folder), compile=wanted)
-    model = starting_model(request, label_space(["a", "b"]))
+    prepared = SimpleNamespace(tasks={}, space=label_space(["a", "b"]))
+    model = starting_model(request, prepared)
     assert seen == ([model.encoder] if wanted else [])
 
 

@@ -40,7 +40,7 @@ def test_pairs_that_teach_the_wrong_thing() -> None:
     anchors = ["how old", "what age", "same text", "how old", "how tall"]
     partners = ["ten years", "Ten years", "Same text", "eleven years", "two metres"]
     train = Table("t", anchors, others=(partners,))
-    assert data_notes(hygiene({"train": train})) == [
+    assert data_notes(hygiene({"train": train}), labels=False) == [
         "data: 5 rows, 2 words; no repeated rows",
         "1 row holds the same text twice: train 1; e.g. train row 3",
         "2 rows have an anchor that other rows have too (train 2): in one batch they count as each other's negatives",

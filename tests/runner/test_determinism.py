@@ -37,6 +37,14 @@ def settings(recipe: str) -> list[str]:
     return [*short, "finetune.objective.centres=20"] if recipe == "triple-entropy" else short
 
 
+def source_of(recipe: str) -> str:
+    """The file that has what a recipe needs."""
+    needs = needs_of(read_recipe(recipe))
+    if needs.tasks:
+        return "tasks.toml"
+    return "similar.csv" if recipe == "cosine" else "pairs.csv" if needs.pairs else "table.csv"
+
+
 def train_all(table: Path, model: Path) -> None:
     """A folder per recipe in the working directory: what a run writes, but for its pictures, which take their time."""
     from phasefit.runner.fit_request import fit_request
@@ -44,8 +52,7 @@ def train_all(table: Path, model: Path) -> None:
     from phasefit.store.models import write_model
 
     for name in NAMES:
-        pairs = needs_of(read_recipe(name)).pairs
-        source = table.with_name("pairs.csv") if pairs else table
+        source = table.with_name(source_of(name))
         request = TrainRequest(
             source, model=str(model), recipe=name, settings=tuple(settings(name)), device="cpu", threads=1, seed=7
         )
@@ -119,6 +126,11 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts, labels = make_table(sizes=(60, 30, 8))
     pairs = "".join(f"{text},{other}\n" for text, other in zip(texts, texts[::-1], strict=True))
     (folder / "pairs.csv").write_text(f"text_a,text_b\n{pairs}", encoding="utf-8")
+    sides = zip(texts, texts[::-1], strict=True)
+    scores = "".join(f"{text},{other},{row / 7:.2f}\n" for row, (text, other) in enumerate(sides))
+    (folder / "similar.csv").write_text(f"text_a,text_b,label\n{scores}", encoding="utf-8")
+    tasks = "".join(f'[[task]]\nname = "{name}"\ndata = "{name}.csv"\n' for name in ("table", "similar"))
+    (folder / "tasks.toml").write_text(f'{tasks}[before]\ndata = "pairs.csv"\n', encoding="utf-8")
     return write_csv(folder / "table.csv", texts, labels)
 
 

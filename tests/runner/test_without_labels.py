@@ -12,8 +12,8 @@ from sentence_transformers import SentenceTransformer
 from phasefit.data.labels import NoLabels
 from phasefit.errors import DataError, LabelError, ModelError, RecipeError
 from phasefit.recipes.reading import parse_recipe, read_recipe
-from phasefit.runner.fit import gather_rows, texts_beside
 from phasefit.runner.fit_request import fit_request
+from phasefit.runner.gather import gather_rows, texts_beside
 from phasefit.runner.merge import merged
 from phasefit.runner.needs import Needs, needs_of
 from phasefit.runner.plan import plan
@@ -28,7 +28,7 @@ from tiny import fresh_model, make_table
 
 TEXTS, LABELS = make_table(80)
 PAIRS = list(zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True))
-ALONE, BESIDE = Needs(labels=False), Needs(labels=False, pairs=True)
+ALONE, BESIDE = Needs(labels=False, texts=True), Needs(labels=False, pairs=True)
 DENOISE = '[[phase]]\nkind = "denoise"\nmax_steps = 3\nbatch_size = 16\nevaluate_every = 1\n'
 FINETUNE: dict[str, Any] = {"recipe": "finetune", "settings": ("finetune.max_steps=2",)}
 
@@ -52,7 +52,9 @@ def read(data: Any, needs: Needs = ALONE, **options: Any) -> Prepared:
 
 
 def test_needs() -> None:
-    assert needs_of(read_recipe("three-phase")) == Needs(labels=True)
+    assert needs_of(read_recipe("three-phase")) == Needs(labels=True, texts=True)
+    assert needs_of(read_recipe("finetune")) == Needs(labels=True, labels_of_pairs=True)
+    assert needs_of(read_recipe("multitask")) == Needs(labels=False, tasks=True)
     assert needs_of(parse_recipe(DENOISE, name="r", where="r")) == ALONE
     assert needs_of(read_recipe("mnr")) == BESIDE
     assert [needs.sides for needs in (Needs(), ALONE, BESIDE)] == ["one", "each", "pairs"]
