@@ -52,6 +52,7 @@ SINGLE = (
     _single("cs224n-sts", "pearson"),
 )
 TOGETHER = ("multitask.tasks.quora.pair=together", "multitask.tasks.sts.pair=together")
+EVEN = "proportional, which is uniform and temperature too where tasks have as many rows"
 SHORT = "--set finetune.epochs=4"
 STUDIES = {
     "multitask": Study(
@@ -61,9 +62,7 @@ STUDIES = {
             "three single-task models": SINGLE,
             "sequential (sst, quora, sts)": _tasks("multitask", "multitask.mix=sequential"),
             "round_robin": _tasks("multitask", "multitask.mix=round_robin"),
-            "uniform": _tasks("multitask", "multitask.mix=uniform"),
-            "proportional": _tasks("multitask"),
-            "temperature (2)": _tasks("multitask", "multitask.mix=temperature"),
+            EVEN: _tasks("multitask"),
             "mixed": _tasks("multitask", "multitask.mix=mixed"),
             "proportional, SimCSE on 300 NLI triples before": _tasks("multitask-simcse"),
             "proportional, pairs together": _tasks("multitask", *TOGETHER),
