@@ -109,3 +109,9 @@ def test_checkpoints_from_before_pairs_are_read() -> None:
     assert list(read.vectors) == ["a", "b"]
     assert read.pairs("a") is None
     assert not read.paired.any()
+
+
+def test_the_label_of_a_pair_is_no_class_of_its_first_text(data) -> None:
+    found = Snapshots.of(replace(data, of_pairs=True), 0)
+    assert (found.codes == -1).all()
+    assert not found.paired.any(), "not every pair belongs together"

@@ -37,12 +37,15 @@ class Snapshots:
     @classmethod
     def of(cls, data: PhaseData, seed: int, most: int = MOST_TEXTS) -> Snapshots:
         """Choose the texts."""
-        labelled = [name for name in SPLITS if (data.codes[getattr(data, name)] >= 0).any()]
+        # The label of a pair is no class of its first text, and not every pair belongs together.
+        codes = np.full_like(data.codes, -1) if data.of_pairs else data.codes
+        labelled = [name for name in SPLITS if (codes[getattr(data, name)] >= 0).any()]
         split = next((name for name in labelled or SPLITS if len(getattr(data, name))), "train")
         rows = np.asarray(getattr(data, split))
-        rows = rows[data.codes[rows] >= 0] if labelled else rows
-        rows = rows[some_of_each(data.codes[rows], most, generator(seed, "snapshots"))]
-        return cls(split, rows, data.codes[rows], None if labelled or data.others is None else data.others[rows, 0])
+        rows = rows[codes[rows] >= 0] if labelled else rows
+        rows = rows[some_of_each(codes[rows], most, generator(seed, "snapshots"))]
+        alone = labelled or data.others is None or data.of_pairs
+        return cls(split, rows, codes[rows], None if alone or data.others is None else data.others[rows, 0])
 
     @property
     def texts(self) -> str:
