@@ -213,3 +213,14 @@ def test_an_encoder_of_labelled_pairs(tiny_folder: Path, tmp_path: Path) -> None
     assert not load_model(tmp_path / "run").heads
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert "spearman" in metrics["phases"][0]["best"]
+
+
+def test_a_task_without_the_split_is_left_out_and_told(tasks: Path) -> None:
+    (tasks / "split").mkdir()
+    frame_of(KINDS["single"]).to_csv(tasks / "split" / "train.csv", index=False)
+    (tasks / "some.toml").write_text(
+        '[[task]]\nname = "single"\ndata = "split"\n[[task]]\nname = "multi"\ndata = "multi.csv"\n'
+    )
+    result = phasefit(f"evaluate {tasks}/run {tasks}/some.toml --json")
+    assert set(json.loads(result.stdout)["tasks"]) == {"multi"}
+    assert "single is not scored: split has no split 'test'" in result.stderr

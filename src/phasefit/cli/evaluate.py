@@ -145,6 +145,7 @@ def evaluate_all(
 ) -> dict[str, Any]:
     """Each task of a task file that the run knows, or only one, and the mean of what they are judged by."""
     from phasefit.cli.inputs import load, reading_of, sides_of, tasks_of
+    from phasefit.data.sources import NoSplitError
     from phasefit.data.task_file import read_task_file
     from phasefit.metrics.kinds import mean_of_tasks
 
@@ -153,7 +154,8 @@ def evaluate_all(
     if not specs:
         names = ", ".join(spec.name for spec in file.tasks)
         raise DataError(f"{data} names the tasks {names}, and the run '{run}' has {', '.join(known)}")
-    tables = {}
+    tables: dict[str, Table] = {}
+    last: NoSplitError | None = None
     for spec in specs:
         sides: Sides = sides_of(run, spec.name)
         given = spec.part(how.split)
@@ -163,7 +165,13 @@ def evaluate_all(
             if any(said[name] for name in ("label", "kind", "tree", "separator", "levels"))
             else reading_of(run, spec.name)
         )
-        tables[spec.name] = read_scored(run, given, spec.name, how, sides, {**said, **own})
+        try:
+            tables[spec.name] = read_scored(run, given, spec.name, how, sides, {**said, **own})
+        except NoSplitError as error:
+            say_notes([f"{spec.name} is not scored: {error}"], how.quiet)
+            last = error
+    if not tables and last is not None:
+        raise last
     model = load(run, device, threads, how.quiet)
     found = {name: evaluate_one(run, model, table, name, how) for name, table in tables.items()}
     metrics = {"tasks": {name: one.metrics for name, one in found.items()}}

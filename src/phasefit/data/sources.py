@@ -23,6 +23,10 @@ PARTS = ("train", "validation", "test", "unlabelled")
 OTHER_NAMES = {"validation": ("valid", "val", "dev")}
 
 
+class NoSplitError(DataError):
+    """A dataset without the split that was asked for; whoever has others to look at can go on."""
+
+
 def read_table(
     source: Any,
     *,
@@ -45,7 +49,7 @@ def read_table(
     if found.plain:  # a file or a list is whatever part it is given as
         split = "train"
     if split not in found.parts:
-        raise DataError(f"{found.name} has no split '{split}'; it has {', '.join(found.parts)}")
+        raise NoSplitError(f"{found.name} has no split '{split}'; it has {', '.join(found.parts)}")
     table = found.table(split)
     if need_labels and table.labels is None and split != "unlabelled":
         raise LabelError(f"{found.name} has no labels in split '{split}'")
