@@ -39,9 +39,11 @@ class ScoreLabels(LabelSpace):
         if levels:
             edges = [place - 0.5 for place in range(1, len(levels))]
         else:
-            bins = int(np.clip(len(values) // ROWS_IN_BIN, 1, BINS))  # each is in every part that is split off
+            bins = int(np.clip(len(values) // ROWS_IN_BIN, 2, BINS))  # each is in every part that is split off
             cuts = np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1], method="lower") if len(values) else []
             edges = sorted({float(cut) for cut in cuts} - {float(values.min())} if len(values) else ())
+            above = values[values > values.min()] if len(values) else values
+            edges = edges or [float(above.min())] * (len(above) > 0)  # two groups at least, where scores differ
         spread = float(values.std()) if len(values) else 0.0
         return cls(edges, float(values.mean()) if len(values) else 0.0, spread or 1.0, levels)
 
