@@ -36,14 +36,7 @@ class ScoreLabels(LabelSpace):
     def of(cls, labels: Iterable[Label], levels: Sequence[str] = ()) -> ScoreLabels:
         """The scale of these scores."""
         values = as_numbers(labels)
-        if levels:
-            edges = [place - 0.5 for place in range(1, len(levels))]
-        else:
-            bins = int(np.clip(len(values) // ROWS_IN_BIN, 2, BINS))  # each is in every part that is split off
-            cuts = np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1], method="lower") if len(values) else []
-            edges = sorted({float(cut) for cut in cuts} - {float(values.min())} if len(values) else ())
-            above = values[values > values.min()] if len(values) else values
-            edges = edges or [float(above.min())] * (len(above) > 0)  # two groups at least, where scores differ
+        edges = [place - 0.5 for place in range(1, len(levels))] if levels else _edges(values)
         spread = float(values.std()) if len(values) else 0.0
         return cls(edges, float(values.mean()) if len(values) else 0.0, spread or 1.0, levels)
 
@@ -136,6 +129,16 @@ class ScoreLabels(LabelSpace):
             return cls([float(edge) for edge in data["edges"]], float(data["mean"]), float(data["spread"]), levels)
         except (KeyError, TypeError, ValueError) as error:
             raise LabelError("a saved scale of scores is damaged") from error
+
+
+def _edges(values: np.ndarray) -> list[float]:
+    """Where groups of about as many rows each begin, but for the first; two groups at least, where scores differ."""
+    if len(np.unique(values)) < 2:
+        return []
+    bins = int(np.clip(len(values) // ROWS_IN_BIN, 2, BINS))  # each will be in every part that is split off
+    cuts = np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1], method="lower")
+    above = {float(cut) for cut in cuts} - {float(values.min())}
+    return sorted(above or {float(values[values > values.min()].min())})
 
 
 def as_numbers(labels: Iterable[Any], where: str = "labels") -> np.ndarray:
