@@ -104,7 +104,7 @@ STUDIES = {
     ),
     "mrpc": Study(
         "MRPC: 800 rows, 600 test rows, 3 epochs; F1 of paraphrases",
-        ("test.accuracy", "test.per_class.1.f1", "test.macro_f1", "test.ece_uncalibrated", "test.ece"),
+        ("test.accuracy", "test.per_class.paraphrase.f1", "test.macro_f1", "test.ece_uncalibrated", "test.ece"),
         {
             pair: (f"mrpc -r finetune --rows 800 --test-rows 600 --set finetune.epochs=3 --set finetune.pair={pair}",)
             for pair in ("uv_diff_prod", "cosine", "together")
@@ -236,7 +236,8 @@ def summary(rows: Iterable[dict[str, str]], command: str) -> str:
         if not own:
             continue
         titles = [
-            score.removeprefix("test.").replace("levels.0.", "level 1 ").replace("_", " ") for score in study.scores
+            score.removeprefix("test.").replace("levels.0.", "level 1 ").replace("per_class.", "").replace("_", " ")
+            for score in study.scores
         ]
         lines += ["", f"## {study.title}", "", f"| | seeds | {' | '.join(titles)} |", f"|-|-|{'-|' * len(titles)}"]
         for variant in study.variants:

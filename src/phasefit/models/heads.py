@@ -16,6 +16,7 @@ PairKind: TypeAlias = Literal["uv", "uv_diff_prod", "cosine", "together"]
 product (`uv_diff_prod`), or their cosine alone. Or encoded `together`, in both orders, each with layers of its own."""
 
 SCALE = 5.0  # of a cosine head's logits: directions alone differ too little for a softmax to be sure of anything
+COSINES = 20.0  # of a pair's cosine: a slope that is learned at usual rates must matter within an epoch
 WIDTHS = {"uv": 2, "uv_diff_prod": 4, "together": 1}  # vectors side by side that the layers see
 
 
@@ -50,8 +51,11 @@ class Head(nn.Module):
                 nn.init.constant_(self.combine.weight, 0.5)
 
     def _stack(self) -> nn.Sequential:
-        if self.pair == "cosine":  # one number needs no hidden layer
-            return nn.Sequential(nn.Linear(1, self.classes))
+        if self.pair == "cosine":  # one number needs no hidden layer, and nothing to begin with that is wrong
+            line = nn.Linear(1, self.classes)
+            nn.init.zeros_(line.weight)
+            nn.init.zeros_(line.bias)
+            return nn.Sequential(line)
         size = self.dimension * WIDTHS.get(self.pair or "", 1)
         hidden = [nn.Dropout(self.dropout), nn.Linear(size, self.dimension), nn.GELU()] if self.kind == "mlp" else []
         last = self.dimension if hidden else size
@@ -74,7 +78,7 @@ class Head(nn.Module):
             combined: Tensor = self.combine(both)
             return combined[..., 0]
         if self.pair == "cosine":
-            logits: Tensor = self.layers(SCALE * cosine_similarity(left, right, dim=1)[:, None])
+            logits: Tensor = self.layers(COSINES * cosine_similarity(left, right, dim=1)[:, None])
             return logits
         joined = [left, right] + ([(left - right).abs(), left * right] if self.pair == "uv_diff_prod" else [])
         return self._logits(self.layers, torch.cat(joined, dim=1))
