@@ -18,7 +18,7 @@ from phasefit.errors import LabelError, did_you_mean
 
 FEW_NUMBERS = 10  # so many different decimal numbers may still be names of classes, such as versions
 LISTS = (list, set, frozenset, np.ndarray)
-SEVERAL = (list, set, frozenset, np.ndarray, tuple)
+SEVERAL = (*LISTS, tuple)
 
 
 @dataclass(frozen=True)

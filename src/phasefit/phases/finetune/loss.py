@@ -10,10 +10,8 @@ from torch import Tensor, nn
 
 from phasefit.data.labels import LabelSpace, ScoreLabels
 from phasefit.errors import RecipeError
-from phasefit.models.heads import Head
 from phasefit.objectives.cross_entropy import CrossEntropy
 from phasefit.objectives.head_losses import BinaryCrossEntropy, SquaredError, UpperLevels
-from phasefit.phases.contract import PhaseData
 from phasefit.phases.finetune.options import HeadSettings
 
 MOST_WEIGHT = 100.0  # of the texts that have a rare label: one text must not drown all others
@@ -54,15 +52,6 @@ class HeadLoss(nn.Module):
         if self._upper is None:
             return plain
         return (1 - self._share) * plain + self._share * self._upper(logits, values)
-
-
-def fresh_head(data: PhaseData, dimension: int, options: HeadSettings, seed: int) -> Head:
-    """A head that knows nothing but how frequent each of several labels is; balanced weights make all as frequent."""
-    pair = None if data.pairs is None else options.pair
-    head = Head(options.head, dimension, data.space.outputs, dropout=options.dropout, seed=seed, pair=pair)
-    if data.space.kind == "multi" and options.class_weights == "none" and len(data.train):
-        head.start_at(torch.from_numpy(data.values[data.train].mean(axis=0)))
-    return head
 
 
 def _refuse(where: str, space: LabelSpace, options: HeadSettings) -> None:

@@ -11,7 +11,7 @@ from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.data.seeds import derive
 from phasefit.metrics.kinds import WATCHING
 from phasefit.metrics.scores import SCORES
-from phasefit.models.heads import Head, PairKind
+from phasefit.models.heads import PairKind
 from phasefit.models.model import TASK, Model
 from phasefit.models.rows import FrozenVectors, Rows
 from phasefit.models.tokens import Features
@@ -19,7 +19,8 @@ from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.beside import Beside
-from phasefit.phases.finetune.loss import HeadLoss, fresh_head
+from phasefit.phases.finetune.head import head_for
+from phasefit.phases.finetune.loss import HeadLoss
 from phasefit.phases.finetune.options import Options
 from phasefit.phases.finetune.stacked import stacked
 
@@ -37,7 +38,7 @@ class Finetune(Phase):
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
         self._model = [model]  # in a list: a phase trains its parts, the model is not one of them
-        self._went_on, self.head = _head(model, data, options, derive(seed, name, "head"))
+        self._went_on, self.head = head_for(model, TASK, data, options, derive(seed, name, "head"))
         model.heads[TASK] = self.head
         model.spaces[TASK] = data.space
         self.head_loss = HeadLoss(name, data.space, data.values[data.train], options)
@@ -156,19 +157,6 @@ class Finetune(Phase):
     def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
         """Vectors of labelled rows."""
         return self._frozen.of(self.encoder, rows)
-
-
-def _head(model: Model, data: PhaseData, options: Options, seed: int) -> tuple[bool, Head]:
-    """The model's own head if it has one of this kind (grown to the classes it now needs), else a fresh one."""
-    dimension, classes = model.encoder.dimension, data.space.outputs
-    pair = None if data.pairs is None else options.pair
-    if TASK in model.heads:
-        old = model.head()
-        if old.kind == options.head and old.dimension == dimension and old.pair == pair:
-            head = old if old.classes == classes else old.grown(classes, seed)
-            head.set_dropout(options.dropout)
-            return True, head
-    return False, fresh_head(data, dimension, options, seed)
 
 
 def read_rows(model: Model, data: PhaseData, how: PairKind) -> Rows:

@@ -11,11 +11,11 @@ from phasefit.data.seeds import derive
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.metrics.kinds import JUDGED, WATCHING
 from phasefit.metrics.scores import SCORES
-from phasefit.models.heads import Head
 from phasefit.models.model import Model
 from phasefit.models.rows import FrozenVectors, Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.finetune.loss import HeadLoss, fresh_head
+from phasefit.phases.finetune.head import head_for
+from phasefit.phases.finetune.loss import HeadLoss
 from phasefit.phases.finetune.phase import read_rows
 from phasefit.phases.multitask.options import Options, TaskSettings
 
@@ -27,8 +27,7 @@ class Task(nn.Module):
         super().__init__()
         where = f"{phase}, task '{name}'"
         self.name, self.settings, self.data = name, settings, data
-        pair = None if data.pairs is None else settings.pair
-        self.went_on, self.head = _head(model, name, settings, data, pair, derive(seed, phase, name, "head"))
+        self.went_on, self.head = head_for(model, name, data, settings, derive(seed, phase, name, "head"))
         model.heads[name], model.spaces[name] = self.head, data.space
         self.loss = HeadLoss(where, data.space, data.values[data.train], settings)
         self.rows: Rows = read_rows(model, data, settings.pair)
@@ -159,20 +158,6 @@ class Multitask(Phase):
             how = "in turn" if self.options.mix == "round_robin" else "all in every step"
             return [f"{self.name}: {', '.join(task.name for task in self._each())}, {how}"]
         return [f"{self.name}: a step is about {', '.join(f'{task.name} ({share:.1%})' for task, share in shares)}"]
-
-
-def _head(
-    model: Model, name: str, settings: TaskSettings, data: PhaseData, pair: object, seed: int
-) -> tuple[bool, Head]:
-    """The model's own head of that name if it fits, else a fresh one."""
-    dimension, outputs = model.encoder.dimension, data.space.outputs
-    if name in model.heads:
-        old = model.head(name)
-        if (old.kind, old.dimension, old.pair) == (settings.head, dimension, pair):
-            head = old if old.classes == outputs else old.grown(outputs, seed)
-            head.set_dropout(settings.dropout)
-            return True, head
-    return False, fresh_head(data, dimension, settings, seed)
 
 
 PHASE = Multitask
