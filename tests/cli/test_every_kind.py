@@ -140,14 +140,12 @@ def test_the_card_says_what_it_is(case) -> None:
     assert ("TextRegressor" if KIND_OF.get(name, name) == "score" else "TextClassifier") in card
 
 
-def test_it_goes_on_from_its_own_run_with_the_head_it_has(case) -> None:
-    name, folder = case
-    if name != "pair-score":
-        pytest.skip("gone on from in tests/runner/test_going_on_kinds.py")
-    line = f"train {folder}/t.csv {KINDS[name].options} -m {folder}/run -s finetune.max_steps=1 -r finetune"
-    texts = "--text one --text other" if KINDS[name].pairs else ""
-    phasefit(f"{line} {texts} -q -o {folder}/again --overwrite")
-    before, after = load_model(folder / "run"), load_model(folder / "again")
+def test_scores_of_pairs_go_on_from_their_own_run_with_the_head_they_have(tiny_folder: Path, tmp_path: Path) -> None:
+    frame_of(KINDS["pair-score"]).to_csv(tmp_path / "t.csv", index=False)
+    line = f"train {tmp_path}/t.csv --text one --text other -q -r finetune -s finetune.max_steps=1"
+    phasefit(f"{line} -m {tiny_folder} -o {tmp_path}/run")
+    phasefit(f"{line} -m {tmp_path}/run -o {tmp_path}/again")
+    before, after = load_model(tmp_path / "run"), load_model(tmp_path / "again")
     assert after.space == before.space
     assert after.head().config() == before.head().config()
 

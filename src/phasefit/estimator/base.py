@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from phasefit.errors import RecipeError
 from phasefit.estimator.inputs import as_texts
-from phasefit.runner.request import TrainRequest
+from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
 
 if TYPE_CHECKING:
     from phasefit.models.model import Model
@@ -80,6 +80,16 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.phases_ = result.fitted.phases
         self._take_over()
         return result
+
+    def _refuse_encoders(self, wanted: str) -> None:
+        """A recipe that trains no head is for another estimator."""
+        from phasefit.recipes import read_recipe
+
+        if self.recipe == DEFAULT_RECIPE:
+            return
+        recipe = read_recipe(self.recipe)
+        if not any(phase.trains_head for phase in recipe.phases):
+            raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no {wanted}; use TextEncoder for it")
 
     def _take_over(self) -> None:
         """Set what follows from the model."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from phasefit.data.label_reading import looks_like
-from phasefit.errors import LabelError, ModelError, RecipeError
+from phasefit.errors import LabelError, ModelError
 from phasefit.estimator.base import TextEstimator
 from phasefit.estimator.inputs import as_label_rows, as_rows
 from phasefit.models.decision import ABSTAINED
@@ -71,7 +71,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         indicator matrix (rows, labels) of zeros and ones, whose labels are its columns. Decimal numbers are scores:
         those are for TextRegressor.
         """
-        self._refuse_encoders()
+        self._refuse_encoders("classifier")
         labels, columns = as_label_rows(y)
         names = all(isinstance(label, str) for label in labels)  # whatever they look like: sets are lists here
         if not names and looks_like(labels) == "score":
@@ -86,15 +86,6 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         result = self._train((as_rows(X), labels), scored, unlabelled, **more)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
-
-    def _refuse_encoders(self) -> None:
-        from phasefit.recipes import read_recipe
-
-        if self.recipe == DEFAULT_RECIPE:
-            return
-        recipe = read_recipe(self.recipe)
-        if not any(phase.trains_head for phase in recipe.phases):
-            raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no classifier; use TextEncoder for it")
 
     def predict(self, X: Sequence[Any]) -> np.ndarray:
         """The most probable label of each text, or None where it is not sure enough; trees as an array of tuples.

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from phasefit.data.checks import Place
 from phasefit.data.label_reading import LabelReading, read_labels
-from phasefit.errors import ModelError, RecipeError
+from phasefit.errors import ModelError
 from phasefit.estimator.base import TextEstimator
 from phasefit.estimator.inputs import as_labels, as_rows
 from phasefit.runner.request import DEFAULT_RECIPE
@@ -61,20 +61,12 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         validation: tuple[Sequence[Any], Sequence[Any]] | None = None,
     ) -> TextRegressor:
         """Train on texts, or 2-tuples of them, and numbers (or names of levels)."""
-        self._refuse_encoders()
+        self._refuse_encoders("head")
         scored = None if validation is None else (as_rows(validation[0]), as_labels(validation[1]))
         more = {"kind": "score", "levels": tuple(map(str, self.levels or ()))}
         result = self._train((as_rows(X), as_labels(y)), scored, unlabelled, **more)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
-
-    def _refuse_encoders(self) -> None:
-        from phasefit.recipes import read_recipe
-
-        if self.recipe != DEFAULT_RECIPE:
-            recipe = read_recipe(self.recipe)
-            if not any(phase.trains_head for phase in recipe.phases):
-                raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no head; use TextEncoder for it")
 
     def predict(self, X: Sequence[Any]) -> np.ndarray:
         """The score of each text; with levels, the name of the nearest."""
