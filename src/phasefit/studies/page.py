@@ -120,17 +120,16 @@ def _real(row: Content) -> str:
     return f"is {'more than chance' if _is_real(row) else 'within what chance does'} ({', '.join(known)})"
 
 
+INTERVAL = "95 % interval"
 _COLUMNS: dict[str, Column] = {
     "dataset": Column("dataset"),
     "variant": Column("variant"),
     "n": Column("runs", "number"),
     "mean": Column("mean", "number", 4),
+    "interval": Column(INTERVAL, "number", note="of the mean; sorted by its lower end"),
     "sd": Column("sd", "number", 4, note="standard deviation over runs"),
-    "low": Column("low", "number", 4, note="lower end of the 95 % interval"),
-    "high": Column("high", "number", 4, note="upper end of the 95 % interval"),
-    "difference": Column("difference", "number", 4, note="to the baseline, run by run"),
-    "difference_low": Column("from", "number", 4, note="lower end of the difference's 95 % interval"),
-    "difference_high": Column("to", "number", 4, note="upper end of the difference's 95 % interval"),
+    "difference": Column("difference", "number", note="to the baseline, run by run"),
+    "difference_interval": Column(f"its {INTERVAL}", "number", note="sorted by its lower end"),
     "p": Column("p", "number", 4),
     "rank": Column("rank", "number", 1),
     "minutes": Column("minutes", "number", 2),
@@ -139,6 +138,19 @@ _COLUMNS: dict[str, Column] = {
     "published_model": Column("published for"),
     "note": Column("note"),
 }
+
+
+def _with_spans(row: Content) -> dict[str, Any]:
+    """A row with its intervals as one cell each, and signs where they matter."""
+    found = dict(row)
+    if _has(row, "low", "high"):
+        found["interval"] = Cell(f"{row['low']:.4f} to {row['high']:.4f}", row["low"])
+    if _has(row, "difference"):
+        found["difference"] = Cell(f"{row['difference']:+.4f}", row["difference"])
+    if _has(row, "difference_low", "difference_high"):
+        low, high = row["difference_low"], row["difference_high"]
+        found["difference_interval"] = Cell(f"{low:+.4f} to {high:+.4f}", low)
+    return found
 
 
 def _table_section(one: Content, several: bool) -> Section:
@@ -152,7 +164,11 @@ def _table_section(one: Content, several: bool) -> Section:
     plot = interval_plot(spots, one["metric"], label, _elsewhere(rows)).html() if spots else Html()
     lead = "Dots are means over runs, lines their 95 % intervals"
     lead += ", hollow marks the published figures." if _elsewhere(rows) else "."
-    return Section(one["title"] if several else "Scores", [_shown(_COLUMNS, rows, one["title"]), plot], lead)
+    return Section(
+        one["title"] if several else "Scores",
+        [_shown(_COLUMNS, list(map(_with_spans, rows)), one["title"]), plot],
+        lead,
+    )
 
 
 def _elsewhere(rows: Sequence[Content]) -> str:

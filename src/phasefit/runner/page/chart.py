@@ -94,6 +94,7 @@ def base_option(trigger: str = "item", **more: Any) -> dict[str, Any]:
     """What all options share."""
     return {
         "animationDuration": 0,
+        "animationDurationUpdate": 0,
         "grid": {"left": 8, "right": 16, "top": 12, "bottom": 8},
         "tooltip": {"trigger": trigger, "confine": True},
         **more,
