@@ -6,7 +6,7 @@
 Every cell (variant, seed) is a `phasefit train` of its own and a line in `--out`/every-task.csv, so that a study that
 was stopped goes on where it was. Seeds change the sample of rows too. The summary is every-task.md: means over seeds
 and, in brackets, the lowest and the highest. Without `upper_levels` a tree is fine-tuned exactly as its paths would be
-as flat classes (two runs on TREC gave the same figures), so one line stands for both.
+as flat classes; the contrast phase does know how much of two paths agrees.
 """
 
 from __future__ import annotations
@@ -36,14 +36,17 @@ class Study:
     variants: dict[str, tuple[str, ...]]
 
 
+TASK_ROWS = "--rows 500 --validation-rows 500 --test-rows 20 --test-size 0"
+
+
 def _single(data: str, watch: str) -> str:
-    options = f"--rows 300 --validation-rows 300 --test-rows 20 --test-size 0 --set finetune.watch={watch}"
+    options = f"{TASK_ROWS} --set finetune.watch={watch}"
     return f"{data} -r finetune {options} --set finetune.epochs=2 --set finetune.slack=0"
 
 
 def _tasks(recipe: str, *settings: str) -> tuple[str, ...]:
     changed = " ".join(f"--set {setting}" for setting in ("multitask.epochs=2", *settings))
-    return (f"cs224n -r {recipe} --rows 300 --validation-rows 300 --test-rows 20 --test-size 0 {changed}",)
+    return (f"cs224n -r {recipe} {TASK_ROWS} {changed}",)
 
 
 SINGLE = (
@@ -51,12 +54,11 @@ SINGLE = (
     _single("cs224n-quora", "accuracy"),
     _single("cs224n-sts", "pearson"),
 )
-TOGETHER = ("multitask.tasks.quora.pair=together", "multitask.tasks.sts.pair=together")
 EVEN = "proportional, which is uniform and temperature too where tasks have as many rows"
 SHORT = "--set finetune.epochs=4"
 STUDIES = {
     "multitask": Study(
-        "cs224n: 300 rows of each task, 300 validation rows of each, 2 epochs; scores on these validation rows",
+        "cs224n: 500 rows of each task, 500 validation rows of each, 2 epochs; scores on these validation rows",
         ("sst", "quora", "sts", "mean"),
         {
             "three single-task models": SINGLE,
@@ -64,8 +66,7 @@ STUDIES = {
             "round_robin": _tasks("multitask", "multitask.mix=round_robin"),
             EVEN: _tasks("multitask"),
             "mixed": _tasks("multitask", "multitask.mix=mixed"),
-            "proportional, SimCSE on 300 NLI triples before": _tasks("multitask-simcse"),
-            "proportional, pairs together": _tasks("multitask", *TOGETHER),
+            "proportional, SimCSE on 500 NLI triples before": _tasks("multitask-simcse"),
         },
     ),
     "goemotions": Study(
@@ -80,24 +81,29 @@ STUDIES = {
         },
     ),
     "trec": Study(
-        "TREC: 1,000 rows, the whole test, 4 epochs; level 1 has 6 classes, the last 47",
+        "TREC: 1,000 rows, the whole test, 4 epochs of fine-tuning; level 1 has 6 classes, the last 47",
         ("test.accuracy", "test.levels.0.accuracy", "test.hierarchical_f1", "test.macro_f1"),
         {
-            "tree (and flat)": (f"trec-tree -r finetune --rows 1000 {SHORT} --unseen drop",),
-            "tree, upper_levels = 0.5": (
-                f"trec-tree -r finetune --rows 1000 {SHORT} --unseen drop --set finetune.upper_levels=0.5",
-            ),
+            name: (f"{data} --rows 1000 {SHORT} --unseen drop {more}".rstrip(),)
+            for name, data, more in (
+                ("tree", "trec-tree -r finetune", ""),
+                ("flat", "trec-fine -r finetune", ""),
+                ("tree, upper_levels = 0.5", "trec-tree -r finetune", "--set finetune.upper_levels=0.5"),
+                ("tree, contrast before", "trec-tree -r contrast-finetune", ""),
+                ("flat, contrast before", "trec-fine -r contrast-finetune", ""),
+            )
         },
     ),
     "newsgroups": Study(
-        "20 newsgroups: 600 rows, 300 test rows, texts cut at 128 tokens, 2 epochs",
+        "20 newsgroups: 1,000 rows, 500 test rows, texts cut at 64 tokens, 3 epochs",
         ("test.accuracy", "test.levels.0.accuracy", "test.hierarchical_f1", "test.macro_f1"),
         {
             name: (
-                f"{data} -r finetune --rows 600 --test-rows 300 --set max_length=128 --set finetune.epochs=2 {more}",
+                f"{data} -r finetune --rows 1000 --test-rows 500 --set max_length=64 --set finetune.epochs=3 {more}",
             )
             for name, data, more in (
-                ("tree (and flat)", "newsgroups-tree", ""),
+                ("tree", "newsgroups-tree", ""),
+                ("flat", "newsgroups", ""),
                 ("tree, upper_levels = 0.5", "newsgroups-tree", "--set finetune.upper_levels=0.5"),
             )
         },
@@ -124,11 +130,11 @@ STUDIES = {
         },
     ),
     "imdb": Study(
-        "IMDB: 200 rows, 200 test rows, windows of 128 tokens, 2 epochs",
+        "IMDB: 2,000 rows, 1,000 test rows, windows of 64 tokens, a head on the frozen encoder",
         ("test.accuracy", "test.macro_f1", "test.ece_uncalibrated", "test.ece"),
         {
             way: (
-                "imdb -r finetune --rows 200 --test-rows 200 --set max_length=128 --set finetune.epochs=2 "
+                "imdb -r finetune --rows 2000 --test-rows 1000 --set max_length=64 --set finetune.freeze=true "
                 f"--long {way}",
             )
             for way in ("truncate", "head-tail", "windows")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from phasefit.cli.compare import compare
 from phasefit.cli.datasets import datasets
 from phasefit.cli.demo import demo
 from phasefit.cli.embed import embed
@@ -55,6 +56,7 @@ app.command(rich_help_panel="The main job")(predict)
 app.command(rich_help_panel="The main job")(evaluate)
 app.command(rich_help_panel="The main job")(embed)
 app.command(rich_help_panel="The main job")(geometry)
+app.command(rich_help_panel="Studies")(compare)
 app.add_typer(recipes, name="recipes", rich_help_panel="What there is")
 app.command(rich_help_panel="What there is")(datasets)
 app.command(rich_help_panel="What there is")(demo)

@@ -137,6 +137,25 @@ TestRows: TypeAlias = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+Classes: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Use only the rows of these classes.", metavar="A,B,C", rich_help_panel=DATA),
+]
+TopClasses: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Use only the rows of the so many most frequent classes.", min=2, metavar="N", rich_help_panel=DATA
+    ),
+]
+Fold: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="One fold of a cross-validation: 2/5 tests on the second fifth of DATA's training rows and leaves the "
+        "splits it came with alone. --seed deals the folds.",
+        metavar="K/N",
+        rich_help_panel=DATA,
+    ),
+]
 Unseen: TypeAlias = Annotated[
     Literal["error", "drop", "keep"],
     typer.Option(
@@ -274,6 +293,63 @@ CheckpointMinutes: TypeAlias = Annotated[
         min=0,
         metavar="MINUTES",
         rich_help_panel=TRAINING,
+    ),
+]
+
+# Studies
+
+Seeds: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="So many seeds, from 0 on; each draws its own split, sample and training.",
+        min=1,
+        metavar="N",
+        rich_help_panel=TRAINING,
+    ),
+]
+Folds: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Cross-validate: so many folds of the training rows for each seed, in place of the test split.",
+        min=2,
+        metavar="N",
+        rich_help_panel=TRAINING,
+    ),
+]
+Score: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="What to compare by, as metrics.json has it: test.macro_f1, test.ece ... If not given: accuracy, micro F1 "
+        "of several labels, Pearson's correlation of scores.",
+        metavar="PATH",
+        rich_help_panel=TRAINING,
+    ),
+]
+Jobs: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="So many runs at the same time, each in a process of its own; the cores are shared out between them.",
+        min=1,
+        metavar="N",
+        rich_help_panel=MACHINE,
+    ),
+]
+KeepRuns: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--keep-runs",
+        help="Keep the model of every run, not only its metrics (some 90 MB each).",
+        rich_help_panel=OUTPUT,
+    ),
+]
+StudyOut: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="The folder of the study; if not given studies/NAME, then studies/NAME-2 ...",
+        metavar="FOLDER",
+        rich_help_panel=OUTPUT,
     ),
 ]
 

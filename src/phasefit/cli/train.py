@@ -45,6 +45,9 @@ def train(
     rows: opt.Rows = None,
     validation_rows: opt.ValidationRows = None,
     test_rows: opt.TestRows = None,
+    classes: opt.Classes = None,
+    top_classes: opt.TopClasses = None,
+    fold: opt.Fold = None,
     unseen: opt.Unseen = "error",
     leaked: opt.Leaked = "keep",
     data_dir: opt.DataDir = None,
@@ -118,6 +121,8 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
     given = {field.name: params[field.name] for field in fields(TrainRequest) if field.name in params}
     lists = {name: tuple(given[name] or ()) for name in ("text", "label", "settings")}
     lists["levels"] = as_levels(given.get("levels"))
+    lists["classes"] = as_levels(given.get("classes"))
+    given["fold"] = as_fold(given.get("fold"))
     if params.get("long"):  # an option of the recipe that deserves a name of its own
         lists["settings"] += (f"long={params['long']}",)
     return TrainRequest(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
@@ -126,6 +131,16 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
 def as_levels(given: str | None) -> tuple[str, ...]:
     """The names between the commas."""
     return tuple(name.strip() for name in given.split(",")) if given else ()
+
+
+def as_fold(given: str | None) -> tuple[int, int] | None:
+    """The fold and how many there are, of 2/5."""
+    if given is None:
+        return None
+    which, slash, number = given.partition("/")
+    if not slash or not which.isdecimal() or not number.isdecimal():
+        raise PhasefitError(f"--fold {given}: write it as K/N, e.g. 2/5 for the second of five")
+    return int(which), int(number)
 
 
 def given(ctx: typer.Context, name: str) -> Any:

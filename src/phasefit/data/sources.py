@@ -86,6 +86,14 @@ def read_dataset(
     return Dataset(found.name, card=found.card, sha256=content_hash(tables.values()), **cast(Any, tables))
 
 
+def source_files(source: str | Path, data_dir: Path | None = None) -> dict[str, Path]:
+    """The files that a path or a name stands for, by split; none for what comes from the hub."""
+    if str(source).startswith("hub:"):
+        return {}
+    found = _find_named(str(source), Options((), (), LabelReading(), need_labels=False, sides="any"), data_dir)
+    return {part: content for part, content in found.parts.items() if isinstance(content, Path)}
+
+
 @dataclass(frozen=True)
 class Found:
     """A source that was recognised: its parts are read only when asked for."""

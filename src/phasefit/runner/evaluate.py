@@ -22,7 +22,12 @@ def score(model: Model, table: Table, outputs: np.ndarray, task: str = TASK) -> 
 
     Callers that would rather refuse or drop such rows say so to `splitting.known_only` first.
     """
-    space, decision = model.space_of(task).extend(labels_of(table)), model.decision(task)
+    return score_outputs(model.space_of(task), model.decision(task), table, outputs)
+
+
+def score_outputs(space: LabelSpace, decision: Decision, table: Table, outputs: np.ndarray) -> dict[str, Any]:
+    """The same for whatever made the outputs: (n, classes) probabilities, or (n, 1) scores."""
+    space = space.extend(labels_of(table))
     values = space.values(labels_of(table), where=table.name)
     if isinstance(space, ScoreLabels):
         return regression_metrics(values, outputs, list(map(str, space.levels)))

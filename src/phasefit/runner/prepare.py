@@ -19,6 +19,7 @@ from phasefit.data.table import Table
 from phasefit.data.task_file import TaskFile, is_task_file
 from phasefit.errors import DataError
 from phasefit.runner.data_notes import class_notes, columns_note, data_notes, kind_note, leak_notes
+from phasefit.runner.folding import held_out_fold, of_classes
 from phasefit.runner.leaks import without_leaks, without_scored
 from phasefit.runner.needs import Needs
 from phasefit.runner.optional_labels import known_space, settled
@@ -155,9 +156,12 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         if not goes_on or train.labels is None:
             request = replace(request, test_size=0.0)  # there is nothing to score
     old = None if base is None else base.space
+    train, validation, test = of_classes(train, validation, test, request, notes)
     train = sampled(train, request, old, notes)
     validation = cut(validation, request.validation_rows, request.seed, "validation", notes)
     test = cut(test, request.test_rows, request.seed, "test", notes)
+    if request.fold is not None:
+        train, validation, test = held_out_fold(train, request, base, notes)
     train, validation, test = split_off(train, validation, test, request, base, notes)
     train, validation, test = without_leaks(train, validation, test, request, base, notes)
     space = known_space(base) if train.labels is None else space_of(train, old)

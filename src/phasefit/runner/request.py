@@ -28,6 +28,9 @@ class TrainRequest:
     rows: int | None = None  # use a sample of this many training rows, stratified where they have labels
     validation_rows: int | None = None  # choose on a sample of this many of the validation rows that were given
     test_rows: int | None = None  # score on a sample of this many of the test rows that were given
+    classes: tuple[str, ...] = ()  # use only the rows of these classes
+    top_classes: int | None = None  # use only the rows of the so many most frequent classes
+    fold: tuple[int, int] | None = None  # (2, 5): the second fifth of the training table is the test, splits are unused
     unseen: str = "error"  # labels only validation or test has: "error", "drop" those rows, "keep" them as mistakes
     leaked: str = "keep"  # texts both trained on and scored: "keep", or "drop-scored" or "drop-train" those rows
     recipe: str = DEFAULT_RECIPE
@@ -39,6 +42,7 @@ class TrainRequest:
     refit: bool = False
     calibrate: bool = True  # probabilities are fitted to validation rows by a temperature
     reject: float = 0.0  # the share of validation rows that may go unanswered; sets how sure an answer must be
+    report: bool = True  # pictures, page and card of the run
     keep_phases: bool = False  # the encoder after each phase stays in the run's folder
     checkpoint_minutes: float = 5.0  # between two checkpoints; 0 writes one after every step
     device: str = "auto"

@@ -14,7 +14,7 @@ from phasefit.runner.request import TrainRequest
 
 SOURCES = ("data", "validation", "test", "unlabelled")
 PLACES = (*SOURCES, "model", "data_dir")  # fields that may name a file or folder
-NAMES = ("text", "label", "settings", "levels")
+NAMES = ("text", "label", "settings", "levels", "classes")
 IN_MEMORY = {"in memory": True}  # what stands for a table that came from Python
 
 
@@ -40,7 +40,8 @@ def request_from_json(content: dict[str, Any], out: Path) -> TrainRequest:
     try:
         paths = {"data_dir": Path(given["data_dir"]) if given.get("data_dir") else None, "out": out}
         lists = {name: as_names(given.get(name)) for name in NAMES}  # runs once noted a text column as it was
-        return TrainRequest(**(given | paths | lists))
+        fold = {"fold": tuple(given["fold"]) if given.get("fold") else None}
+        return TrainRequest(**(given | paths | lists | fold))
     except (KeyError, TypeError) as error:
         raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged ({error})") from error
 

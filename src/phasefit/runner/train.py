@@ -193,6 +193,8 @@ def _save(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
 
 def _report(folder: RunFolder, job: Job, fitted: FitResult, facts: dict[str, Any], listen: Listener) -> None:
     """Pictures and card; a model is not held up by a picture that cannot be drawn."""
+    if not job.request.report:
+        return
     from phasefit.runner.report import write_report
 
     try:

@@ -1,0 +1,143 @@
+"""`phasefit compare`: recipes side by side on the same rows, with intervals and tests."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from phasefit.cli import options as opt
+from phasefit.errors import DataError, PhasefitError
+
+RECIPES = "majority,tfidf,frozen,finetune,three-phase"
+
+
+def compare(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help="Tables: files or datasets' names. With several, recipes are also compared over all of them.",
+        ),
+    ],
+    recipes: Annotated[
+        str,
+        typer.Option(
+            "--recipes",
+            "-r",
+            help="What to compare, the first being what the others are measured against: recipes' names, TOML files, "
+            "and the baselines majority, tfidf, frozen and setfit. Settings stand behind a colon: "
+            "finetune:finetune.lr=1e-5+finetune.epochs=3.",
+            metavar="A,B,C",
+            rich_help_panel=opt.TRAINING,
+        ),
+    ] = RECIPES,
+    seeds: opt.Seeds = 3,
+    folds: opt.Folds = None,
+    score: opt.Score = None,
+    settings: opt.Settings = None,
+    model: opt.Model = None,
+    text: opt.Texts = None,
+    label: opt.Label = None,
+    kind: opt.Kind = None,
+    tree: opt.Tree = None,
+    separator: opt.Separator = None,
+    levels: opt.Levels = None,
+    validation: opt.Validation = None,
+    test: opt.Test = None,
+    unlabelled: opt.Unlabelled = None,
+    validation_size: opt.ValidationSize = 0.2,
+    test_size: opt.TestSize = 0.1,
+    rows: opt.Rows = None,
+    validation_rows: opt.ValidationRows = None,
+    test_rows: opt.TestRows = None,
+    classes: opt.Classes = None,
+    top_classes: opt.TopClasses = None,
+    unseen: opt.Unseen = "drop",
+    leaked: opt.Leaked = "keep",
+    long: opt.Long = None,
+    data_dir: opt.DataDir = None,
+    out: opt.StudyOut = None,
+    overwrite: opt.Overwrite = False,
+    keep_runs: opt.KeepRuns = False,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    jobs: opt.Jobs = 1,
+    device: opt.Device = "auto",
+    threads: opt.Threads = None,
+    precision: opt.Precision = "auto",
+) -> None:
+    """Which recipe, on your data, and is the difference real?
+
+    Every recipe is trained with every seed (and on every fold) on the same rows; validation chooses, test is scored
+    once per run. The table shows means with 95 % intervals, paired tests against the first recipe, ranks, minutes and
+    peak memory; the folder holds it as CSV, Markdown, LaTeX and JSON, and a page to look at. What is done is kept: a
+    study that was stopped goes on with the same command, and another study takes over the runs they share.
+
+    [bold]phasefit compare reviews.csv --recipes finetune,three-phase,few-shot --seeds 5[/]
+
+    [bold]phasefit compare cr mr subj --recipes tfidf,frozen,finetune --folds 5 --seeds 1 --rows 1000[/]
+
+    [bold]phasefit compare reviews.csv --recipes finetune,finetune:finetune.lr=1e-5 --jobs 2[/]
+    """
+    from phasefit.cli.study_progress import study_listener
+    from phasefit.cli.study_tables import show_study
+    from phasefit.studies.conduct import conduct, seeds_of
+    from phasefit.studies.study import Data, Study, TableSpec, variant_of
+
+    common = {**locals()}
+    variants = tuple(variant_of(part.strip()) for part in recipes.split(",") if part.strip())
+    if not variants:
+        raise PhasefitError("--recipes names no recipe; 'phasefit recipes' lists them")
+    names = [Path(one).name for one in data]
+    if len({*names}) < len(names):
+        raise DataError("two tables have the same name; rename one")
+    one_table = ("validation", "test", "unlabelled")
+    if len(data) > 1 and any(common[name] is not None for name in one_table):
+        raise DataError(
+            "--validation, --test and --unlabelled are about one table, and there are several; leave them out"
+        )
+    asked = request_of(common)
+    chosen = tuple(settings or ()) + ((f"long={long}",) if long else ())
+    study = Study(
+        name="-".join(Path(one).stem.removesuffix(".csv") for one in data[:3]) + ("-and-more" if len(data) > 3 else ""),
+        title=f"{', '.join(variant.name for variant in variants)} on {', '.join(names)}",
+        datasets=tuple(Data(name, {"data": one}, chosen) for name, one in zip(names, data, strict=True)),
+        variants=variants,
+        seeds=seeds_of(seeds),
+        folds=folds,
+        tables=(TableSpec("Comparison", score),),
+        common=asked,
+    )
+    with study_listener(quiet) as listen:
+        found = conduct(
+            study,
+            listen,
+            out=out,
+            overwrite=overwrite,
+            jobs=jobs,
+            keep_runs=keep_runs,
+            command=shlex.join(["phasefit", *sys.argv[1:]]),
+        )
+    show_study(found, json=json)
+
+
+def request_of(params: dict[str, Any]) -> dict[str, Any]:
+    """The options that hold for every run, as fields of a request."""
+    from phasefit.cli.train import as_levels
+    from phasefit.studies.study import request_fields
+
+    found = {name: params[name] for name in request_fields() if params.get(name) is not None and name != "data"}
+    for name in ("text", "label"):
+        found[name] = tuple(params.get(name) or ())
+    for name in ("levels", "classes"):
+        found[name] = as_levels(params.get(name))
+    for name in ("validation", "test", "unlabelled"):
+        if name in found:
+            found[name] = (
+                str(Path(found[name]).expanduser()) if Path(found[name]).expanduser().exists() else found[name]
+            )
+    return {name: value for name, value in found.items() if value != ()}

@@ -1,0 +1,82 @@
+"""A study while it runs: a bar on a terminal, a line for each cell elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from phasefit.cli.console import stderr
+from phasefit.cli.progress import duration, score
+from phasefit.studies.pool import CellDone, CellEvent, CellStarted
+from phasefit.studies.result import figure, usual_score
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class StudyProgress:
+    """Takes the events of a study between entering and leaving."""
+
+    def __init__(self, console: Console, quiet: bool) -> None:
+        self.console, self.quiet = console, quiet
+        self.live = console.is_terminal and not console.is_dumb_terminal and not quiet
+        self.bar: Any = None
+        self.task: Any = None
+        self.started = time.monotonic()
+        self.fresh = 0  # cells that were not there before
+        self.under_way: list[str] = []
+        self.cached = 0
+
+    def __enter__(self) -> Self:
+        if self.live:
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+            more = (TimeElapsedColumn(), TextColumn("{task.fields[left]}", markup=False))
+            self.bar = Progress(*columns, *more, console=self.console, transient=True)
+            self.task = self.bar.add_task("reading", total=None, left="")
+            self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def __call__(self, event: CellEvent) -> None:
+        """Show it."""
+        if isinstance(event, CellStarted):
+            self.under_way.append(event.cell.name)
+        elif isinstance(event, CellDone):
+            self._done(event)
+        if self.bar is not None and self.under_way:
+            self.bar.update(self.task, description=self.under_way[-1])
+
+    def _done(self, event: CellDone) -> None:
+        if event.cell.name in self.under_way:
+            self.under_way.remove(event.cell.name)
+        if event.cached:
+            self.cached += 1
+        else:
+            self.fresh += 1
+        left = self._left(event)
+        if self.bar is not None:
+            self.bar.update(self.task, completed=event.done, total=event.total, left=left)
+        if self.quiet or event.cached:
+            return
+        name = usual_score(event.result)
+        value = figure(event.result.metrics, name)
+        said = f"{event.done}/{event.total}  {event.cell.name}: {name.partition('.')[2]} {score(value)} in "
+        self.console.print(
+            f"{said}{duration(event.result.seconds)}{left and f'; {left}'}", soft_wrap=True, markup=False
+        )
+
+    def _left(self, event: CellDone) -> str:
+        if not self.fresh or event.done == event.total:
+            return ""
+        each = (time.monotonic() - self.started) / self.fresh
+        return f"about {duration(each * (event.total - event.done))} left"
+
+
+def study_listener(quiet: bool = False) -> StudyProgress:
+    """What shows a study here."""
+    return StudyProgress(stderr(), quiet)

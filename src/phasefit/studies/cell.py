@@ -1,0 +1,106 @@
+"""A Cell: one run of a study, what it is called there, and a key made of everything that goes into it.
+
+Two cells with one key give one result, so a result is kept under its key and never computed twice. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from phasefit.recipes import read_recipe
+from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.runner.saved_request import request_to_json
+from phasefit.store.manifest import versions
+from phasefit.studies.baselines import BASELINES
+from phasefit.studies.fingerprint import data_fingerprint, model_fingerprint
+
+# What says where and how a run is shown, not what comes out of it. More checkpoints change nothing either.
+BESIDE = (
+    "out",
+    "overwrite",
+    "command",
+    "track",
+    "report",
+    "keep_phases",
+    "checkpoint_minutes",
+    "data_dir",
+    "model_name",
+)
+SOURCES = ("data", "validation", "test", "unlabelled")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One recipe on one dataset with one seed and perhaps one fold."""
+
+    dataset: str  # what tables call them
+    variant: str
+    request: TrainRequest
+    pairs: str | None = None  # a dataset of scored pairs: the encoder's cosines are compared with its scores
+    extra: Mapping[str, Any] = field(default_factory=dict)  # whatever else its key should know
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether its recipe is a yardstick from elsewhere rather than phases of ours."""
+        return self.request.recipe in BASELINES
+
+    @property
+    def name(self) -> str:
+        """How messages and logs call it."""
+        fold = f", fold {self.request.fold[0]} of {self.request.fold[1]}" if self.request.fold else ""
+        return f"{self.variant} on {self.dataset}, seed {self.request.seed}{fold}"
+
+    @property
+    def key(self) -> str:
+        """A name for everything that decides the result: data, recipe, seed, model, versions, threads."""
+        return hashlib.sha256(json.dumps(self.ingredients(), sort_keys=True, default=str).encode()).hexdigest()[:24]
+
+    def ingredients(self) -> dict[str, Any]:
+        """What the key is made of; recipes by what they say and tables by what they hold, not by their names."""
+        request = request_to_json(replace(self.request, out=None))
+        kept = {name: value for name, value in request.items() if name not in BESIDE and name not in SOURCES}
+        sources = {name: getattr(self.request, name) for name in SOURCES if getattr(self.request, name) is not None}
+        where = self.request.data_dir
+        kept |= {name: data_fingerprint(source, where) for name, source in sources.items()}
+        kept["model"] = model_fingerprint(self.request.model)
+        if not self.is_baseline and self.request.recipe != DEFAULT_RECIPE:
+            kept["recipe"] = _resolved(self.request.recipe, self.request.settings)
+            kept.pop("settings")
+        pairs = {} if self.pairs is None else {"pairs": data_fingerprint(self.pairs, where)}
+        return {**kept, **pairs, **self.extra, "versions": versions()}
+
+    def command(self) -> str:
+        """What a user types to do this one run alone, as far as one command can."""
+        request = self.request
+        words = ["phasefit", "train", str(request.data), "--recipe", request.recipe]
+        words += [word for setting in request.settings for word in ("--set", setting)]
+        words += [word for name in ("text", "label") for one in getattr(request, name) for word in (f"--{name}", one)]
+        for name in ("rows", "validation_rows", "test_rows", "top_classes", "model", "kind"):
+            if getattr(request, name) is not None:
+                words += [f"--{name.replace('_', '-')}", str(getattr(request, name))]
+        if request.classes:
+            words += ["--classes", ",".join(request.classes)]
+        if request.fold:
+            words += ["--fold", f"{request.fold[0]}/{request.fold[1]}"]
+        if request.unseen != "error":
+            words += ["--unseen", request.unseen]
+        return shlex.join([*words, "--seed", str(request.seed)])
+
+
+@lru_cache(maxsize=512)
+def _resolved(recipe: str, settings: tuple[str, ...]) -> str:
+    """Every option of a recipe, without the line that names it."""
+    toml = read_recipe(recipe, settings).to_toml()
+    return toml.partition("\n")[2]
+
+
+def cell_folder(cache: Path, cell: Cell) -> Path:
+    """Where a cell works and leaves its result."""
+    return cache / cell.key

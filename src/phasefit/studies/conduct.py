@@ -1,0 +1,138 @@
+"""A study from question to folder: cells run, tables filled, files and page written. Imports no torch itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from phasefit.errors import DataError
+from phasefit.store.manifest import versions, write_text
+from phasefit.studies.cell import Cell
+from phasefit.studies.folder import StudyFolder
+from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
+from phasefit.studies.page import write_study_page
+from phasefit.studies.pool import Listener, run_cells
+from phasefit.studies.result import Result, figure
+from phasefit.studies.study import Study, TableSpec, check_variants, with_common
+from phasefit.studies.tables import Table, fill
+
+Curves = Callable[[Sequence[Table]], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Conducted:
+    """A study that came to its end."""
+
+    folder: Path
+    study: Study
+    tables: tuple[Table, ...]
+    cells: tuple[Cell, ...]
+    results: Mapping[str, Result]
+
+
+def conduct(
+    study: Study,
+    listen: Listener,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    jobs: int = 1,
+    keep_runs: bool = False,
+    command: str = "",
+    tables: Sequence[TableSpec] = (),
+    curves: Curves = lambda tables: [],
+) -> Conducted:
+    """Run what is missing, then write every table; the same command goes on where it was stopped."""
+    study = with_threads(study, jobs)
+    specs = tuple(tables or study.tables or (TableSpec(study.title),))
+    check_variants(study.variants)
+    cells = study.cells(specs)
+    if not cells:
+        raise DataError(f"the study '{study.name}' has no cells; name at least one dataset and one recipe")
+    keys = [cell.key for cell in cells]  # reads every table once: what is missing is said before anything is trained
+    folder = StudyFolder.open(study.name, _question(study, specs, keys), out, overwrite=overwrite)
+    results = run_cells(cells, folder.cache, jobs=jobs, keep=keep_runs, listen=listen)
+    filled = tuple(fill(study, spec, cells, results) for spec in specs)
+    write_files(folder.path, study, filled, cells, results, command, curves(filled))
+    folder.finish({"command": command, "cells": keys})
+    return Conducted(folder.path, study, filled, tuple(cells), results)
+
+
+def write_files(
+    path: Path,
+    study: Study,
+    tables: Sequence[Table],
+    cells: Sequence[Cell],
+    results: Mapping[str, Result],
+    command: str,
+    curves: list[dict[str, Any]],
+) -> None:
+    """results.csv, .md, .tex, .json and report.html."""
+    content = page_content(study, tables, cells, results, command, curves)
+    write_text(path / "results.csv", to_csv(tables))
+    write_text(path / "results.md", to_markdown(study.title, command, tables, study.notes))
+    write_text(path / "results.tex", to_latex(study.title, command, tables))
+    write_text(path / "results.json", to_json(content))
+    write_study_page(path / "report.html", content)
+
+
+def page_content(
+    study: Study,
+    tables: Sequence[Table],
+    cells: Sequence[Cell],
+    results: Mapping[str, Result],
+    command: str,
+    curves: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Everything a study found, for JSON and for its page."""
+    metric = tables[0].metric
+    return {
+        "title": study.title,
+        "command": command,
+        "metric": metric,
+        "notes": list(study.notes),
+        "environment": versions() | {"threads of a run": str(study.common.get("threads", ""))},
+        "tables": [table.to_json() for table in tables],
+        "cells": [_cell(cell, results[cell.key], metric) for cell in cells if cell.key in results],
+        "curves": curves,
+    }
+
+
+def with_threads(study: Study, jobs: int) -> Study:
+    """Cores shared out between the processes, unless it is said how many each may use."""
+    if study.common.get("threads") is not None:
+        return study
+    return with_common(study, threads=max((os.cpu_count() or 1) // max(jobs, 1), 1))
+
+
+def seeds_of(number: int, first: int = 0) -> tuple[int, ...]:
+    """So many seeds from `first` on."""
+    return tuple(range(first, first + number))
+
+
+def fresh_seeds(number: int, used: Sequence[int]) -> tuple[int, ...]:
+    """So many seeds that were not used."""
+    start = max(used, default=-1) + 1
+    return tuple(start + index for index in range(number))
+
+
+def _cell(cell: Cell, result: Result, metric: str) -> dict[str, Any]:
+    score = figure(result.metrics, metric.split(", ")[0])
+    return {
+        "dataset": cell.dataset,
+        "variant": cell.variant,
+        "seed": cell.request.seed,
+        "fold": cell.request.fold[0] if cell.request.fold else None,
+        "score": score,
+        "minutes": result.seconds / 60,
+        "memory_mb": result.memory_mb,
+        "command": result.command,
+    }
+
+
+def _question(study: Study, specs: Sequence[TableSpec], keys: Sequence[str]) -> dict[str, Any]:
+    """What makes two studies the same: their cells and their tables."""
+    return {"study": study.name, "keys": list(keys), "tables": [asdict(spec) for spec in specs]}

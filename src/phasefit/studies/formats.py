@@ -1,0 +1,172 @@
+"""A study's tables as files: CSV and JSON for programs, Markdown and LaTeX for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from phasefit.studies.tables import Row, Table
+
+HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
+EXPLAINED = (
+    "Difference: to the first line of the dataset, on the same rows and seeds, with its 95 % interval. p: a paired t "
+    "test, corrected for rows that repetitions share (Nadeau and Bengio) and for the number of recipes (Holm); over "
+    "all datasets Wilcoxon's signed-rank test. Minutes and MB (the peak of a process) are a run's."
+)
+_LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+}
+
+
+def to_csv(tables: Sequence[Table]) -> str:
+    """One line for each table, dataset and variant; figures in full."""
+    names = [field.name for field in fields(Row)]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["table", "metric", *names])
+    for table in tables:
+        for row in (*table.rows, *table.overall):
+            content = asdict(row)
+            writer.writerow(
+                [table.title, table.metric, *("" if content[name] is None else content[name] for name in names)]
+            )
+    return out.getvalue()
+
+
+def to_json(content: Any) -> str:
+    """All of it."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def to_markdown(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
+    """The tables, under the command that made them."""
+    lines = [f"# {_cell(title)}", "", f"    {command}", ""]
+    lines += [f"- {note}" for note in notes] + ([""] if notes else [])
+    for table in tables:
+        lines += [f"## {_cell(table.title)} ({metric_name(table.metric)})", ""]
+        lines += [table.note, ""] if table.note else []
+        if has_published(table):
+            lines += beside_published(table)
+            lines.append("")
+        lines += ["| " + " | ".join(HEADINGS) + " |", "|-|-|" + "-:|" * (len(HEADINGS) - 2)]
+        lines += ["| " + " | ".join(map(_cell, cells(row, table))) + " |" for row in (*table.rows, *table.overall)]
+        lines.append("")
+    return "\n".join([*lines, EXPLAINED, ""])
+
+
+def to_latex(title: str, command: str, tables: Sequence[Table]) -> str:
+    """Tables for a paper, with booktabs."""
+    lines = [f"% {line}" for line in (title, command)]
+    for table in tables:
+        caption = f"{table.title}: {metric_name(table.metric)}"
+        lines += [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_latex(caption)}}}",
+            r"\begin{tabular}{ll" + "r" * (len(HEADINGS) - 2) + "}",
+            r"\toprule",
+            " & ".join(map(_latex, HEADINGS)) + r" \\",
+            r"\midrule",
+            *(" & ".join(map(_latex, cells(row, table))) + r" \\" for row in (*table.rows, *table.overall)),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def cells(row: Row, table: Table) -> list[str]:
+    """A row as people read it; figures of classifiers in per cent."""
+    scale = factor(table)
+    spread = "" if row.sd is None else f" ± {row.sd * scale:.2f}"
+    interval = "" if row.low is None or row.high is None else f"{row.low * scale:.2f} to {row.high * scale:.2f}"
+    return [
+        row.dataset,
+        row.variant,
+        str(row.n),
+        f"{row.mean * scale:.2f}{spread}",
+        interval,
+        difference(row, scale),
+        "" if row.p is None else f"{row.p:.3f}" if row.p >= 0.001 else "<0.001",
+        "" if row.rank is None else f"{row.rank:.1f}",
+        "" if row.minutes is None else f"{row.minutes:.1f}",
+        "" if row.memory_mb is None else f"{row.memory_mb:,.0f}",
+    ]
+
+
+def difference(row: Row, scale: float) -> str:
+    """The gain over the first variant, with its interval where there is one."""
+    if row.difference is None:
+        return ""
+    said = f"{row.difference * scale:+.2f}"
+    if row.difference_low is None or row.difference_high is None:
+        return said
+    return f"{said} [{row.difference_low * scale:+.2f}, {row.difference_high * scale:+.2f}]"
+
+
+def factor(table: Table) -> float:
+    """100 for shares, 1 for what is none, such as a squared error."""
+    name = table.metric.rpartition(".")[2]
+    return 1.0 if name in ("mse", "mae", "log_loss", "confidence_entropy") else 100.0
+
+
+def has_published(table: Table) -> bool:
+    """Whether a paper's figures stand beside ours."""
+    return any(row.published is not None for row in table.rows)
+
+
+def beside_published(table: Table) -> list[str]:
+    """Datasets down, variants across: ours, and in brackets the paper's."""
+    datasets = list(dict.fromkeys(row.dataset for row in table.rows))
+    variants = list(dict.fromkeys(row.variant for row in table.rows))
+    models = list(dict.fromkeys(row.published_model for row in table.rows if row.published_model))
+    by_place = {(row.dataset, row.variant): row for row in table.rows}
+    scale = factor(table)
+    lines = [
+        f"Ours, and in brackets the published figure ({', '.join(models)}).",
+        "",
+        f"| | {' | '.join(map(_cell, variants))} |",
+        "|-|" + "-:|" * len(variants),
+    ]
+    for dataset in datasets:
+        shown = [_beside(by_place.get((dataset, variant)), scale) for variant in variants]
+        lines.append(f"| {_cell(dataset)} | {' | '.join(shown)} |")
+    return lines
+
+
+def _beside(row: Row | None, scale: float) -> str:
+    if row is None:
+        return ""
+    spread = "" if row.sd is None else f" ± {row.sd * scale:.1f}"
+    paper = "" if row.published is None else f" ({row.published * scale:.1f})"
+    return f"{row.mean * scale:.1f}{spread}{paper}"
+
+
+def metric_name(path: str) -> str:
+    """`test.macro_f1` as people say it: macro F1 on test."""
+    said = []
+    for one in path.split(", "):
+        split, _, rest = one.partition(".")
+        words = {"f1": "F1", "roc": "ROC", "auc": "AUC", "ece": "ECE", "mse": "MSE", "mae": "MAE"}
+        name = " ".join(words.get(word, word) for word in re.split(r"[_.]", rest.removeprefix("tasks.")))
+        said.append(f"{name} on {split}")
+    return ", ".join(said)
+
+
+def _cell(text: str) -> str:
+    """A text inside a Markdown table: no line breaks, no bars, no markup of its own."""
+    flat = " ".join(text.split())
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", flat)
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))

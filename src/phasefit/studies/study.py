@@ -1,0 +1,172 @@
+"""A Study: variants (recipes with settings) on datasets, repeated over seeds and folds, and the tables it fills.
+
+Imports no torch. A cell is one variant on one dataset with one seed and one fold; all variants see the same rows for
+the same dataset, seed and fold, so that they can be compared pair by pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from phasefit.errors import RecipeError, did_you_mean
+from phasefit.phases import PHASES
+from phasefit.recipes import read_recipe
+from phasefit.recipes.library_index import list_recipes
+from phasefit.runner.needs import needs_of
+from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.studies.baselines import BASELINES, baseline
+from phasefit.studies.cell import Cell
+
+
+@dataclass(frozen=True)
+class Data:
+    """A dataset of a study: what tables call it, how it is asked for, settings for every recipe on it."""
+
+    name: str
+    request: Mapping[str, Any]  # fields of a TrainRequest
+    settings: tuple[str, ...] = ()
+    pairs: str | None = None  # score encoders on the test pairs of this dataset
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A recipe with settings: what tables call it, what is said for all datasets and what for single ones."""
+
+    name: str
+    recipe: str
+    settings: tuple[str, ...] = ()
+    on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: tuple[str, ...] = ()  # the datasets it is for; none: all
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper prints: by model, dataset and variant."""
+
+    model: str
+    figures: Mapping[str, Mapping[str, float]]  # dataset -> variant -> figure, in per cent or as the paper has it
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """Which figures of the cells one table shows."""
+
+    title: str
+    score: str | None = None  # a path into metrics.json: "test.accuracy"; None: the usual one for the labels
+    datasets: tuple[str, ...] = ()  # none: all
+    variants: tuple[str, ...] = ()
+    published: tuple[Published, ...] = ()
+    number: str = ""
+    scale: float = 100.0  # papers print per cent
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The whole grid."""
+
+    name: str
+    title: str
+    datasets: tuple[Data, ...]
+    variants: tuple[Variant, ...]
+    seeds: tuple[int, ...] = (0,)
+    folds: int | None = None
+    tables: tuple[TableSpec, ...] = ()
+    notes: tuple[str, ...] = ()
+    common: Mapping[str, Any] = field(default_factory=dict)  # fields of every request: model, threads, data_dir
+
+    def cells(self, tables: Sequence[TableSpec] = ()) -> list[Cell]:
+        """Every cell that some table needs, one seed of everything before the next: early tables are whole."""
+        wanted = {pair for table in tables or self.tables for pair in self._pairs(table)} or {
+            *self._pairs(TableSpec(""))
+        }
+        folds: Sequence[int | None] = [None] if self.folds is None else range(1, self.folds + 1)
+        return [
+            self.cell(data, variant, seed, fold)
+            for seed in self.seeds
+            for fold in folds
+            for data in self.datasets
+            for variant in self.variants
+            if (data.name, variant.name) in wanted
+        ]
+
+    def cell(self, data: Data, variant: Variant, seed: int, fold: int | None = None) -> Cell:
+        """One of them."""
+        settings = (*variant.settings, *data.settings, *variant.on.get(data.name, ()))
+        given = {**self.common, **data.request, **variant.request}
+        if fold is not None and self.folds is not None:
+            given["fold"] = (fold, self.folds)
+        settings = () if variant.recipe in BASELINES else fitting(variant.recipe, settings)
+        request = TrainRequest(**given, recipe=variant.recipe, settings=settings, seed=seed)
+        return Cell(data.name, variant.name, request, data.pairs)
+
+    def _pairs(self, table: TableSpec) -> list[tuple[str, str]]:
+        return [
+            (data.name, variant.name)
+            for data in self.datasets
+            for variant in self.variants
+            if (not table.datasets or data.name in table.datasets)
+            and (not table.variants or variant.name in table.variants)
+            and (not variant.only or data.name in variant.only)
+        ]
+
+
+def fitting(recipe: str, settings: Sequence[str]) -> tuple[str, ...]:
+    """Settings for a whole study name phases that not every recipe has: those are left out, later ones win."""
+    if recipe == DEFAULT_RECIPE:
+        return tuple(settings)
+    names = read_recipe(recipe).phase_names
+    kept: dict[str, str] = {}
+    for setting in settings:
+        path = setting.partition("=")[0].strip()
+        phase = path.partition(".")[0]
+        if "." in path and phase in PHASES and phase not in names:
+            continue
+        kept.pop(path, None)
+        kept[path] = setting
+    return tuple(kept.values())
+
+
+def variant_of(text: str) -> Variant:
+    """A recipe as the command line has it: NAME, a file, or NAME:phase.option=value+phase.option=value."""
+    recipe, colon, settings = text.partition(":")
+    return Variant(text, recipe, tuple(part for part in settings.split("+") if part) if colon else ())
+
+
+def check_variants(variants: Sequence[Variant]) -> None:
+    """Refuse, before anything is trained, what is no recipe, what its settings do not fit, what is not installed."""
+    for variant in variants:
+        if variant.recipe in BASELINES:
+            if variant.settings:
+                raise RecipeError(f"the baseline '{variant.recipe}' has no settings; leave out '{variant.settings[0]}'")
+            baseline(variant.recipe).check()
+        elif variant.recipe != DEFAULT_RECIPE:
+            _known(variant.recipe)
+            recipe = read_recipe(variant.recipe, variant.settings)
+            recipe.check_files()
+            needs_of(recipe)
+    names = [variant.name for variant in variants]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise RecipeError(f"the recipe '{twice}' is named twice; once is enough")
+
+
+def _known(name: str) -> None:
+    if "/" in name or name.endswith(".toml"):
+        return
+    known = [*BASELINES, *(info.name for info in list_recipes())]
+    if name not in known:
+        raise RecipeError(f"there is no recipe '{name}'; {did_you_mean(name, known)}")
+
+
+def request_fields() -> set[str]:
+    """What a dataset of a study may say."""
+    return {item.name for item in fields(TrainRequest)} - {"recipe", "settings", "seed", "out", "command", "fold"}
+
+
+def with_common(study: Study, **more: Any) -> Study:
+    """The same study with more said of every run; what is None is not said."""
+    return replace(study, common={**study.common, **{name: value for name, value in more.items() if value is not None}})

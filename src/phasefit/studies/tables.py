@@ -1,0 +1,195 @@
+"""From results to the rows of a table: a line for each dataset and variant, and one over all datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from phasefit.metrics.scores import SCORES
+from phasefit.studies.cell import Cell
+from phasefit.studies.result import Result, figure, usual_score
+from phasefit.studies.statistics import Difference, estimate, holm, paired, ranks, wilcoxon
+from phasefit.studies.study import Study, TableSpec
+
+ALL = "all datasets"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a variant comes to on a dataset; differences are to the first variant, on the same repetitions."""
+
+    dataset: str
+    variant: str
+    n: int
+    mean: float
+    sd: float | None = None
+    low: float | None = None
+    high: float | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    p: float | None = None  # after Holm's correction for the variants compared on this dataset
+    rank: float | None = None
+    minutes: float | None = None
+    memory_mb: float | None = None
+    published: float | None = None
+    published_model: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a study with its lines, and those over all datasets where there are several."""
+
+    title: str
+    metric: str
+    rows: tuple[Row, ...]
+    overall: tuple[Row, ...] = ()
+    number: str = ""
+    note: str = ""
+    scale: float = 1.0  # what figures are multiplied with to stand beside the published ones
+
+    def to_json(self) -> dict[str, Any]:
+        """For files and pages."""
+        return {
+            "title": self.title,
+            "metric": self.metric,
+            "number": self.number,
+            "note": self.note,
+            "rows": [asdict(row) for row in self.rows],
+            "overall": [asdict(row) for row in self.overall],
+        }
+
+
+Scores = dict[tuple[str, str], dict[tuple[int, int], tuple[float, Result]]]  # by dataset and variant, seed and fold
+
+
+def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> Table:
+    """The table of a specification, of the cells that have results."""
+    scores, metric = _scores(spec, cells, results)
+    datasets = [data.name for data in study.datasets if any(name == data.name for name, _ in scores)]
+    rows: list[Row] = []
+    for dataset in datasets:
+        own = {
+            variant.name: scores[dataset, variant.name]
+            for variant in study.variants
+            if (dataset, variant.name) in scores
+        }
+        rows += _rows_of(dataset, own, spec, _sign(metric))
+    return Table(spec.title, metric, tuple(rows), _overall(rows, _sign(metric)), spec.number, spec.note, spec.scale)
+
+
+def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, str]:
+    found: Scores = {}
+    metrics: dict[str, None] = {}
+    for cell in cells:
+        wanted = (not spec.datasets or cell.dataset in spec.datasets) and (
+            not spec.variants or cell.variant in spec.variants
+        )
+        result = results.get(cell.key)
+        if not wanted or result is None:
+            continue
+        score = spec.score or usual_score(result)
+        value = figure(result.metrics, score)
+        if value is None:
+            continue
+        metrics[score] = None
+        repetition = (cell.request.seed, cell.request.fold[0] if cell.request.fold else 0)
+        found.setdefault((cell.dataset, cell.variant), {})[repetition] = (value, result)
+    return found, ", ".join(metrics) or spec.score or "test.accuracy"
+
+
+def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: TableSpec, sign: int) -> list[Row]:
+    first = next(iter(own.values()))
+    means = [float(np.mean([value for value, _ in cells.values()])) for cells in own.values()]
+    places = ranks([sign * mean for mean in means])
+    compared = [_against(cells, first) if cells is not first else None for cells in own.values()]
+    chances = holm([None if one is None else one.p for one in compared])
+    rows = []
+    for (variant, cells), gain, p, rank in zip(own.items(), compared, chances, places, strict=True):
+        known = estimate([value for value, _ in cells.values()], _overlap(cells))
+        published, model = _published(spec, dataset, variant)
+        rows.append(
+            Row(
+                dataset,
+                variant,
+                known.n,
+                known.mean,
+                known.sd,
+                known.low,
+                known.high,
+                None if gain is None else gain.mean,
+                None if gain is None else gain.low,
+                None if gain is None else gain.high,
+                p=p,
+                rank=rank,
+                minutes=float(np.mean([result.seconds for _, result in cells.values()])) / 60,
+                memory_mb=max(result.memory_mb for _, result in cells.values()),
+                published=published,
+                published_model=model,
+            )
+        )
+    return rows
+
+
+def _against(cells: Mapping[Any, Any], base: Mapping[Any, Any]) -> Difference | None:
+    """Paired on the repetitions that both have."""
+    both = [key for key in cells if key in base]
+    if not both:
+        return None
+    return paired([cells[key][0] for key in both], [base[key][0] for key in both], _overlap(cells))
+
+
+def _overlap(cells: Mapping[Any, tuple[float, Result]]) -> float:
+    return float(np.mean([result.overlap for _, result in cells.values()]))
+
+
+def _published(spec: TableSpec, dataset: str, variant: str) -> tuple[float | None, str | None]:
+    for source in spec.published:
+        found = source.figures.get(dataset, {}).get(variant)
+        if found is not None:
+            return found / spec.scale, source.model
+    return None, None
+
+
+def _overall(rows: Sequence[Row], sign: int) -> tuple[Row, ...]:
+    """Over the datasets that all variants have: mean of means, mean rank, Wilcoxon's test against the first."""
+    by_variant: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        by_variant.setdefault(row.variant, {})[row.dataset] = row
+    shared = [
+        name for name in dict.fromkeys(row.dataset for row in rows) if all(name in own for own in by_variant.values())
+    ]
+    if len(shared) < 2 or len(by_variant) < 2:
+        return ()
+    first = next(iter(by_variant.values()))
+    base = [first[name].mean for name in shared]
+    placed = [ranks([sign * own[name].mean for own in by_variant.values()]) for name in shared]
+    found = []
+    for place, (variant, own) in enumerate(by_variant.items()):
+        means = [own[name].mean for name in shared]
+        is_first = own is first
+        found.append(
+            Row(
+                ALL,
+                variant,
+                len(shared),
+                float(np.mean(means)),
+                difference=None if is_first else float(np.mean(means) - np.mean(base)),
+                p=None if is_first else wilcoxon(means, base),
+                rank=float(np.mean([ranking[place] for ranking in placed])),
+                minutes=float(np.sum([own[name].minutes or 0.0 for name in shared])),
+                memory_mb=max(own[name].memory_mb or 0.0 for name in shared),
+            )
+        )
+    chances = holm([row.p for row in found])
+    return tuple(Row(**{**asdict(row), "p": p}) for row, p in zip(found, chances, strict=True))
+
+
+def _sign(metric: str) -> int:
+    """1 where more is better, -1 where less is."""
+    score = SCORES.get(metric.split(",")[0].rpartition(".")[2])
+    return 1 if score is None or score.higher_is_better else -1

@@ -1,0 +1,178 @@
+"""One cell carried out, in a process of its own: trained (or gone on with), scored, measured, written down.
+
+This module is what the fork server imports before it forks, so that torch is loaded once and not once for each cell.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing import parent_process
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from phasefit.errors import PhasefitError
+from phasefit.models.decision import Decision
+from phasefit.models.model import Model
+from phasefit.runner.evaluate import score_outputs
+from phasefit.runner.prepare import Prepared, prepare
+from phasefit.runner.request import TrainRequest
+from phasefit.runner.train import resume, train
+from phasefit.store.folder import read_begun
+from phasefit.store.lock import LOCK, locked
+from phasefit.store.manifest import MANIFEST, read_json, write_json, write_text
+from phasefit.studies.baselines import baseline
+from phasefit.studies.cell import Cell
+from phasefit.studies.memory import peak_megabytes
+from phasefit.studies.pair_scores import pair_scores
+from phasefit.studies.result import RESULT, has_own_test, slim
+from phasefit.training.device import set_threads
+from phasefit.training.events import Event, Note, PhaseEnded, Scored
+
+RUN, LOG, ERROR = "run", "log.txt", "error.txt"
+BAD_INPUT = 2
+
+
+def main(cell: Cell, folder: Path, keep: bool) -> None:
+    """The whole life of the process; it leaves a result or one sentence about why there is none."""
+    _end_with_parent()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ERROR).unlink(missing_ok=True)
+    code = 0
+    try:
+        with (folder / LOG).open("a", encoding="utf-8", buffering=1) as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+            sys.stdout = sys.stderr = log
+            carry_out(cell, folder, keep)
+    except KeyboardInterrupt:
+        code = 130
+    except PhasefitError as error:
+        code = BAD_INPUT
+        write_text(folder / ERROR, str(error))
+    except BaseException as error:  # noqa: BLE001 - the last stop of the process
+        code = 1
+        with (folder / LOG).open("a", encoding="utf-8") as log:
+            traceback.print_exc(file=log)
+        write_text(folder / ERROR, f"{type(error).__name__}: {error} (see {folder / LOG})")
+    os._exit(code)  # what libraries left running must not hold it up
+
+
+def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
+    """Do what is not done yet, and write the result down."""
+    lock = locked(folder)
+    try:
+        if (folder / RESULT).is_file():
+            return dict(read_json(folder / RESULT))
+        set_threads(cell.request.threads)
+        started = time.perf_counter()
+        metrics, rows = _baseline(cell) if cell.is_baseline else _trained(cell, folder)
+        result = {
+            "format": 1,
+            "cell": cell.name,
+            "command": cell.command(),
+            "metrics": slim(metrics),
+            "rows": rows,
+            "own_test": has_own_test(cell.request),
+            "seconds": round(time.perf_counter() - started, 3),
+            "memory_mb": round(peak_megabytes(), 1),
+        }
+        write_json(folder / RESULT, result)
+        if not keep:
+            shutil.rmtree(folder / RUN, ignore_errors=True)
+        return result
+    finally:
+        with suppress(OSError):
+            (folder / LOCK).unlink()
+        lock.release()
+
+
+def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A run like any other, but for its pictures; one that was stopped goes on."""
+    run = folder / RUN
+    request = replace(cell.request, out=run, report=False)
+    found = resume(run, _log) if _can_go_on(run) else train(replace(request, overwrite=run.exists()), _log)
+    metrics = dict(found.metrics)
+    if cell.pairs is not None:
+        metrics["test"] = pair_scores(found.model, cell.pairs, cell.request)
+    facts = read_json(run / MANIFEST).get("data", {})
+    return metrics, _rows(facts)
+
+
+def _can_go_on(run: Path) -> bool:
+    with suppress(PhasefitError):
+        return bool(read_begun(run))
+    return False
+
+
+def _rows(facts: dict[str, Any]) -> dict[str, Any]:
+    if "tasks" in facts:
+        return {name: task.get("rows", {}) for name, task in facts["tasks"].items()}
+    return dict(facts.get("rows", {}))
+
+
+def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A yardstick on the same rows, scored in the same way."""
+    if cell.pairs is not None:
+        return {"test": pair_scores(_untrained(cell.request), cell.pairs, cell.request)}, {}
+    prepared = prepare(cell.request, None, _needs())
+    predict = baseline(cell.request.recipe).fit(prepared, cell.request)
+    metrics: dict[str, Any] = {"phases": []}
+    decision = _decision(prepared, predict)
+    for split in ("validation", "test"):
+        table = getattr(prepared, split)
+        if table is not None and table.labels is not None:
+            metrics[split] = score_outputs(prepared.space, decision, table, predict(table))
+    return metrics, _rows(prepared.facts())
+
+
+def _needs() -> Any:
+    from phasefit.runner.needs import Needs
+
+    return Needs(labels=True, labels_of_pairs=True)
+
+
+def _decision(prepared: Prepared, predict: Any) -> Decision:
+    """Of several labels, the thresholds that do best on validation, as for our own heads."""
+    if prepared.space.kind != "multi":
+        return Decision()
+    from phasefit.metrics.multi_label import best_thresholds
+
+    table = prepared.validation
+    if table is None or table.labels is None:
+        return Decision(thresholds=tuple([0.5] * len(prepared.space)))
+    return Decision(thresholds=tuple(best_thresholds(prepared.values(table), predict(table))))
+
+
+def _untrained(request: TrainRequest) -> Model:
+    from phasefit.models.locate import DEFAULT_MODEL
+    from phasefit.store import load_model
+
+    return load_model(DEFAULT_MODEL if request.model is None else request.model, request.device)
+
+
+def _log(event: Event) -> None:
+    """What is worth reading afterwards."""
+    if isinstance(event, Note | Scored | PhaseEnded):
+        sys.stderr.write(f"{event}\n")
+
+
+def _end_with_parent() -> None:
+    """A study that was killed takes its cells along: they write a checkpoint and leave."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
