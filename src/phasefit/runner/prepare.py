@@ -175,6 +175,8 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
     test = known_only(test, space, request.unseen, notes)
     unlabelled = without_scored(unlabelled, [validation, test], notes)
+    if not request.score_test:
+        test = None  # neither trained on nor scored
     note_known({"validation": validation, "test": test}, base, notes)
     looked = hygiene({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
     return Prepared(

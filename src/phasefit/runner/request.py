@@ -28,6 +28,7 @@ class TrainRequest:
     rows: int | None = None  # use a sample of this many training rows, stratified where they have labels
     validation_rows: int | None = None  # choose on a sample of this many of the validation rows that were given
     test_rows: int | None = None  # score on a sample of this many of the test rows that were given
+    score_test: bool = True  # False: test rows are split off and left alone, for whoever chooses on validation
     classes: tuple[str, ...] = ()  # use only the rows of these classes
     top_classes: int | None = None  # use only the rows of the so many most frequent classes
     fold: tuple[int, int] | None = None  # (2, 5): the second fifth of the training table is the test, splits are unused

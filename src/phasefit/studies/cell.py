@@ -10,7 +10,7 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ class Cell:
         fold = f", fold {self.request.fold[0]} of {self.request.fold[1]}" if self.request.fold else ""
         return f"{self.variant} on {self.dataset}, seed {self.request.seed}{fold}"
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A name for everything that decides the result: data, recipe, seed, model, versions, threads."""
         return hashlib.sha256(json.dumps(self.ingredients(), sort_keys=True, default=str).encode()).hexdigest()[:24]
@@ -69,6 +69,8 @@ class Cell:
         sources = {name: getattr(self.request, name) for name in SOURCES if getattr(self.request, name) is not None}
         where = self.request.data_dir
         kept |= {name: data_fingerprint(source, where) for name, source in sources.items()}
+        if self.request.score_test:
+            kept.pop("score_test")  # as it is in every study but a search: keys are older than the field
         kept["model"] = model_fingerprint(self.request.model)
         if not self.is_baseline and self.request.recipe != DEFAULT_RECIPE:
             kept["recipe"] = _resolved(self.request.recipe, self.request.settings)

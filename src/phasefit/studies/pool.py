@@ -75,16 +75,16 @@ def run_cells(
         listen(CellDone(cell, found, len(results), len(different), cached=True))
     if not waiting:
         return results
-    with _orderly(done=lambda: len(results)) as running:
+    with orderly(done=lambda: len(results)) as running:
         while waiting or running:
             while waiting and len(running) < jobs and not enough():
                 cell = waiting.popleft()
                 listen(CellStarted(cell))
-                running.append((cell, _start(cell, cache, keep)))
+                running.append((cell, start_cell(cell, cache, keep)))
             if not running:
                 break
-            for cell in _finished(running):
-                results[cell.key] = _result(cell, cache)
+            for cell in finished(running):
+                results[cell.key] = result_of(cell, cache)
                 listen(CellDone(cell, results[cell.key], len(results), len(different)))
     return results
 
@@ -92,7 +92,8 @@ def run_cells(
 Running = list[tuple[Cell, Any]]
 
 
-def _start(cell: Cell, cache: Path, keep: bool) -> Any:
+def start_cell(cell: Cell, cache: Path, keep: bool) -> Any:
+    """Its process, begun."""
     context: Any = get_context("forkserver" if hasattr(os, "fork") else "spawn")
     if hasattr(os, "fork"):
         context.set_forkserver_preload(["phasefit.studies.work"])
@@ -107,9 +108,9 @@ def _carry_out(cell: Cell, folder: Path, keep: bool) -> None:
     main(cell, folder, keep)
 
 
-def _finished(running: Running) -> Iterable[Cell]:
-    """Wait for at least one; the cells whose processes have ended, without those that go on."""
-    wait([process.sentinel for _, process in running])
+def finished(running: Running, seconds: float | None = None) -> Iterable[Cell]:
+    """Wait for at least one, or so long; the cells whose processes have ended, without those that go on."""
+    wait([process.sentinel for _, process in running], seconds)
     over = [(cell, process) for cell, process in running if not process.is_alive()]
     for pair in over:
         running.remove(pair)
@@ -119,7 +120,8 @@ def _finished(running: Running) -> Iterable[Cell]:
     return [cell for cell, _ in over]
 
 
-def _result(cell: Cell, cache: Path) -> Result:
+def result_of(cell: Cell, cache: Path) -> Result:
+    """What a cell whose process has ended left; an error that says why where it left nothing."""
     folder = cell_folder(cache, cell)
     found = read_result(folder)
     if found is not None:
@@ -130,7 +132,7 @@ def _result(cell: Cell, cache: Path) -> Result:
 
 
 @contextmanager
-def _orderly(done: Callable[[], int]) -> Iterator[Running]:
+def orderly(done: Callable[[], int]) -> Iterator[Running]:
     """Whatever happens, no process is left behind; Control-C and SIGTERM give each time for a checkpoint."""
     running: Running = []
     before: Any = None

@@ -14,6 +14,7 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -31,6 +32,7 @@ from phasefit.store.lock import LOCK, locked
 from phasefit.store.manifest import MANIFEST, read_json, write_json, write_text
 from phasefit.studies.baselines import baseline
 from phasefit.studies.cell import Cell
+from phasefit.studies.looks import PROGRESS, add_look
 from phasefit.studies.memory import peak_megabytes
 from phasefit.studies.pair_scores import pair_scores
 from phasefit.studies.result import RESULT, has_own_test, slim
@@ -99,7 +101,8 @@ def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """A run like any other, but for its pictures; one that was stopped goes on."""
     run = folder / RUN
     request = replace(cell.request, out=run, report=False)
-    found = resume(run, _log) if _can_go_on(run) else train(replace(request, overwrite=run.exists()), _log)
+    listen = partial(_tell, folder / PROGRESS)
+    found = resume(run, listen) if _can_go_on(run) else train(replace(request, overwrite=run.exists()), listen)
     metrics = dict(found.metrics)
     if cell.pairs is not None:
         metrics["test"] = pair_scores(found.model, cell.pairs, cell.request)
@@ -159,10 +162,12 @@ def _untrained(request: TrainRequest) -> Model:
     return load_model(DEFAULT_MODEL if request.model is None else request.model, request.device)
 
 
-def _log(event: Event) -> None:
-    """What is worth reading afterwards."""
+def _tell(progress: Path, event: Event) -> None:
+    """What is worth reading afterwards, and what whoever watches the cell wants to know now."""
     if isinstance(event, Note | Scored | PhaseEnded):
         sys.stderr.write(f"{event}\n")
+    if isinstance(event, Scored):
+        add_look(progress, event)
 
 
 def _end_with_parent() -> None:
