@@ -217,6 +217,8 @@ def show_next(result: TrainResult) -> None:
     folder = shlex.quote(str(result.folder))
     console.print(f"The run is in {result.folder}\n", soft_wrap=True)
     console.print("Next:", style="bold")
+    if (result.folder / "report.html").is_file():
+        console.print(f"  open {folder}/report.html in a browser", soft_wrap=True)
     if not result.model.heads:
         encoder = json_text.dumps(str(result.folder / "encoder"), ensure_ascii=False)
         console.print("  (the run is an encoder: it turns texts into vectors and has no classifier)", soft_wrap=True)

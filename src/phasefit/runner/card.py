@@ -79,11 +79,12 @@ def model_card(
     about_data: Iterable[str] = (),
     kind: str = "",
     pairs: bool = False,
+    page: str = "",
 ) -> str:
     """The card as Markdown, from the plain data of `phasefit.json` and `metrics.json`; what they lack is left out.
 
     `classes` are those that the model tells apart; one that tells none, and has no scores, is an encoder. `kind` is
-    that of the labels, `pairs` whether they are labels of pairs of texts.
+    that of the labels, `pairs` whether they are labels of pairs of texts. `page` is the report beside the card.
     """
     kind = kind or ("single" if classes else "none")
     splits = [split for split in ("validation", "test") if metrics.get(split)]
@@ -93,6 +94,7 @@ def model_card(
         front_matter(manifest, TASKS[predicts]),
         f"# {escape(name)}",
         headline(kind, len(classes), pairs, metrics),
+        f"All of it on one page, with the texts: [{page}]({page}), to be opened in a browser." if page else "",
         section("Results", *task_results(metrics, splits), "In brackets: the 95 % interval." if splits else ""),
         section("", *(picture(file, metrics.get("geometry", {})) for file in pictures)),
         section("Geometry", geometry_table(metrics.get("geometry", {}))),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from phasefit.models.truncation import Truncation
 
 DATA = "data.json"
+HEAD = ("rows", "repeated", "conflicting", "near-empty", "words", "classes", "largest / smallest class")
 
 
 def write_hygiene(folder: Path, found: Hygiene, cut: Truncation | None = None) -> None:
@@ -23,15 +24,15 @@ def write_hygiene(folder: Path, found: Hygiene, cut: Truncation | None = None) -
 
 def data_paragraphs(found: Hygiene, cut: Truncation | None = None) -> list[str]:
     """The tables side by side, and a list of what deserves a look."""
-    head = ["", "rows", "repeated", "conflicting", "near-empty", "words", "classes", "largest / smallest class"]
     said = [note.removeprefix("data: ") for note in data_notes(found)]
     if cut is not None:
         said.append(cut.sentence())
     listed = "\n".join(f"- {escape(note)}" for note in said)
-    return [table(head, [[name, *_cells(part)] for name, part in found.parts.items()]), listed]
+    return [table(["", *HEAD], [[name, *part_cells(part)] for name, part in found.parts.items()]), listed]
 
 
-def _cells(part: Part) -> list[str]:
+def part_cells(part: Part) -> list[str]:
+    """What stands below HEAD for one table."""
     words, classes = part.words, part.classes
     return [
         f"{part.rows:,}",

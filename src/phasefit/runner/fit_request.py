@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, TextsCut
@@ -37,6 +39,7 @@ class FitResult:
     metrics: dict[str, Any]
     fitted: Fitted
     threads: int
+    outputs: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the rows scored, by split and task
 
 
 def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
@@ -70,6 +73,7 @@ def fit_prepared(
     model = starting_model(request, prepared).to(accelerator.device)
     if isinstance(keeper, Keeper):
         keeper.common = {"threads": threads, "began_with": _same_start(model, before)}
+    outputs: dict[str, dict[str, np.ndarray]] = {}
     if "first" in before:  # the run was stopped while it was refitting
         fitted, metrics = Fitted.from_json(before["first"], keeper.snapshots), before["first"]["metrics"]
         model.decisions = _decisions(metrics)
@@ -77,7 +81,7 @@ def fit_prepared(
         steps = History(before.get("history", ())).steps
         with tracked(accelerator, request, recipe.name, listen, steps) as told:
             fitted = fit(model, prepared, recipe, accelerator, seed=request.seed, listen=told, keeper=keeper)
-        metrics = _evaluate(model, prepared, request, listen) | {"phases": fitted.phases}
+        metrics = _evaluate(model, prepared, request, listen, outputs) | {"phases": fitted.phases}
         if shape := run_geometry(fitted.snapshots, model):
             metrics["geometry"] = shape
     if request.refit:
@@ -93,7 +97,7 @@ def fit_prepared(
         rows = sum(len(task.train) for task in everything.tasks.values()) or len(everything.train)
         metrics["refit"] = {"rows": rows, "phases": again.phases}
     accelerator.wait_for_everyone()
-    return FitResult(model, metrics, fitted, threads)
+    return FitResult(model, metrics, fitted, threads, outputs)
 
 
 def _same_start(model: Model, before: dict[str, Any]) -> int:
@@ -104,8 +108,17 @@ def _same_start(model: Model, before: dict[str, Any]) -> int:
     return found
 
 
-def _evaluate(model: Model, prepared: Prepared, request: TrainRequest, listen: Listener) -> dict[str, Any]:
-    """Score validation, choosing there how the model decides, then test; of several tasks each, and their mean."""
+def _evaluate(
+    model: Model,
+    prepared: Prepared,
+    request: TrainRequest,
+    listen: Listener,
+    outputs: dict[str, dict[str, np.ndarray]],
+) -> dict[str, Any]:
+    """Score validation, choosing there how the model decides, then test; of several tasks each, and their mean.
+
+    What the model said of each row goes into `outputs`, as float32.
+    """
     metrics: dict[str, Any] = {}
     tasks = prepared.tasks or ({TASK: prepared} if TASK in model.heads else {})
     for split in ("validation", "test"):
@@ -114,7 +127,9 @@ def _evaluate(model: Model, prepared: Prepared, request: TrainRequest, listen: L
         if not labelled:
             continue
         listen(Stage(f"evaluating on {split}"))
-        found = {name: _scored(model, table, name, split, request, listen) for name, table in labelled.items()}
+        said = {name: _outputs(model, table, name, split, request, listen) for name, table in labelled.items()}
+        outputs[split] = {name: each.astype(np.float32) for name, each in said.items()}
+        found = {name: score(model, table, said[name], name) for name, table in labelled.items()}
         if prepared.tasks:
             kinds = {name: model.space_of(name).kind for name in found}
             specs = () if prepared.file is None else prepared.file.tasks
@@ -130,10 +145,8 @@ def _evaluate(model: Model, prepared: Prepared, request: TrainRequest, listen: L
     return metrics
 
 
-def _scored(
-    model: Model, table: Table, task: str, split: str, request: TrainRequest, listen: Listener
-) -> dict[str, Any]:
-    """The metrics of one table; on validation it is first decided how the model answers."""
+def _outputs(model: Model, table: Table, task: str, split: str, request: TrainRequest, listen: Listener) -> np.ndarray:
+    """What the model says of one table; on validation it is first decided how it answers."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TextsCut)
         found = model.predict_outputs(table.inputs, task=task)
@@ -146,7 +159,7 @@ def _scored(
             listen(Note(of + note))
         if model.space_of(task).kind != "score":
             found = model.decision(task).calibrated(found)
-    return score(model, table, found, task)
+    return found
 
 
 def _decisions(metrics: dict[str, Any]) -> dict[str, Decision]:

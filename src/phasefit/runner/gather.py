@@ -36,11 +36,8 @@ def gather_rows(
     model: Model, prepared: Prepared, recipe: Recipe, seed: int, listen: Callable[[Event], None]
 ) -> PhaseData:
     """The rows of a run, or of all its tasks; texts beside others stand behind all rows."""
-    own_rows = [] if prepared.tasks and not prepared.before else [prepared]
-    texts: list[str] = []
-    places = [_placed(one, texts) for one in (*own_rows, *prepared.tasks.values())]
-    tables = [table for place in places for table in _tables(place.prepared)]
-    others = texts_beside(tables, texts)
+    own_rows = _own_rows(prepared)
+    texts, places, others = _numbered(prepared)
     if recipe.prompt is not None:
         model.encoder.set_template(recipe.prompt)
     set_max_length(model.encoder, recipe.max_length, texts, seed)
@@ -55,6 +52,23 @@ def gather_rows(
     tasks = dict(zip(prepared.tasks, found[len(own_rows) :], strict=True))
     whole = found[0] if own_rows else _texts_of(tasks.values(), _data(places[0], texts, tokens, None))
     return replace(whole, space=prepared.space, codes=np.full(len(texts), -1), values=None, tasks=tasks)
+
+
+def every_text(prepared: Prepared) -> list[str]:
+    """The texts under the numbers that `gather_rows` gives them."""
+    return _numbered(prepared)[0]
+
+
+def _numbered(prepared: Prepared) -> tuple[list[str], list[Place], np.ndarray | None]:
+    texts: list[str] = []
+    places = [_placed(one, texts) for one in (*_own_rows(prepared), *prepared.tasks.values())]
+    others = texts_beside([table for place in places for table in _tables(place.prepared)], texts)
+    return texts, places, others
+
+
+def _own_rows(prepared: Prepared) -> list[Prepared]:
+    """What is trained on besides tasks, or where there are none."""
+    return [] if prepared.tasks and not prepared.before else [prepared]
 
 
 def _tables(prepared: Prepared) -> list[Table]:

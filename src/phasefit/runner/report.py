@@ -1,4 +1,4 @@
-"""What a finished run shows: pictures and the model card."""
+"""What a finished run shows: pictures, the page and the model card."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from phasefit.runner.figures import (
     reliability_figure,
     scatter_figure,
 )
+from phasefit.runner.figures.layout import Floats, stage_layouts
+from phasefit.runner.held_out import Outputs
 from phasefit.runner.history import History
 from phasefit.runner.prepare import Prepared
 from phasefit.store.manifest import write_text
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from phasefit.runner.snapshots import Snapshots
 
 
+PAGE = "report.html"
 TOLD_ELSEWHERE = ("format", "status", "data", "heads", "decisions")  # of the manifest, in the card
 
 
@@ -39,21 +42,46 @@ def write_report(
     manifest: Mapping[str, Any],
     cut: Truncation | None = None,
     snapshots: Snapshots | None = None,
+    outputs: Outputs | None = None,
 ) -> None:
-    """Write all of it into the run folder; what the run has no data for is left out."""
-    pictures = draw_pictures(folder, prepared.space.groups, metrics, history, snapshots)
+    """Write all of it into the run folder; what the run has no data for is left out.
+
+    `outputs` are what the model said of the rows that were scored; without them nothing is said of single rows.
+    """
+    from phasefit.runner.page.run_content import RunContent
+    from phasefit.runner.page.run_page import write_run_page
+
+    layouts = stage_layouts(snapshots.vectors) if snapshots is not None else {}
+    pictures = draw_pictures(folder, prepared.space.groups, metrics, history, snapshots, layouts)
     encoder_only = manifest.get("heads") == {}
+    kind = "none" if encoder_only else "tasks" if prepared.tasks else prepared.space.kind
+    known = {name: value for name, value in manifest.items() if name not in TOLD_ELSEWHERE}
+    run = RunContent(
+        folder.name,
+        recipe.to_toml(),
+        prepared,
+        metrics,
+        history.rows,
+        known,
+        kind,
+        cut,
+        snapshots,
+        layouts,
+        outputs or {},
+    )
+    write_run_page(folder / PAGE, run)
     card = model_card(
         name=folder.name,
         recipe_toml=recipe.to_toml(),
-        manifest={name: value for name, value in manifest.items() if name not in TOLD_ELSEWHERE},
+        manifest=known,
         metrics=metrics,
         classes=() if encoder_only else prepared.space.names,
-        kind="none" if encoder_only else "tasks" if prepared.tasks else prepared.space.kind,
+        kind=kind,
         pairs="pair" in next(iter(dict(manifest.get("heads") or {}).values()), {}),
         data=prepared.facts(),
         pictures=pictures,
         about_data=data_paragraphs(prepared.hygiene, cut),
+        page=PAGE,
     )
     write_text(folder / "README.md", card)
 
@@ -64,6 +92,7 @@ def draw_pictures(
     metrics: Mapping[str, Any],
     history: History,
     snapshots: Snapshots | None = None,
+    layouts: Mapping[str, Floats] | None = None,
 ) -> list[str]:
     """Draw what there is data for, each as PNG and SVG; the names of the PNGs in the order to show them in."""
     pictures = []
@@ -75,7 +104,7 @@ def draw_pictures(
             (folder / "tasks" / task).mkdir(parents=True, exist_ok=True)
             draw_scores(folder / "tasks" / task, scored, split)
     if snapshots is not None and snapshots.vectors:
-        map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", snapshots.texts)
+        map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", snapshots.texts, layouts)
         pictures.append("embeddings.png")
         if metrics.get("geometry"):
             geometry_figure(metrics["geometry"], folder / "geometry.png", snapshots.texts)

@@ -199,7 +199,7 @@ def _report(folder: RunFolder, job: Job, fitted: FitResult, facts: dict[str, Any
 
     try:
         known, of = folder.facts | facts, fitted.fitted
-        shown = (fitted.metrics, of.history, known, of.cut, of.snapshots)
+        shown = (fitted.metrics, of.history, known, of.cut, of.snapshots, fitted.outputs)
         write_report(folder.path, job.recipe, job.prepared, *shown)
     except OSError:
         raise

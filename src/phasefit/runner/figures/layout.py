@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,18 @@ Floats = NDArray[np.floating[Any]]
 
 FEW = 10  # points up to which two principal axes say it all
 PERPLEXITY = 30.0
+
+
+def stage_layouts(stages: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The layouts of named stages, in order; what scikit-learn has to warn of is no news to who trains a model."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dict(zip(stages, stable_layouts(list(stages.values())), strict=True))
+
+
+def method(points: int) -> str:
+    """How so many points are laid out, in words."""
+    return "their principal axes" if points < FEW else "t-SNE"
 
 
 def stable_layouts(stages: Sequence[Floats]) -> list[Floats]:

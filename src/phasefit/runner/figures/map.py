@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from phasefit.runner.figures.canvas import FAINT, GRID, INK, blank, plain, save
 from phasefit.runner.figures.fonts import printable
-from phasefit.runner.figures.layout import FEW, Floats, agreement, stable_layouts
+from phasefit.runner.figures.layout import Floats, agreement, method, stage_layouts
 from phasefit.runner.snapshots import BEFORE
 
 if TYPE_CHECKING:
@@ -33,22 +32,25 @@ PANEL = 3.5  # inches
 
 
 def map_figure(
-    stages: Mapping[str, Floats], codes: Ints, names: Sequence[str], path: Path, texts: str = "texts"
+    stages: Mapping[str, Floats],
+    codes: Ints,
+    names: Sequence[str],
+    path: Path,
+    texts: str = "texts",
+    layouts: Mapping[str, Floats] | None = None,
 ) -> None:
     """Draw the vectors (n, d) of each stage by name, in order; `codes` index `names`, `texts` is what they are of.
 
-    Texts without labels, whose codes are all -1, are drawn in one colour.
+    Texts without labels, whose codes are all -1, are drawn in one colour. `layouts` are those of `stage_layouts`, for
+    who has them already.
     """
     codes = np.asarray(codes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of scikit-learn: vectors are what they are
-        layouts = dict(zip(stages, stable_layouts(list(stages.values())), strict=True))
+    placed = stage_layouts(stages) if layouts is None else layouts
     labelled = bool((codes >= 0).any())
     shares = [agreement(vectors, codes) if labelled else None for vectors in stages.values()]
     codes, names = (codes, names) if labelled else (np.zeros_like(codes), ())
-    method = "their principal axes" if len(codes) < FEW else "t-SNE"
-    said = f"{len(codes):,} {texts}, laid out by {method}: near is alike, the axes mean nothing"
-    save(path, lambda drawn: draw(layouts, shares, codes, drawn, said), [printable(name, 30) for name in names])
+    said = f"{len(codes):,} {texts}, laid out by {method(len(codes))}: near is alike, the axes mean nothing"
+    save(path, lambda drawn: draw(placed, shares, codes, drawn, said), [printable(name, 30) for name in names])
 
 
 def draw(

@@ -34,7 +34,8 @@ class Line:
 
     name: str
     points: Sequence[Sequence[float | None]]  # x, y, and perhaps low, high
-    style: Mapping[str, Any] = field(default_factory=dict)
+    colour: str = ""  # one of the page's; without, the next one
+    style: Mapping[str, Any] = field(default_factory=dict)  # of the series, on top of what all lines have
 
 
 def interval_plot(spots: Sequence[Spot], x_title: str, label: str, elsewhere: str = "") -> Chart:
@@ -146,16 +147,24 @@ def scatter_plot(
     return Chart(option, label, groups, as_table)
 
 
-def line_plot(lines: Sequence[Line], x_title: str, y_title: str, label: str, *, height: int = 300) -> Chart:
-    """Curves over one axis; the interval of a point is a whisker."""
+def line_plot(
+    lines: Sequence[Line],
+    x_title: str,
+    y_title: str,
+    label: str,
+    *,
+    height: int = 300,
+    axes: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Chart:
+    """Curves over one axis; the interval of a point is a whisker. `axes` has more to say of `x` or `y`."""
     groups, series = [], []
     for place, line in enumerate(lines):
-        look = Group(shortened(line.name, LONGEST), f"@c{place % 12}", "line")
+        look = Group(shortened(line.name, LONGEST), line.colour or colour(place)[0], "line")
         groups.append(look)
         series += _curve(place, look, line)
-    option = base_option(
-        "axis", xAxis=value_axis(x_title, nameGap=26), yAxis=value_axis(y_title), series=series
-    )  # fmt: skip
+    across, up = ((axes or {}).get(name, {}) for name in ("x", "y"))
+    x_axis, y_axis = value_axis(x_title, nameGap=26, **across), value_axis(y_title, **up)
+    option = base_option("axis", xAxis=x_axis, yAxis=y_axis, series=series)
     option["tooltip"]["axisPointer"] = {"type": "line", "lineStyle": {"color": "@faint"}}
     more = {"x_title": x_title, "y_title": y_title}
     return Chart(option, label, groups, _lines_table(lines, x_title, y_title), height, more=more)

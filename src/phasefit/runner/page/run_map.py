@@ -1,0 +1,119 @@
+"""The embedding map: the same texts at every stage of training, with a slider through the stages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phasefit.metrics.geometry import geometry_rows
+from phasefit.runner.figures.layout import agreement, method
+from phasefit.runner.page.chart import COLOURS, SHAPES, Chart, Group, base_option, colour
+from phasefit.runner.page.html import Html, shortened, tag
+from phasefit.runner.page.run_content import Limits, RunContent
+from phasefit.runner.page.shell import Section
+from phasefit.runner.page.table import Column, Value, table
+from phasefit.runner.snapshots import BEFORE, Snapshots
+
+NAME = 60  # characters of a class's name
+MOST_CLASSES = COLOURS * len(SHAPES)
+
+
+def map_section(run: RunContent, limits: Limits) -> Section:
+    """The map, how to read it, and the figures of the space's geometry."""
+    taken = run.snapshots
+    if taken is None or not run.layouts:
+        return Section("Embedding map", [])
+    lead = (
+        f"{len(taken.codes):,} {taken.texts}, laid out by {method(len(taken.codes))}: near is alike, the axes mean "
+        "nothing. Move the slider to see the same texts before training and after each phase."
+    )
+    return Section("Embedding map", [_map(run, taken, limits), _geometry(run)], lead)
+
+
+def _map(run: RunContent, taken: Snapshots, limits: Limits) -> Html:
+    shown = np.linspace(0, len(taken.codes) - 1, min(len(taken.codes), limits.points)).astype(int)
+    names, codes = _classes(run, taken)
+    texts = _texts(run, taken)
+    rows = [[*([names[codes[row]]] if names else []), shortened(texts[row], limits.hover)] for row in shown]
+    groups, members = _groups(names, codes[shown])
+    stages = _stages(run, taken, shown)
+    bounds = {"type": "value", "min": -1.05, "max": 1.05, "show": False}
+    option = base_option(
+        xAxis=bounds,
+        yAxis=bounds,
+        series=[_series(place, group, own) for place, (group, own) in enumerate(zip(groups, members, strict=True))],
+    )
+    option |= {"grid": {"left": 4, "right": 4, "top": 4, "bottom": 4}, "animationDurationUpdate": 900}
+    label = f"Map of {len(shown):,} texts at the stage that the slider names; texts that the model finds alike are near"
+    columns = [*([Column("class")] if names else []), Column("text", "long")]
+    as_table = table(columns, rows, "The texts of the map", longest=limits.hover)
+    more = {"stages": stages, "rows": rows}
+    return Chart(option, label, groups, as_table, square=True, more=more).html(_slider(len(stages)))
+
+
+def _classes(run: RunContent, taken: Snapshots) -> tuple[list[str], np.ndarray]:
+    """The classes' names and the texts' codes; no names where the texts have no labels."""
+    if not (taken.codes >= 0).any():
+        return [], np.zeros_like(taken.codes)
+    return [shortened(name, NAME) for name in run.prepared.space.groups], taken.codes
+
+
+def _texts(run: RunContent, taken: Snapshots) -> list[str]:
+    from phasefit.runner.gather import every_text  # which needs torch
+
+    every = every_text(run.prepared)
+    return [every[row] for row in taken.rows.tolist()]
+
+
+def _groups(names: list[str], codes: np.ndarray) -> tuple[list[Group], list[list[int]]]:
+    """A colour and a shape for each of the largest classes, one for all others; and the points of each."""
+    sizes = np.bincount(codes, minlength=len(names))
+    present = np.flatnonzero(sizes)
+    coloured = np.sort(present[np.argsort(-sizes[present], kind="stable")][:MOST_CLASSES])
+    groups = [Group(names[code] if names else "texts", *colour(place)) for place, code in enumerate(coloured)]
+    members = [np.flatnonzero(codes == code).tolist() for code in coloured]
+    rest = np.flatnonzero(~np.isin(codes, coloured)).tolist()
+    if rest:
+        groups.append(Group(f"{len(present) - len(coloured)} smaller classes", "@faint"))
+        members.append(rest)
+    return groups, members
+
+
+def _series(place: int, group: Group, members: list[int]) -> dict[str, Any]:
+    look = {"color": group.colour, "opacity": 0.85, "borderColor": "@card", "borderWidth": 0.5}
+    scatter = {"type": "scatter", "symbol": group.shape, "symbolSize": 9, "itemStyle": look}
+    return {**scatter, "rows": members, "data": [], "group": place}
+
+
+def _stages(run: RunContent, taken: Snapshots, shown: np.ndarray) -> list[dict[str, Any]]:
+    labelled = bool((taken.codes >= 0).any())
+    stages = []
+    before: np.ndarray | None = None
+    for name, layout in run.layouts.items():
+        share = agreement(taken.vectors[name], taken.codes) if labelled else None
+        note = "" if share is None else f"The nearest other text is of the same class for {share:.0%} of the texts."
+        note += " Nothing moved: the phase kept what it was given." if before is layout else ""
+        reach = max(float(np.abs(layout).max(initial=0.0)), 1e-9)
+        points = np.round(layout[shown] / reach, 3).tolist()
+        title = "Before training" if name == BEFORE else f"After {name}"
+        stages.append({"name": title, "note": note.strip(), "points": points})
+        before = layout
+    return stages
+
+
+def _slider(stages: int) -> Html:
+    last = stages - 1
+    slider = tag("input", type="range", id="stage", min=0, max=last, value=last, step=1)
+    play = tag("button", "Play", type="button", class_="play", aria_label="Play the stages one after the other")
+    label = tag("label", "Stage of training", for_="stage")
+    return tag("div", label, play, slider, tag("output", for_="stage", aria_live="polite"), class_="stages")
+
+
+def _geometry(run: RunContent) -> Html:
+    stages = run.metrics.get("geometry") or {}
+    rows: list[list[Value]] = [
+        [name.replace("_", " "), *values, reading] for name, values, reading in geometry_rows(stages)
+    ]
+    columns = [Column("figure"), *(Column(stage, "number", 3) for stage in stages), Column("how to read it", "long")]
+    return table(columns, rows, "Geometry of the embedding space at each stage", sortable=False) if rows else Html()
