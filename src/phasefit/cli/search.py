@@ -1,0 +1,262 @@
+"""`phasefit search`: the settings of a recipe that do best on your data, proved on fresh seeds."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from phasefit.cli import options as opt
+from phasefit.errors import PhasefitError
+
+if TYPE_CHECKING:
+    from phasefit.studies.search.conduct import Searched
+    from phasefit.studies.search.trials import TrialDone
+
+SEARCH = "Search"
+
+
+def search(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A table, a dataset's name, or a task file (.toml).")],
+    recipe: opt.DemoRecipe = "finetune",
+    space: Annotated[
+        str | None,
+        typer.Option(
+            help="What may be tried: a packaged space (default, finetune, three-phase, triple-entropy, label-aware, "
+            "supcon) or a TOML file. If not given: default, or what --try names.",
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    tries: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--try",
+            help="One option and what to try for it: finetune.lr=1e-5..1e-3 (a range), finetune.head=mlp,linear. "
+            "Repeat for more.",
+            metavar="PHASE.OPTION=VALUES",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    trials: Annotated[
+        int,
+        typer.Option(
+            help="So many trials in all, those of an earlier search for the same counted.",
+            min=1,
+            metavar="N",
+            rich_help_panel=SEARCH,
+        ),
+    ] = 20,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            help="Begin no trial after so many minutes; the proof on fresh seeds comes on top.",
+            min=0,
+            metavar="N",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    sampler: Annotated[
+        Literal["tpe", "random", "grid"],
+        typer.Option(
+            help="tpe learns from the trials before, random does not, grid tries every point, in random order.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = "tpe",
+    pruner: Annotated[
+        Literal["median", "hyperband", "none"],
+        typer.Option(
+            help="When a trial is given up, epoch by epoch of its last phase: below the median of the others, by "
+            "Hyperband's brackets, or never.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = "median",
+    score: Annotated[
+        str | None,
+        typer.Option(
+            help="The validation score to search by: macro_f1, log_loss ... If not given: accuracy, micro F1 of "
+            "several labels, Pearson's correlation of scores.",
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    fresh: Annotated[
+        int,
+        typer.Option(
+            "--fresh-seeds",
+            help="Prove the winner on so many seeds that the search has not used, beside the recipe as it was; 0: do "
+            "not, and claim nothing.",
+            min=0,
+            metavar="N",
+            rich_help_panel=SEARCH,
+        ),
+    ] = 3,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            help="Where trials are kept, so that many machines can work on one search: sqlite:///trials.db, "
+            "postgresql://..., or a file on a shared disk, trials.journal. If not given: in the study's folder.",
+            metavar="URL",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    settings: opt.Settings = None,
+    model: opt.Model = None,
+    text: opt.Texts = None,
+    label: opt.Label = None,
+    kind: opt.Kind = None,
+    tree: opt.Tree = None,
+    separator: opt.Separator = None,
+    levels: opt.Levels = None,
+    validation: opt.Validation = None,
+    test: opt.Test = None,
+    unlabelled: opt.Unlabelled = None,
+    validation_size: opt.ValidationSize = 0.2,
+    test_size: opt.TestSize = 0.1,
+    rows: opt.Rows = None,
+    validation_rows: opt.ValidationRows = None,
+    test_rows: opt.TestRows = None,
+    classes: opt.Classes = None,
+    top_classes: opt.TopClasses = None,
+    unseen: opt.Unseen = "drop",
+    leaked: opt.Leaked = "keep",
+    long: opt.Long = None,
+    data_dir: opt.DataDir = None,
+    seed: opt.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Where the recipe goes, as a TOML file; it is in the study's folder as well.",
+            metavar="FILE",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--study",
+            help="The folder of the study; if not given studies/search-NAME, then studies/search-NAME-2 ...",
+            metavar="FOLDER",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    overwrite: opt.Overwrite = False,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    jobs: opt.Jobs = 1,
+    device: opt.Device = "auto",
+    threads: opt.Threads = None,
+    precision: opt.Precision = "auto",
+) -> None:
+    """Which settings of a recipe do best on your data?
+
+    Trials are trained on the same rows, each in a process of its own, and compared by their validation score; those
+    that fall behind are given up. The best becomes a recipe file and is trained again on fresh seeds, beside the recipe
+    as it was: only those scores, on test rows that no trial has seen, are claimed. What is done is kept: the same
+    command goes on, with a higher --trials too.
+
+    [bold]phasefit search reviews.csv --recipe finetune --trials 20 -o best.toml[/]
+
+    [bold]phasefit search reviews.csv --try finetune.lr=1e-5..1e-3 --try finetune.head=mlp,linear[/]
+
+    [bold]phasefit search trec --recipe triple-entropy --space triple-entropy --jobs 2[/]
+
+    [bold]phasefit search reviews.csv --storage postgresql://host/trials[/]
+    """
+    from phasefit.cli.compare import request_of
+    from phasefit.cli.study_progress import study_listener
+    from phasefit.recipes import read_recipe
+    from phasefit.runner.request import TrainRequest
+    from phasefit.studies.search import library
+    from phasefit.studies.search.conduct import Asked
+    from phasefit.studies.search.conduct import search as run_search
+    from phasefit.studies.search.question import asked
+    from phasefit.studies.search.space import Space, check_space
+    from phasefit.studies.search.space_reading import DEFAULT, read_space, tried
+    from phasefit.studies.search.trials import Limits
+
+    common = request_of({**locals()})
+    library.optuna()
+    if storage is not None and not library.is_storage(storage):
+        raise PhasefitError(
+            f"--storage {storage}: give a URL such as sqlite:///trials.db, or a file that ends in .journal"
+        )
+    if out is not None and out.suffix != ".toml":
+        raise PhasefitError(f"--out {out}: the recipe is a TOML file; give a name that ends in .toml")
+    chosen = (*(settings or ()), *((f"long={long}",) if long else ()))
+    known = read_recipe(recipe, chosen)
+    named = tried(tries or (), known)
+    own = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
+    where = Space(space or (DEFAULT if not named else "--try"), {**own, **named})
+    check_space(where, recipe, chosen)
+    common.setdefault("threads", max((os.cpu_count() or 1) // jobs, 1))
+    request = TrainRequest(**common, data=data, recipe=recipe, settings=chosen, seed=seed)
+    question, prepared = asked(Path(data).name, request, where, score)
+    how = Asked(
+        Limits(trials, minutes, sampler, seed, jobs),
+        storage,
+        pruner,
+        fresh,
+        folder,
+        out,
+        overwrite,
+        shlex.join(["phasefit", *sys.argv[1:]]),
+    )
+    with study_listener(quiet) as listen:
+        found = run_search(question, prepared, how, lambda done: _tell(done, quiet), listen)
+    show(found, out, json=json)
+
+
+def _tell(done: TrialDone, quiet: bool) -> None:
+    """A line for each trial."""
+    from phasefit.cli.console import stderr
+    from phasefit.cli.progress import duration, score
+
+    if quiet:
+        return
+    what = {"complete": f"{score(done.score)} in {duration(done.seconds)}", "pruned": "given up early"}
+    said = what.get(done.state, f"failed: {done.why}")
+    best = f"; best {score(done.best)}" if done.best is not None else ""
+    line = f"{done.done}/{done.total}  trial {done.number}: {said}{best}  ({', '.join(done.settings)})"
+    stderr().print(line, soft_wrap=True, markup=False)
+
+
+def show(found: Searched, out: Path | None, *, json: bool) -> None:
+    """The proof, the settings, what mattered, and what to do next."""
+    from phasefit.cli.console import print_json, stdout
+    from phasefit.cli.study_tables import show_table
+
+    if json:
+        print_json(as_content(found))
+        return
+    console = stdout()
+    for table in found.tables:
+        show_table(table)
+    notes = found.notes or (f"Settings found: {', '.join(found.settings)}.", "Nothing is claimed: --fresh-seeds is 0.")
+    for note in notes:
+        console.print(f"- {note}", soft_wrap=True, markup=False)
+    recipe = shlex.quote(str(out or found.recipe))
+    console.print(f"The study is in {found.folder}; its recipe is {recipe}\n", soft_wrap=True)
+    console.print("Next:", style="bold")
+    console.print(f"  phasefit train DATA --recipe {recipe}", soft_wrap=True)
+
+
+def as_content(found: Searched) -> dict[str, Any]:
+    """All of it for programs."""
+    from dataclasses import asdict
+
+    return {
+        "folder": str(found.folder),
+        "recipe": str(found.recipe),
+        "settings": list(found.settings),
+        "tables": [table.to_json() for table in found.tables],
+        "notes": list(found.notes),
+        "trials": [asdict(trial) for trial in found.found.trials],
+        "importances": dict(found.found.importances),
+    }

@@ -1,0 +1,95 @@
+"""The rows of a prepared table as Parquet files that any cell can read again, whatever their labels were read from.
+
+Whoever chooses (a search, `--recipe auto`) writes down the rows that it may look at, and nothing else reaches its
+cells. Imports no torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phasefit.data.readers import write_frame
+from phasefit.data.sources import source_files
+from phasefit.data.table import Label, Table
+from phasefit.runner.merge import merged
+from phasefit.runner.prepare import Prepared
+from phasefit.runner.request import TrainRequest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ONE, SEVERAL = ("text",), ("text_a", "text_b", "text_c")
+LABEL = "label"
+READ = ("text", "label", "kind", "tree", "separator", "levels")  # how the source was read
+CHOSEN = ("rows", "validation_rows", "test_rows", "classes", "top_classes", "fold", "leaked")  # which of its rows
+
+
+def pooled(prepared: Prepared) -> Table:
+    """The rows to train on and those to validate on, together; never a row of the test."""
+    return merged(replace(prepared, test=None)).train
+
+
+def write_rows(table: Table, path: Path) -> Path:
+    """Texts and labels as Parquet; `reading` says how to read them again."""
+    import pandas as pd
+
+    columns: dict[str, Any] = dict(zip(_texts(table), table.sides, strict=False))
+    frame = pd.DataFrame({name: list(side) for name, side in columns.items()})
+    write_frame(frame if table.labels is None else _with_labels(frame, table), path)
+    return path
+
+
+def reading(table: Table, kind: str) -> dict[str, Any]:
+    """The fields of a request that read `write_rows`'s file as the table was."""
+    found: dict[str, Any] = {"text": _texts(table), "kind": kind, "label": (LABEL,)}
+    if kind == "tree":
+        found["label"] = tuple(f"{LABEL}_{level}" for level in range(1, _depth(table.labels or ()) + 1))
+    if table.levels:
+        found["levels"] = table.levels
+    return found
+
+
+def on_rows(request: TrainRequest, **fields: Any) -> TrainRequest:
+    """The request on rows that were written down: nothing is left of how its source was read and chosen from."""
+    empty = TrainRequest(None)
+    bare = {name: getattr(empty, name) for name in (*READ, *CHOSEN, "validation", "test", "unlabelled")}
+    return replace(request, **{**bare, "unseen": "drop", **fields})
+
+
+def has_part(request: TrainRequest, part: str) -> bool:
+    """Whether validation or test rows are given rather than split off."""
+    given = getattr(request, part) is not None
+    return given or (request.fold is None and part in source_files(str(request.data), request.data_dir))
+
+
+def _texts(table: Table) -> tuple[str, ...]:
+    return SEVERAL[: len(table.sides)] if table.others else ONE
+
+
+def _with_labels(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
+    """Names as text, numbers as numbers; a path has a column for each level, several labels are a list."""
+    labels = list(table.labels or ())
+    first = labels[0]
+    if isinstance(first, tuple):
+        paths = [label for label in labels if isinstance(label, tuple)]
+        return frame.assign(
+            **{f"{LABEL}_{level}": [str(path[level - 1]) for path in paths] for level in range(1, _depth(labels) + 1)}
+        )
+    return frame.assign(**{LABEL: _plain(labels, table.levels)})
+
+
+def _plain(labels: Sequence[Label], levels: tuple[str, ...]) -> list[Any]:
+    if isinstance(labels[0], frozenset):
+        return [sorted(map(str, label)) for label in labels if isinstance(label, frozenset)]
+    if levels:
+        return [levels[int(label)] for label in labels if isinstance(label, float)]
+    if all(type(label) is float for label in labels) or all(type(label) is int for label in labels):
+        return list(labels)
+    return [str(label) for label in labels]
+
+
+def _depth(labels: Sequence[Label]) -> int:
+    return len(labels[0]) if labels and isinstance(labels[0], tuple) else 1

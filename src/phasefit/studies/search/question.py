@@ -1,0 +1,118 @@
+"""What a search asks: rows, recipe, space, score; and the rows that it may look at."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from phasefit.data.task_file import is_task_file
+from phasefit.errors import DataError, RecipeError, did_you_mean
+from phasefit.metrics.kinds import JUDGED, WATCHING
+from phasefit.metrics.scores import SCORES
+from phasefit.recipes import Recipe, read_recipe
+from phasefit.runner.needs import needs_of
+from phasefit.runner.prepare import Prepared, prepare
+from phasefit.runner.request import TrainRequest
+from phasefit.runner.starting import base_run
+from phasefit.studies.cell import Cell
+from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_rows
+from phasefit.studies.search.space import Space
+
+LOWER = ("ece", "confidence_entropy")  # better when lower, beside those of SCORES
+MEAN = "mean"  # of several tasks
+ROWS = "rows"
+ABOUT_THE_MACHINE = ("threads", "device", "precision", "compile", "versions")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A search before it begins."""
+
+    dataset: str
+    request: TrainRequest  # with the recipe and what --set says for all trials
+    recipe: Recipe
+    space: Space
+    score: str  # of validation, as metrics.json calls it
+
+    @property
+    def maximise(self) -> bool:
+        """Which way is better."""
+        return higher_is_better(self.score)
+
+    @property
+    def digest(self) -> str:
+        """The same on every machine that is asked the same; how long and how to search is not part of it."""
+        cell = Cell(self.dataset, self.recipe.name, replace(self.request, score_test=False))
+        kept = {name: value for name, value in cell.ingredients().items() if name not in ABOUT_THE_MACHINE}
+        space = {name: asdict(one) for name, one in self.space.dimensions.items()}
+        content = json.dumps([kept, space, self.score], sort_keys=True, default=str)
+        return hashlib.sha256(content.encode()).hexdigest()[:24]
+
+
+def asked(dataset: str, request: TrainRequest, space: Space, score: str | None) -> tuple[Question, Prepared]:
+    """The question, after everything that can be refused has been; the tables are read once."""
+    recipe = read_recipe(request.recipe, request.settings)
+    recipe.check_files()
+    if not any(phase.trains_head or phase.needs == "tasks" for phase in recipe.phases):
+        raise RecipeError(f"{recipe.name} ends with an encoder, which no validation score tells apart; search a recipe "
+                          "with a finetune phase")  # fmt: skip
+    prepared = prepare(request, base_run(request.model), needs_of(recipe))
+    parts = list(prepared.tasks.values()) or [prepared]
+    if any(part.validation is None for part in parts):
+        raise DataError("a search chooses by the validation score, and there are no validation rows; give --validation "
+                        "or a --validation-size above 0")  # fmt: skip
+    return Question(dataset, request, recipe, space, score_name(score, prepared)), prepared
+
+
+def score_name(given: str | None, prepared: Prepared) -> str:
+    """The validation metric to search by; never one of the test."""
+    if prepared.tasks:
+        known: tuple[str, ...] = (MEAN,)
+        usual = MEAN
+    else:
+        kind = prepared.space.kind
+        known, usual = (*WATCHING[kind].names, "ece"), JUDGED[kind]
+    if given is None:
+        return usual
+    if given.startswith("test."):
+        raise RecipeError(f"--score {given}: a search chooses by validation scores; the test is for what it found")
+    name = given.removeprefix("validation.")
+    if name not in known:
+        raise RecipeError(f"--score {given}: no such score of these labels; {did_you_mean(name, known)}")
+    return name
+
+
+def higher_is_better(score: str) -> bool:
+    """Which way a score is better."""
+    return SCORES[score].higher_is_better if score in SCORES else score not in LOWER
+
+
+def held_apart(question: Question, prepared: Prepared, folder: Path) -> Question:
+    """The question on rows without the test where that is split off: fresh seeds must not turn rows that the search
+    looked at into test rows."""
+    request = question.request
+    if is_task_file(request.data) or has_part(request, "test") or prepared.test is None:
+        return question
+    place = folder / ROWS
+    place.mkdir(exist_ok=True)
+    own_validation = has_part(request, "validation") and prepared.validation is not None
+    train = prepared.train if own_validation else pooled(prepared)
+    fields: dict[str, Any] = reading(train, prepared.space.kind)
+    fields["data"] = _once(train, place / "train.parquet")
+    fields["test"] = _once(prepared.test, place / "test.parquet")
+    fields["test_size"] = 0.0
+    if own_validation and prepared.validation is not None:
+        fields["validation"] = _once(prepared.validation, place / "validation.parquet")
+    else:
+        fields["validation_size"] = round(request.validation_size / (1 - request.test_size), 6)
+    if prepared.unlabelled is not None:
+        fields["unlabelled"] = _once(prepared.unlabelled, place / "unlabelled.parquet")
+    return replace(question, request=on_rows(request, **fields))
+
+
+def _once(table: Any, path: Path) -> str:
+    """A table that was written stays as it is, so that the cells on it stay the same."""
+    return str(path if path.is_file() else write_rows(table, path))

@@ -1,0 +1,160 @@
+"""A Space: which options of a recipe may take which values. Imports neither torch nor Optuna.
+
+A file of it reads like a recipe, with lists and ranges in the place of values:
+
+    [finetune]
+    lr = { low = 1e-5, high = 1e-3, log = true }
+    batch_size = [16, 32, 64]
+    dropout = { around = 2 }      # from half the recipe's own value to twice of it
+
+`[any]` holds for every phase that has the option; `optional = true` leaves out phases that the recipe lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from phasefit.errors import RecipeError
+from phasefit.phases.options import PhaseOptions
+from phasefit.recipes import Recipe, read_recipe
+from phasefit.recipes.option_list import as_said
+
+DIGITS = 3  # of what is drawn from a range: more would pretend to a precision that nobody needs
+RANGE = {"low", "high", "log", "step", "around"}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Some values, as --set writes them."""
+
+    values: tuple[str, ...]
+
+    def listed(self) -> list[Any] | None:
+        """All of them."""
+        return list(self.values)
+
+    def said(self, value: Any) -> str:
+        """A drawn value as --set writes it."""
+        return str(value)
+
+    def place(self, value: Any) -> Any | None:
+        """The recipe's own value as a draw; None where it is not among them."""
+        return next((one for one in self.values if _same(one, value)), None)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high."""
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+    whole: bool = False
+
+    def listed(self) -> list[Any] | None:
+        """All of them, where they are counted in steps."""
+        if self.step is None and not self.whole:
+            return None
+        step = self.step or 1
+        number = int((self.high - self.low) / step + 1e-9) + 1
+        found = [self.low + step * index for index in range(number)]
+        return [round(value) for value in found] if self.whole else [round(value, 10) for value in found]
+
+    def said(self, value: Any) -> str:
+        """A drawn number as --set writes it, with few digits."""
+        return str(int(value)) if self.whole else str(float(f"{float(value):.{DIGITS}g}"))
+
+    def place(self, value: Any) -> Any | None:
+        """The recipe's own value as a draw; None where it lies outside or between steps."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
+            return None
+        steps = self.listed()
+        if steps is None:
+            return float(value)
+        return next((one for one in steps if abs(one - value) < 1e-9), None)
+
+
+Dimension = Choices | Range
+
+
+@dataclass(frozen=True)
+class Space:
+    """Dimensions by the names that --set has for them."""
+
+    name: str
+    dimensions: Mapping[str, Dimension]
+
+    @property
+    def size(self) -> int | None:
+        """How many points it has; None where they cannot be counted."""
+        counts = [one.listed() for one in self.dimensions.values()]
+        return None if any(one is None for one in counts) else prod(len(one or ()) for one in counts)
+
+    def settings(self, drawn: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:
+        """What --set would say. Who sets epochs keeps the recipe's least number of steps."""
+        found = {name: self.dimensions[name].said(value) for name, value in drawn.items()}
+        options = dict(zip(recipe.phase_names, recipe.phases, strict=True))
+        for name in list(found):
+            phase, _, option = name.partition(".")
+            if option == "epochs" and f"{phase}.min_steps" not in found and options[phase].min_steps > 1:
+                found[f"{phase}.min_steps"] = str(options[phase].min_steps)
+        return tuple(f"{name}={value}" for name, value in found.items())
+
+    def own_point(self, recipe: Recipe) -> dict[str, Any] | None:
+        """The recipe as it is, as a draw; None where it lies outside."""
+        found = {name: one.place(value_of(recipe, name)) for name, one in self.dimensions.items()}
+        return None if any(value is None for value in found.values()) else found
+
+    def corners(self) -> Iterator[tuple[str, Any]]:
+        """Each dimension's values that tell whether all are allowed: every choice, both ends of a range."""
+        for name, one in self.dimensions.items():
+            ends = list(one.values) if isinstance(one, Choices) else [one.low, one.high]
+            yield from ((name, value) for value in ends)
+
+
+def check_space(space: Space, recipe: str, settings: Sequence[str]) -> None:
+    """Refuse, before any trial, what the recipe does not take."""
+    if not space.dimensions:
+        raise RecipeError(f"the space '{space.name}' has nothing that {recipe} could try; name options with --try")
+    known = read_recipe(recipe, settings)
+    for name, value in space.corners():
+        try:
+            found = read_recipe(recipe, (*settings, *space.settings({name: value}, known)))
+        except RecipeError as error:
+            raise RecipeError(f"space '{space.name}', {name}: {_bare(str(error))}") from error
+        if ".objective" in name or ".views" in name:
+            found.check()
+
+
+def value_of(recipe: Recipe, name: str) -> Any:
+    """What a recipe says for the option of this name; None where it says nothing."""
+    phase, _, path = name.partition(".")
+    if not path:
+        return getattr(recipe, phase, None)
+    if phase not in recipe.phase_names:
+        return None
+    found: Any = recipe.phases[recipe.phase_names.index(phase)]
+    for part in path.split("."):
+        if isinstance(found, Mapping):
+            found = found.get(part)
+        elif isinstance(found, PhaseOptions) or hasattr(found, part):
+            found = getattr(found, part, None)
+        else:
+            return None
+    return found
+
+
+def _same(written: str, value: Any) -> bool:
+    try:
+        return float(written) == float(value)
+    except (TypeError, ValueError):
+        return written == as_said(value)
+
+
+def _bare(message: str) -> str:
+    """Without the `--set ...:` that nobody typed."""
+    return message.partition(": ")[2] if message.startswith("--set ") else message

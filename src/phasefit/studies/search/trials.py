@@ -1,0 +1,168 @@
+"""The trials of a search: asked for, run as cells, watched epoch by epoch, told."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from phasefit.metrics.scores import SCORES
+from phasefit.studies.cell import Cell
+from phasefit.studies.looks import PROGRESS, Look, read_looks
+from phasefit.studies.pool import CellError
+from phasefit.studies.result import figure
+from phasefit.studies.search.library import Sampler, ask, calm, optuna, queue_again
+from phasefit.studies.search.question import Question
+from phasefit.studies.stream import Ended, run_stream
+
+MOST_FAILED = 3  # trials in a row, before any came to its end
+
+
+@dataclass(frozen=True)
+class TrialDone:
+    """A trial that came to its end, was given up, or failed."""
+
+    number: int
+    settings: tuple[str, ...]
+    score: float | None
+    state: str  # complete, pruned or failed
+    done: int
+    total: int
+    best: float | None
+    seconds: float = 0.0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long and how to search."""
+
+    trials: int = 20
+    minutes: float | None = None
+    sampler: Sampler = "tpe"
+    seed: int = 0
+    jobs: int = 1
+
+
+class Trials:
+    """Asks for trials, turns them into cells and tells what became of them."""
+
+    def __init__(self, question: Question, study: Any, limits: Limits, listen: Callable[[TrialDone], None]) -> None:
+        self.question, self.study, self.limits, self.listen = question, study, limits, listen
+        self.state = optuna().trial.TrialState
+        self.running: dict[str, tuple[Any, tuple[str, ...], int]] = {}  # by key: the trial, its settings, its epochs
+        self.started = time.monotonic()
+        self.failed = 0
+
+    def run(self, cache: Path) -> None:
+        """All trials; what was begun and not ended before comes first."""
+        queue_again(self.study)
+        own = self.question.space.own_point(self.question.recipe)
+        if own is not None and not self.study.get_trials(deepcopy=False) and self.limits.sampler != "grid":
+            with calm():
+                self.study.enqueue_trial(own)  # the recipe as it is: what the others have to beat
+        run_stream(self.next_cell, cache, self.ended, jobs=self.limits.jobs, watch=self.watch)
+
+    def next_cell(self) -> Cell | None:
+        """The next trial as a cell; None where there were enough."""
+        while self._wants_more():
+            trial = ask(self.study, self.question.space, self.limits.sampler, self.limits.seed)
+            settings = self.question.space.settings(trial.params, self.question.recipe)
+            cell = trial_cell(self.question, settings, trial.number)
+            trial.set_user_attr("settings", list(settings))
+            if cell.key in self.running:  # a second process could only wait for the first
+                self.study.tell(trial, state=self.state.FAIL)
+                if len(self.running) >= (self.question.space.size or math.inf):
+                    return None
+                continue
+            self.running[cell.key] = (trial, settings, 0)
+            return cell
+        return None
+
+    def ended(self, event: Ended) -> None:
+        """Tell Optuna, and whoever listens."""
+        trial, settings, _ = self.running.pop(event.cell.key)
+        score = None
+        if event.result is not None:
+            score = figure(event.result.metrics, f"validation.{self.question.score}")
+            trial.set_user_attr("seconds", event.result.seconds)
+        if score is not None and math.isfinite(score):
+            self.study.tell(trial, score)
+            state = "complete"
+        elif event.result is None and not event.why:
+            self.study.tell(trial, state=self.state.PRUNED)
+            state = "pruned"
+        else:
+            trial.set_user_attr("why", event.why or f"it has no validation.{self.question.score}")
+            self.study.tell(trial, state=self.state.FAIL)
+            state = "failed"
+        self._count_failures(state, event)
+        seconds = 0.0 if event.result is None else event.result.seconds
+        done = len(self._finished())
+        told = TrialDone(trial.number, settings, score, state, done, self._total(), self.best, seconds, event.why)
+        self.listen(told)
+
+    def watch(self, cell: Cell, folder: Path) -> bool:
+        """Report the epochs that are new; whether the trial is to be given up."""
+        trial, settings, seen = self.running[cell.key]
+        looks = read_looks(folder / PROGRESS, self.question.recipe.phase_names[-1])
+        give_up = False
+        for epoch, value in new_epochs(looks, seen, self.question.score, maximise=self.question.maximise):
+            trial.report(value, epoch)
+            seen = epoch
+            give_up = bool(trial.should_prune())
+        self.running[cell.key] = (trial, settings, seen)
+        return give_up
+
+    @property
+    def best(self) -> float | None:
+        """The best score so far."""
+        done = self.study.get_trials(deepcopy=False, states=(self.state.COMPLETE,))
+        return (max if self.question.maximise else min)((trial.value for trial in done), default=None)
+
+    def _wants_more(self) -> bool:
+        spent = (time.monotonic() - self.started) / 60
+        if self.limits.minutes is not None and spent >= self.limits.minutes:
+            return False
+        return len(self._finished()) + len(self.running) < self._total()
+
+    def _total(self) -> int:
+        size = self.question.space.size if self.limits.sampler == "grid" else None
+        return min(self.limits.trials, size or self.limits.trials)
+
+    def _finished(self) -> list[Any]:
+        states = (self.state.COMPLETE, self.state.PRUNED)
+        found: list[Any] = self.study.get_trials(deepcopy=False, states=states)
+        return found
+
+    def _count_failures(self, state: str, event: Ended) -> None:
+        self.failed = self.failed + 1 if state == "failed" else 0
+        if self.failed >= MOST_FAILED:
+            raise CellError(f"{self.failed} trials in a row failed, the last for this: {event.why}")
+
+
+def trial_cell(question: Question, settings: tuple[str, ...], number: int) -> Cell:
+    """A trial as a run that leaves the test rows alone."""
+    request = replace(question.request, settings=(*question.request.settings, *settings), score_test=False)
+    return Cell(question.dataset, f"trial {number}", request)
+
+
+def new_epochs(looks: list[Look], seen: int, score: str, *, maximise: bool) -> list[tuple[int, float]]:
+    """Whole epochs behind `seen` with the score that was known when they were over, so that trials whose looks fall
+    elsewhere can be compared. Where looks do not know the score, what they watch stands for it."""
+    found: list[tuple[int, float]] = []
+    for look in looks:
+        value = look.scores.get(score)
+        if value is None:
+            value = look.scores.get(look.watch)
+            watched = SCORES.get(look.watch)
+            higher = look.watch != "loss" if watched is None else watched.higher_is_better
+            value = value if value is None or higher == maximise else -value
+        if value is None or not math.isfinite(value):
+            continue
+        found += [(epoch, value) for epoch in range(seen + 1, int(look.epoch + 1e-9) + 1)]
+        seen = max(seen, int(look.epoch + 1e-9))
+    return found

@@ -1,0 +1,60 @@
+"""The best settings as a recipe file that says where it comes from."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from phasefit.errors import RecipeError
+from phasefit.recipes import list_recipes, parse_recipe, read_recipe
+from phasefit.recipes.content import WHOLE
+
+
+def recipe_file(recipe: str, settings: Sequence[str], header: Sequence[str]) -> str:
+    """A TOML with its differences to a packaged recipe; with every option where it is based on a file or they cannot
+    be told as differences."""
+    wanted = read_recipe(recipe, settings)
+    lines = "".join(f"# {line}".rstrip() + "\n" for line in header)
+    if recipe in {info.name for info in list_recipes()}:
+        text = lines + _differences(recipe, settings)
+        try:
+            if parse_recipe(text, name=wanted.name, where="winner") == wanted:
+                return text
+        except RecipeError:
+            pass
+    return lines + wanted.to_toml().partition("\n")[2]
+
+
+def _differences(recipe: str, settings: Sequence[str]) -> str:
+    import tomli_w
+
+    changes: dict[str, Any] = {}
+    whole: dict[str, Any] = {}
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        *path, last = name.strip().split(".")
+        if not path and last in WHOLE:
+            whole[last] = _value(value)
+            continue
+        table = changes
+        for part in path:
+            table = table.setdefault(part, {})
+        table[last] = _value(value)
+    return tomli_w.dumps({"base": recipe, **whole, **({"set": changes} if changes else {})})
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+def write_recipe(path: Path, text: str) -> None:
+    """Where it was asked for; its folder is made."""
+    from phasefit.store.manifest import write_text
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
