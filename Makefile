@@ -1,5 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
+# Where this is set, every process compiles torch and transformers anew: half a minute each.
+unexport PYTHONDONTWRITEBYTECODE
 STAMP := .venv/.installed
 TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 # Modules are compiled when they are first imported: most never are.

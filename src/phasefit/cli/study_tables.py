@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from phasefit.studies.conduct import Conducted
     from phasefit.studies.tables import Table
 
+WIDEST = 40  # letters of a recipe's name before it is folded
+
 
 def show_study(found: Conducted, json: bool = False) -> None:
     """Tables, then where the files are; with `json` all of it for programs."""
@@ -27,17 +29,24 @@ def show_study(found: Conducted, json: bool = False) -> None:
 
 
 def show_table(table: Table) -> None:
-    """One table in the house style."""
+    """One table in the house style: a part for each dataset, one over all of them."""
+    from rich.markup import escape
+
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
-    from phasefit.studies.formats import HEADINGS, cells, has_published, metric_name
+    from phasefit.studies.formats import HEADINGS, cells, factor, has_published, metric_name
 
     published = has_published(table)
-    headings = [*HEADINGS[:4], *(["published"] if published else []), *HEADINGS[4:]]
-    shown = new_table(*headings, title=f"{table.title}: {metric_name(table.metric)}", right=range(2, len(headings)))
-    for row in (*table.rows, *table.overall):
-        figures = [printable(cell, 60) for cell in cells(row, table)]
-        if published:
-            figures.insert(4, "" if row.published is None else f"{row.published * 100:.2f}")
-        shown.add_row(*figures)
-    stdout().print(shown)
+    headings = [*HEADINGS[1:4], *(["published"] if published else []), *HEADINGS[4:]]
+    rows = (*table.rows, *table.overall)
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        title = f"{table.title}, {printable(dataset, 60)}: {metric_name(table.metric)}"
+        shown = new_table(*headings, title=escape(title), right=range(1, len(headings)))
+        own = [row for row in rows if row.dataset == dataset]
+        shown.columns[0].min_width = min(max(len(row.variant) for row in own), WIDEST)
+        for row in own:
+            figures = [printable(cell, 80) for cell in cells(row, table)[1:]]
+            if published:
+                figures.insert(3, "" if row.published is None else f"{row.published * factor(table):.2f}")
+            shown.add_row(*figures)
+        stdout().print(shown)

@@ -68,7 +68,7 @@ def sample(codes: np.ndarray, rows: int, seed: int) -> np.ndarray:
 
 
 def folds(codes: np.ndarray, number: int, seed: int, same: np.ndarray | None = None) -> np.ndarray:
-    """The fold of each row, 0 to `number` - 1, stratified; -1 for the only text of a class, which is never held out.
+    """The fold of each row, 0 to `number` - 1, stratified; -1 for what is never held out: the only text of a class.
 
     Not scikit-learn's StratifiedGroupKFold, which weighs every group against every fold and so takes minutes where
     this takes milliseconds: copies of one text (equal in `same`) are one text here, dealt out class by class.
@@ -83,15 +83,11 @@ def folds(codes: np.ndarray, number: int, seed: int, same: np.ndarray | None = N
     dealt = np.empty(len(order), dtype=np.int64)
     dealt[order] = np.arange(len(order)) % number
     found: np.ndarray = dealt[texts.of]
-    for one in np.flatnonzero(_texts_of_each(classes, texts.of, len(sizes)) == 1):
-        found[np.isin(texts.of, texts.of[classes == one])] = -1
+    for one in range(len(sizes)):  # a class that lies in one fold alone could not be learned where that is held out
+        own = found[classes == one]
+        if own.min() == own.max() >= 0:
+            found[texts.of == texts.of[classes == one][0]] = -1
     return found
-
-
-def _texts_of_each(classes: np.ndarray, texts: np.ndarray, number: int) -> np.ndarray:
-    """How many different texts each class has."""
-    pairs = np.unique(np.stack([classes, texts]), axis=1)
-    return np.asarray(np.bincount(pairs[0], minlength=number))
 
 
 def few_shot(codes: np.ndarray, per_class: int, seed: int) -> np.ndarray:

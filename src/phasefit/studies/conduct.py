@@ -11,6 +11,7 @@ from typing import Any
 from phasefit.errors import DataError
 from phasefit.store.manifest import versions, write_text
 from phasefit.studies.cell import Cell
+from phasefit.studies.checks import check_cells
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
 from phasefit.studies.page import write_study_page
@@ -53,7 +54,9 @@ def conduct(
     if not cells:
         raise DataError(f"the study '{study.name}' has no cells; name at least one dataset and one recipe")
     keys = [cell.key for cell in cells]  # reads every table once: what is missing is said before anything is trained
-    folder = StudyFolder.open(study.name, _question(study, specs, keys), out, overwrite=overwrite)
+    question = _question(study, specs, keys)
+    check_cells(cells, StudyFolder.cache_of(out))
+    folder = StudyFolder.open(study.name, question, out, overwrite=overwrite)
     results = run_cells(cells, folder.cache, jobs=jobs, keep=keep_runs, listen=listen)
     filled = tuple(fill(study, spec, cells, results) for spec in specs)
     write_files(folder.path, study, filled, cells, results, command, curves(filled))

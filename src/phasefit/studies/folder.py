@@ -31,12 +31,12 @@ class StudyFolder:
     @classmethod
     def open(cls, name: str, question: Mapping[str, Any], out: Path | None, *, overwrite: bool = False) -> StudyFolder:
         """The folder that was given, or the first of studies/NAME, NAME-2 ... that is free or asks the same."""
-        digest = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()[:24]
+        digest = _digest(question)
         path = out if out is not None else _next(name, digest)
         _check(path, digest, overwrite=overwrite)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            cache = path.parent / CELLS if out is None else path / CELLS
+            cache = cls.cache_of(out)
             cache.mkdir(exist_ok=True)
         except OSError as error:
             raise RunError(f"the folder {path} cannot be made: {error.strerror or error}") from error
@@ -45,9 +45,18 @@ class StudyFolder:
             write_json(path / MANIFEST, {"format": FORMAT, "status": "started", "question": digest, **question})
         return folder
 
+    @staticmethod
+    def cache_of(out: Path | None) -> Path:
+        """Where its cells would lie; nothing is made."""
+        return STUDIES / CELLS if out is None else out / CELLS
+
     def finish(self, content: Mapping[str, Any]) -> None:
         """Note that the tables are whole."""
         write_json(self.path / MANIFEST, {**read_json(self.path / MANIFEST), "status": "finished", **content})
+
+
+def _digest(question: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()[:24]
 
 
 def _next(name: str, digest: str) -> Path:

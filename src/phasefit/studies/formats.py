@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from phasefit.studies.tables import Row, Table
+from phasefit.studies.tables import UNBOUNDED, Row, Table
 
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
 EXPLAINED = (
@@ -31,7 +31,7 @@ def to_csv(tables: Sequence[Table]) -> str:
     """One line for each table, dataset and variant; figures in full."""
     names = [field.name for field in fields(Row)]
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)  # a lone \r would go unquoted
     writer.writerow(["table", "metric", *names])
     for table in tables:
         for row in (*table.rows, *table.overall):
@@ -116,7 +116,7 @@ def difference(row: Row, scale: float) -> str:
 def factor(table: Table) -> float:
     """100 for shares, 1 for what is none, such as a squared error."""
     name = table.metric.rpartition(".")[2]
-    return 1.0 if name in ("mse", "mae", "log_loss", "confidence_entropy") else 100.0
+    return 1.0 if name in UNBOUNDED else 100.0
 
 
 def has_published(table: Table) -> bool:

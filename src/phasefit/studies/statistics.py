@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 from scipy import stats
@@ -38,12 +38,15 @@ class Difference:
     p: float | None = None
 
 
-def estimate(values: Sequence[float], overlap: float = 0.0) -> Estimate:
-    """The mean of repetitions, with Student's interval; `overlap`: test rows per training row if they share any."""
+def estimate(values: Sequence[float], overlap: float = 0.0, bounds: tuple[float, float] = (-inf, inf)) -> Estimate:
+    """The mean of repetitions, with Student's interval; `overlap`: test rows per training row if they share any.
+
+    `bounds` is what the figure can be: an interval around few repetitions may reach beyond.
+    """
     mean, half, sd = _mean_and_half(values, overlap)
     if half is None:
         return Estimate(len(values), mean)
-    return Estimate(len(values), mean, sd, mean - half, mean + half)
+    return Estimate(len(values), mean, sd, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
 def paired(values: Sequence[float], base: Sequence[float], overlap: float = 0.0) -> Difference:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from phasefit.studies.statistics import Difference, estimate, holm, paired, rank
 from phasefit.studies.study import Study, TableSpec
 
 ALL = "all datasets"
+UNBOUNDED = ("mse", "mae", "log_loss", "confidence_entropy")  # figures that are no shares
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[
             for variant in study.variants
             if (dataset, variant.name) in scores
         }
-        rows += _rows_of(dataset, own, spec, _sign(metric))
+        rows += _rows_of(dataset, own, spec, metric)
     return Table(spec.title, metric, tuple(rows), _overall(rows, _sign(metric)), spec.number, spec.note, spec.scale)
 
 
@@ -102,15 +104,18 @@ def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result
     return found, ", ".join(metrics) or spec.score or "test.accuracy"
 
 
-def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: TableSpec, sign: int) -> list[Row]:
+def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: TableSpec, metric: str) -> list[Row]:
+    sign = _sign(metric)
     first = next(iter(own.values()))
     means = [float(np.mean([value for value, _ in cells.values()])) for cells in own.values()]
     places = ranks([sign * mean for mean in means])
     compared = [_against(cells, first) if cells is not first else None for cells in own.values()]
     chances = holm([None if one is None else one.p for one in compared])
+    everything = [value for cells in own.values() for value, _ in cells.values()]
+    bounds = bounds_of(everything, metric)
     rows = []
     for (variant, cells), gain, p, rank in zip(own.items(), compared, chances, places, strict=True):
-        known = estimate([value for value, _ in cells.values()], _overlap(cells))
+        known = estimate([value for value, _ in cells.values()], _overlap(cells), bounds)
         published, model = _published(spec, dataset, variant)
         rows.append(
             Row(
@@ -187,6 +192,13 @@ def _overall(rows: Sequence[Row], sign: int) -> tuple[Row, ...]:
         )
     chances = holm([row.p for row in found])
     return tuple(Row(**{**asdict(row), "p": p}) for row, p in zip(found, chances, strict=True))
+
+
+def bounds_of(values: Sequence[float], metric: str) -> tuple[float, float]:
+    """What a metric can be: shares lie between 0 and 1, correlations from -1 on, errors have no end."""
+    if metric.rpartition(".")[2] in UNBOUNDED:
+        return 0.0, inf
+    return (-1.0 if min(values, default=0.0) < 0 else 0.0), 1.0
 
 
 def _sign(metric: str) -> int:

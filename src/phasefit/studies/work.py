@@ -32,6 +32,7 @@ from phasefit.store.lock import LOCK, locked
 from phasefit.store.manifest import MANIFEST, read_json, write_json, write_text
 from phasefit.studies.baselines import baseline
 from phasefit.studies.cell import Cell
+from phasefit.studies.checks import needs_of_cell
 from phasefit.studies.looks import PROGRESS, add_look
 from phasefit.studies.memory import peak_megabytes
 from phasefit.studies.pair_scores import pair_scores
@@ -39,7 +40,7 @@ from phasefit.studies.result import RESULT, has_own_test, slim
 from phasefit.training.device import set_threads
 from phasefit.training.events import Event, Note, PhaseEnded, Scored
 
-RUN, LOG, ERROR = "run", "log.txt", "error.txt"
+RUN, LOG, ERROR, SPENT = "run", "log.txt", "error.txt", "spent.txt"
 BAD_INPUT = 2
 
 
@@ -71,11 +72,12 @@ def main(cell: Cell, folder: Path, keep: bool) -> None:
 def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
     """Do what is not done yet, and write the result down."""
     lock = locked(folder)
+    started = time.perf_counter()
     try:
         if (folder / RESULT).is_file():
             return dict(read_json(folder / RESULT))
         set_threads(cell.request.threads)
-        started = time.perf_counter()
+        started = time.perf_counter() - _spent(folder)
         metrics, rows = _baseline(cell) if cell.is_baseline else _trained(cell, folder)
         result = {
             "format": 1,
@@ -88,13 +90,24 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
             "memory_mb": round(peak_megabytes(), 1),
         }
         write_json(folder / RESULT, result)
+        (folder / SPENT).unlink(missing_ok=True)
         if not keep:
             shutil.rmtree(folder / RUN, ignore_errors=True)
         return result
+    except KeyboardInterrupt:
+        write_text(folder / SPENT, f"{time.perf_counter() - started:.3f}")  # what was done counts when it goes on
+        raise
     finally:
         with suppress(OSError):
             (folder / LOCK).unlink()
         lock.release()
+
+
+def _spent(folder: Path) -> float:
+    """Seconds that an interrupted attempt at this cell took; those of a killed one are not known."""
+    with suppress(OSError, ValueError):
+        return float((folder / SPENT).read_text(encoding="utf-8"))
+    return 0.0
 
 
 def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -126,7 +139,7 @@ def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
     """A yardstick on the same rows, scored in the same way."""
     if cell.pairs is not None:
         return {"test": pair_scores(_untrained(cell.request), cell.pairs, cell.request)}, {}
-    prepared = prepare(cell.request, None, _needs())
+    prepared = prepare(cell.request, None, needs_of_cell(cell))
     predict = baseline(cell.request.recipe).fit(prepared, cell.request)
     metrics: dict[str, Any] = {"phases": []}
     decision = _decision(prepared, predict)
@@ -135,12 +148,6 @@ def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
         if table is not None and table.labels is not None:
             metrics[split] = score_outputs(prepared.space, decision, table, predict(table))
     return metrics, _rows(prepared.facts())
-
-
-def _needs() -> Any:
-    from phasefit.runner.needs import Needs
-
-    return Needs(labels=True, labels_of_pairs=True)
 
 
 def _decision(prepared: Prepared, predict: Any) -> Decision:

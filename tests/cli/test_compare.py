@@ -1,0 +1,115 @@
+"""`phasefit compare` from end to end on a tiny encoder, and everything it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from phasefit.cli.app import app
+from tiny import make_table
+
+RECIPES = "majority,tfidf,frozen,finetune:finetune.max_steps=4"
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(app, ["compare", *words], prog_name="phasefit")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    texts, labels = make_table(60)
+    pd.DataFrame({"text": texts, "label": labels}).to_csv(folder / "topics.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def compared(world: Path, tiny_folder: Path) -> tuple[Result, Path, list[str]]:
+    """One study that all tests look at: processes start once."""
+    words = [str(world / "topics.csv"), "-r", RECIPES, "--seeds", "2", "--jobs", "2", "--model", str(tiny_folder)]
+    words += ["--threads", "1", "-o", str(world / "study")]
+    return invoke(*words), world / "study", words
+
+
+def test_the_table_has_every_recipe(compared: tuple[Result, Path, list[str]]) -> None:
+    result, folder, _ = compared
+    assert result.exit_code == 0, (result.output, result.exception)
+    rows = list(csv.DictReader((folder / "results.csv").read_text(encoding="utf-8").splitlines()))
+    assert [row["variant"] for row in rows] == RECIPES.split(",")
+    assert {row["n"] for row in rows} == {"2"}
+    assert all(float(row["memory_mb"]) > 50 for row in rows)
+    assert float(rows[1]["mean"]) > float(rows[0]["mean"])
+    assert "majority" in result.stdout
+    for name in ("results.md", "results.tex", "results.json", "report.html", "study.json"):
+        assert (folder / name).stat().st_size > 100, name
+
+
+def test_models_are_not_kept_unless_asked_for(compared: tuple[Result, Path, list[str]]) -> None:
+    _, folder, _ = compared
+    assert not list(folder.glob("cells/*/run"))
+    assert len(list(folder.glob("cells/*/result.json"))) == 8
+
+
+def test_the_same_command_computes_nothing_anew(compared: tuple[Result, Path, list[str]]) -> None:
+    _, folder, words = compared
+    before = (folder / "results.csv").read_text(encoding="utf-8")
+    again = invoke(*words, "--json")
+    assert again.exit_code == 0, (again.output, again.exception)
+    assert (folder / "results.csv").read_text(encoding="utf-8") == before
+    assert len(json.loads(again.stdout)["cells"]) == 8
+
+
+def test_cells_compute_the_same_anew_but_for_times(compared: tuple[Result, Path, list[str]], world: Path) -> None:
+    _, folder, words = compared
+    elsewhere = world / "again"
+    result = invoke(*words[:-1], str(elsewhere))
+    assert result.exit_code == 0, (result.output, result.exception)
+    tables = [
+        pd.read_csv(place / "results.csv").drop(columns=["minutes", "memory_mb"]) for place in (folder, elsewhere)
+    ]
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_another_study_in_the_same_folder_is_refused(compared: tuple[Result, Path, list[str]]) -> None:
+    _, _, words = compared
+    result = invoke(*words, "--rows", "50")
+    assert result.exit_code == 2
+    assert "holds another study" in result.stderr
+
+
+def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Path) -> None:
+    data = world / "dots.csv"
+    pd.DataFrame({"text": ["!" * (row + 1) for row in range(40)], "label": ["a", "b"] * 20}).to_csv(data, index=False)
+    result = invoke(str(data), "-r", "majority,tfidf", "--seeds", "1", "-o", str(world / "failing"))
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith("phasefit: tfidf on dots.csv, seed 0: ")
+    assert not (world / "failing" / "results.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere.csv"], "no such file"),
+        (["snips", "-r", ","], "names no recipe"),
+        (["snips", "-r", "finetun"], "did you mean 'finetune'"),
+        (["snips", "-r", "finetune:finetune.lr=fast"], "'lr'"),
+        (["snips", "-r", "majority:x=1"], "has no settings"),
+        (["snips", "--folds", "1"], "--folds"),
+        (["snips", "snips"], "the same name"),
+        (["snips", "snips2", "--test", "x.csv"], "about one table"),
+        (["snips", "-r", "multitask"], "task file"),
+        (["snips", "-r", "mnr"], "mnr on snips: "),
+    ],
+)
+def test_wrong_input_is_one_sentence(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentence: Callable[..., str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in sentence(invoke(*words))
+    assert not (tmp_path / "studies").exists()

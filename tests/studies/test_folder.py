@@ -1,0 +1,58 @@
+"""Where studies lie: the same question goes on in its folder, another one gets another, nothing is replaced unasked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from phasefit.errors import RunError
+from phasefit.store.manifest import read_json
+from phasefit.studies.folder import StudyFolder
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_same_question_goes_on_and_another_one_moves_on() -> None:
+    first = StudyFolder.open("reviews", {"keys": ["a"]}, None)
+    again = StudyFolder.open("reviews", {"keys": ["a"]}, None)
+    other = StudyFolder.open("reviews", {"keys": ["b"]}, None)
+    assert first.path == again.path == Path("studies/reviews")
+    assert other.path == Path("studies/reviews-2")
+    assert first.cache == other.cache == Path("studies/cells")  # what they share is computed once
+
+
+def test_a_name_is_made_fit_for_a_folder() -> None:
+    assert StudyFolder.open("../my data: 2", {}, None).path == Path("studies/my-data-2")
+    assert StudyFolder.open("cells", {}, None).path == Path("studies/cells-study")
+
+
+def test_a_given_folder_keeps_its_own_cells(tmp_path: Path) -> None:
+    out = tmp_path / "mine"
+    assert StudyFolder.open("x", {"keys": []}, out).cache == out / "cells"
+
+
+def test_what_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
+    out = tmp_path / "mine"
+    StudyFolder.open("x", {"keys": ["a"]}, out)
+    with pytest.raises(RunError, match="holds another study"):
+        StudyFolder.open("x", {"keys": ["b"]}, out)
+    StudyFolder.open("x", {"keys": ["b"]}, out, overwrite=True)
+    assert read_json(out / "study.json")["keys"] == ["b"]
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "holiday.jpg").write_text("x")
+    with pytest.raises(RunError, match="not a study"):
+        StudyFolder.open("x", {}, tmp_path / "photos", overwrite=True)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(RunError, match="is a file"):
+        StudyFolder.open("x", {}, tmp_path / "file")
+
+
+def test_its_end_is_noted(tmp_path: Path) -> None:
+    folder = StudyFolder.open("x", {"keys": ["a"]}, tmp_path / "mine")
+    assert read_json(folder.path / "study.json")["status"] == "started"
+    folder.finish({"command": "phasefit compare"})
+    assert read_json(folder.path / "study.json")["status"] == "finished"

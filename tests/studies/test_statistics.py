@@ -1,0 +1,98 @@
+"""Intervals and tests against scipy, the papers' formulas worked by hand, and what must always hold."""
+
+from __future__ import annotations
+
+from math import isclose, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from phasefit.studies.statistics import estimate, holm, paired, ranks, wilcoxon
+
+SCORES = st.lists(st.floats(0, 1, allow_nan=False), min_size=2, max_size=20)
+
+
+def test_an_interval_is_students() -> None:
+    values = [0.81, 0.84, 0.79, 0.86, 0.80]
+    found = estimate(values)
+    low, high = stats.t.interval(0.95, 4, loc=np.mean(values), scale=stats.sem(values))
+    assert found.n == 5
+    assert isclose(found.mean, 0.82)
+    assert found.sd == pytest.approx(np.std(values, ddof=1))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_one_repetition_has_no_interval() -> None:
+    found = estimate([0.5])
+    assert (found.n, found.mean, found.sd, found.low, found.high) == (1, 0.5, None, None, None)
+    assert paired([0.5], [0.25]).mean == 0.25
+    assert paired([0.5], [0.25]).p is None
+
+
+def test_an_interval_stays_within_what_the_figure_can_be() -> None:
+    found = estimate([0.9, 1.0], bounds=(0.0, 1.0))
+    assert found.high == 1.0
+    assert found.low == pytest.approx(0.95 - stats.t.ppf(0.975, 1) * sqrt(0.005 / 2)) or found.low == 0.0
+
+
+def test_without_shared_rows_the_test_is_the_paired_t_test() -> None:
+    values, base = [0.9, 0.85, 0.88, 0.91], [0.86, 0.84, 0.87, 0.85]
+    expected = stats.ttest_rel(values, base)
+    found = paired(values, base)
+    assert found.p == pytest.approx(expected.pvalue)
+    interval = expected.confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_shared_rows_widen_the_variance_as_nadeau_and_bengio_say() -> None:
+    # Five folds: test / train is 1/4. Gains 1, 2, 3, 4, 5: mean 3, variance 2.5.
+    found = paired([1, 2, 3, 4, 5], [0] * 5, overlap=0.25)
+    error = sqrt((1 / 5 + 1 / 4) * 2.5)
+    assert found.p == pytest.approx(2 * stats.t.sf(3 / error, 4))
+    assert found.high == pytest.approx(3 + stats.t.ppf(0.975, 4) * error)
+    assert found.p > (paired([1, 2, 3, 4, 5], [0] * 5).p or 0)
+
+
+def test_gains_that_are_all_the_same() -> None:
+    assert paired([0.5, 0.6], [0.5, 0.6]).p == 1.0
+    assert paired([0.75, 0.75], [0.5, 0.5]).p == 0.0
+
+
+def test_holms_correction_by_hand() -> None:
+    # Sorted .01, .02, .03, .04 times 4, 3, 2, 1: .04, .06, .06, .04 -> never falling: .04, .06, .06, .06.
+    assert holm([0.04, 0.01, None, 0.03, 0.02]) == pytest.approx([0.06, 0.04, None, 0.06, 0.06])
+    assert holm([None, None]) == [None, None]
+
+
+def test_wilcoxon_over_datasets() -> None:
+    values, base = [0.9, 0.8, 0.7, 0.95, 0.6, 0.85], [0.85, 0.78, 0.71, 0.9, 0.55, 0.8]
+    gains = np.subtract(values, base)
+    assert wilcoxon(values, base) == pytest.approx(stats.wilcoxon(gains, zero_method="zsplit").pvalue)
+    assert wilcoxon([0.5], [0.4]) is None
+    assert wilcoxon([0.5, 0.6], [0.5, 0.6]) == 1.0
+
+
+def test_ranks_share_places() -> None:
+    assert ranks([0.9, 0.8, 0.9, 0.1]) == [1.5, 3.0, 1.5, 4.0]
+
+
+@given(SCORES, st.floats(0, 1))
+def test_the_mean_lies_in_its_interval_and_overlap_only_widens_it(values: list[float], overlap: float) -> None:
+    plain, wider = estimate(values), estimate(values, overlap)
+    assert plain.low is not None
+    assert plain.high is not None
+    assert wider.low is not None
+    assert plain.low <= plain.mean + 1e-12
+    assert plain.mean <= plain.high + 1e-12
+    assert wider.low <= plain.low + 1e-12
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12))
+def test_holm_never_makes_a_chance_smaller_or_larger_than_one(chances: list[float | None]) -> None:
+    for before, after in zip(chances, holm(chances), strict=True):
+        assert (before is None) == (after is None)
+        if before is not None and after is not None:
+            assert before <= after <= 1.0

@@ -1,0 +1,81 @@
+"""The grid of a study: which cells there are, in which order, with which settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from phasefit.errors import MissingExtra, RecipeError
+from phasefit.studies.baselines import BASELINES, baseline
+from phasefit.studies.study import Data, Study, TableSpec, Variant, check_variants, fitting, variant_of
+
+
+def study(**changes: object) -> Study:
+    datasets = (Data("A", {"data": "snips"}), Data("B", {"data": "snips2", "rows": 70}))
+    variants = (Variant("base", "finetune"), Variant("ours", "three-phase", on={"B": ("denoise.lr=1e-5",)}))
+    known: dict[str, object] = {"datasets": datasets, "variants": variants, "seeds": (0, 1)}
+    return Study("s", "S", **(known | changes))  # type: ignore[arg-type]
+
+
+def test_every_variant_on_every_dataset_with_every_seed_and_fold() -> None:
+    cells = study(folds=3).cells()
+    assert len(cells) == 2 * 2 * 2 * 3
+    assert len({cell.key for cell in cells}) == len(cells)
+    assert [cell.request.seed for cell in cells] == sorted(cell.request.seed for cell in cells)
+    assert cells[0].request.fold == (1, 3)
+
+
+def test_settings_of_single_datasets_and_shared_options() -> None:
+    cells = {(cell.dataset, cell.variant): cell.request for cell in study(common={"threads": 1}).cells()}
+    assert cells["B", "ours"].settings == ("denoise.lr=1e-5",)
+    assert cells["A", "ours"].settings == ()
+    assert cells["B", "base"].rows == 70
+    assert all(request.threads == 1 for request in cells.values())
+
+
+def test_tables_say_which_cells_are_needed() -> None:
+    wanted = study().cells([TableSpec("one", datasets=("A",)), TableSpec("two", variants=("ours",))])
+    assert {(cell.dataset, cell.variant) for cell in wanted} == {("A", "base"), ("A", "ours"), ("B", "ours")}
+
+
+def test_a_variant_may_be_for_some_datasets_only() -> None:
+    limited = (Variant("base", "finetune"), Variant("ours", "three-phase", only=("A",)))
+    assert ("B", "ours") not in {(cell.dataset, cell.variant) for cell in study(variants=limited).cells()}
+
+
+def test_settings_for_phases_that_a_recipe_has_not_are_left_out_and_later_ones_win() -> None:
+    settings = ("denoise.lr=1", "finetune.lr=2", "max_length=16", "finetune.lr=3")
+    assert fitting("finetune", settings) == ("max_length=16", "finetune.lr=3")
+
+
+def test_recipes_as_the_command_line_has_them() -> None:
+    assert variant_of("finetune") == Variant("finetune", "finetune")
+    found = variant_of("finetune:finetune.lr=1e-5+finetune.epochs=3")
+    assert (found.recipe, found.settings) == ("finetune", ("finetune.lr=1e-5", "finetune.epochs=3"))
+
+
+@pytest.mark.parametrize(
+    ("recipes", "said"),
+    [
+        (["finetun"], "did you mean 'finetune'"),
+        (["finetune", "finetune"], "named twice"),
+        (["tfidf:tfidf.c=1"], "has no settings"),
+        (["finetune:finetune.epoch=1"], "did you mean 'epochs'"),
+        (["mine.toml"], "no such file"),
+    ],
+)
+def test_wrong_recipes_are_refused_before_anything_is_trained(recipes: list[str], said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        check_variants([variant_of(recipe) for recipe in recipes])
+
+
+def test_setfit_is_refused_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phasefit.studies.baselines.setfit.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="phasefit\\[setfit\\]"):
+        check_variants([variant_of("setfit")])
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_every_baseline_can_be_asked_for(name: str) -> None:
+    found = baseline(name)
+    assert callable(found.check)
+    assert callable(found.fit)

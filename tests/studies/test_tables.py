@@ -1,0 +1,156 @@
+"""Tables out of results, and the files they are written to."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phasefit.studies.cell import Cell
+from phasefit.studies.formats import cells, metric_name, to_csv, to_json, to_latex, to_markdown
+from phasefit.studies.result import Result, figure, read_result, usual_score
+from phasefit.studies.statistics import paired
+from phasefit.studies.study import Data, Published, Study, TableSpec, Variant
+from phasefit.studies.tables import ALL, Row, Table, fill
+
+ACCURACY = {  # by dataset and variant, a figure for each seed
+    ("A", "base"): [0.80, 0.82, 0.81],
+    ("A", "ours"): [0.84, 0.85, 0.86],
+    ("B", "base"): [0.60, 0.60, 0.63],
+    ("B", "ours"): [0.59, 0.61, 0.60],
+}
+
+
+def result(accuracy: float, **changes: Any) -> Result:
+    metrics = {"test": {"accuracy": accuracy, "log_loss": 1 - accuracy}}
+    known: dict[str, Any] = {"rows": {"train": 80, "test": 20}, "own_test": False, "seconds": 60.0, "memory_mb": 500.0}
+    return Result(metrics, **(known | changes))
+
+
+def conducted(spec: TableSpec, **changes: Any) -> Table:
+    datasets = (Data("A", {"data": "snips"}), Data("B", {"data": "snips2"}))
+    study = Study("s", "S", datasets, (Variant("base", "finetune"), Variant("ours", "three-phase")), (0, 1, 2))
+    grid = study.cells()
+    results = {cell.key: result(ACCURACY[cell.dataset, cell.variant][cell.request.seed], **changes) for cell in grid}
+    return fill(study, spec, grid, results)
+
+
+def test_means_differences_and_ranks() -> None:
+    table = conducted(TableSpec("T"))
+    rows = {(row.dataset, row.variant): row for row in table.rows}
+    ours = rows["A", "ours"]
+    assert table.metric == "test.accuracy"
+    assert ours.mean == pytest.approx(0.85)
+    assert ours.difference == pytest.approx(0.04)
+    assert ours.p == pytest.approx(paired(ACCURACY["A", "ours"], ACCURACY["A", "base"], overlap=0.25).p)
+    assert (rows["A", "base"].difference, rows["A", "base"].p) == (None, None)
+    assert (rows["A", "ours"].rank, rows["B", "ours"].rank) == (1.0, 2.0)
+    assert ours.minutes == 1.0
+
+
+def test_a_test_of_its_own_needs_no_correction() -> None:
+    rows = {(row.dataset, row.variant): row for row in conducted(TableSpec("T"), own_test=True).rows}
+    assert rows["A", "ours"].p == pytest.approx(paired(ACCURACY["A", "ours"], ACCURACY["A", "base"]).p)
+
+
+def test_several_datasets_get_lines_over_all_of_them() -> None:
+    base, ours = conducted(TableSpec("T")).overall
+    assert (base.dataset, base.n, base.p) == (ALL, 2, None)
+    assert ours.difference == pytest.approx((0.04 - 0.01) / 2)
+    assert ours.rank == pytest.approx(1.5)
+    assert ours.p == 1.0  # two datasets, one better and one worse
+
+
+def test_less_is_better_for_errors() -> None:
+    table = conducted(TableSpec("T", "test.log_loss"))
+    rows = {(row.dataset, row.variant): row for row in table.rows}
+    assert rows["A", "ours"].rank == 1.0
+
+
+def test_published_figures_stand_beside_ours() -> None:
+    paper = Published("RoBERTa", {"A": {"ours": 95.1}})
+    table = conducted(TableSpec("T", published=(paper,)))
+    row = next(row for row in table.rows if (row.dataset, row.variant) == ("A", "ours"))
+    assert (row.published, row.published_model) == (pytest.approx(0.951), "RoBERTa")
+    assert "(95.1)" in to_markdown("t", "c", [table])
+    assert "RoBERTa" in to_markdown("t", "c", [table])
+
+
+def test_cells_without_a_result_leave_the_rest_as_it_is() -> None:
+    study = Study("s", "S", (Data("A", {"data": "snips"}),), (Variant("base", "finetune"), Variant("ours", "joint")))
+    grid = study.cells()
+    table = fill(study, TableSpec("T"), grid, {grid[0].key: result(0.5)})
+    assert [row.variant for row in table.rows] == ["base"]
+
+
+def test_the_usual_score_follows_the_labels() -> None:
+    def judged(**metrics: Any) -> str:
+        return usual_score(Result({"test": metrics}, {}, True, 1.0, 1.0))
+
+    assert judged(accuracy=1.0, macro_f1=1.0) == "test.accuracy"
+    assert judged(accuracy=0.1, micro_f1=0.5) == "test.micro_f1"
+    assert judged(pearson=0.5, mse=1.0) == "test.pearson"
+    assert judged(mean=0.5, tasks={}) == "test.mean"
+
+
+def test_figures_by_their_paths() -> None:
+    metrics = {"test": {"levels": [{"accuracy": 0.5}], "rows": 3, "sure": True}}
+    assert figure(metrics, "test.levels.0.accuracy") == 0.5
+    assert figure(metrics, "test.rows") == 3.0
+    assert figure(metrics, "test.sure") is None
+    assert figure(metrics, "test.levels.7.accuracy") is None
+    assert figure(metrics, "nothing.here") is None
+
+
+def test_a_damaged_result_is_none(tmp_path: Path) -> None:
+    assert read_result(tmp_path) is None
+    (tmp_path / "result.json").write_text("{half")
+    assert read_result(tmp_path) is None
+    (tmp_path / "result.json").write_text("{}")
+    assert read_result(tmp_path) is None
+
+
+def test_csv_and_json_hold_every_figure_in_full() -> None:
+    table = conducted(TableSpec("T"))
+    lines = list(csv.DictReader(io.StringIO(to_csv([table]))))
+    assert len(lines) == 6
+    assert float(lines[1]["mean"]) == next(row.mean for row in table.rows if row.variant == "ours")
+    assert json.loads(to_json(table.to_json()))["rows"][1]["variant"] == "ours"
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_names_cannot_break_out_of_their_cells(dataset: str, variant: str) -> None:
+    table = Table("T", "test.accuracy", (Row(dataset, variant, 1, 0.5),))
+    line = next(line for line in to_markdown("t", "c", [table]).split("\n") if "| 1 | 50.00 |" in line)
+    plain = line.replace("\\\\", "").replace("\\|", "")
+    assert plain.count("|") == 11
+    body = to_latex("t", "c", [table]).split("\\midrule\n")[1].split("\n\\bottomrule")[0]
+    bare = body.replace("\\&", "")
+    assert bare.count("&") == 9
+    assert list(csv.reader(io.StringIO(to_csv([table]), newline="")))[1][2:4] == [dataset, variant]
+
+
+def test_figures_as_people_read_them() -> None:
+    table = Table("T", "test.accuracy", ())
+    row = Row("A", "ours", 3, 0.8512, 0.01, 0.84, 0.86, 0.02, -0.01, 0.05, 0.0004, 1.0, 2.5, 1234.0)
+    assert cells(row, table) == [
+        *("A", "ours", "3", "85.12 ± 1.00", "84.00 to 86.00", "+2.00 [-1.00, +5.00]", "<0.001", "1.0", "2.5", "1,234")
+    ]
+    assert metric_name("test.macro_f1") == "macro F1 on test"
+    assert metric_name("validation.tasks.sst.accuracy") == "sst accuracy on validation"
+
+
+def test_errors_are_not_shown_in_per_cent() -> None:
+    assert cells(Row("A", "x", 1, 0.5), Table("T", "test.mse", ()))[3] == "0.50"
+
+
+def test_cell_names_for_messages() -> None:
+    study = Study("s", "S", (Data("A", {"data": "snips"}),), (Variant("base", "finetune"),), folds=2)
+    found: list[Cell] = study.cells()
+    assert found[1].name == "base on A, seed 0, fold 2 of 2"
