@@ -8,7 +8,7 @@ from sklearn import metrics as sk
 
 from phasefit.errors import DataError
 from phasefit.metrics import classification_metrics, quick_scores
-from phasefit.metrics.classification import wilson_interval
+from phasefit.metrics.classification import confidence_entropy, wilson_interval
 
 NAMES = ["ham", "spam", "eggs", "toast"]
 
@@ -47,6 +47,14 @@ def test_the_report_goes_through_json(case: tuple[np.ndarray, np.ndarray]) -> No
     report = classification_metrics(*case, NAMES)
     assert json.loads(json.dumps(report, allow_nan=False)) == report
     assert report["rows"] == 80
+
+
+def test_the_entropy_of_confidence_by_hand() -> None:
+    rows = np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]])  # 0.5 * 1 + 2 * 0.25 * 2 = 1.5 bits, and none
+    assert confidence_entropy(rows) == pytest.approx(0.75)
+    assert confidence_entropy(np.full((3, 8), 1 / 8)) == pytest.approx(3)
+    report = classification_metrics(np.array([0, 0]), rows, ["a", "b", "c"])
+    assert report["confidence_entropy"] == pytest.approx(0.75)
 
 
 def test_one_class_alone_has_no_roc_auc() -> None:

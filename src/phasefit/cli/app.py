@@ -17,6 +17,8 @@ from phasefit.cli.evaluate import evaluate
 from phasefit.cli.geometry import geometry
 from phasefit.cli.predict import predict
 from phasefit.cli.recipes import recipes
+from phasefit.cli.reproduce import reproduce
+from phasefit.cli.search import search
 from phasefit.cli.train import train
 from phasefit.runner.processes import group_left_in_order
 
@@ -57,6 +59,8 @@ app.command(rich_help_panel="The main job")(evaluate)
 app.command(rich_help_panel="The main job")(embed)
 app.command(rich_help_panel="The main job")(geometry)
 app.command(rich_help_panel="Studies")(compare)
+app.command(rich_help_panel="Studies")(search)
+app.command(rich_help_panel="Studies")(reproduce)
 app.add_typer(recipes, name="recipes", rich_help_panel="What there is")
 app.command(rich_help_panel="What there is")(datasets)
 app.command(rich_help_panel="What there is")(demo)

@@ -47,6 +47,7 @@ def show_table(table: Table) -> None:
         for row in own:
             figures = [printable(cell, 80) for cell in cells(row, table)[1:]]
             if published:
-                figures.insert(3, "" if row.published is None else f"{row.published * factor(table):.2f}")
+                beside = f"{(row.published or 0) * factor(table):.2f} {row.published_model}"
+                figures.insert(3, "" if row.published is None else printable(beside, 40))
             shown.add_row(*figures)
         stdout().print(shown)

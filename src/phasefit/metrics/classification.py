@@ -46,11 +46,18 @@ def classification_metrics(
         "roc_auc": roc_auc(true, probabilities),
         "log_loss": log_loss(true, probabilities),
         "ece": calibration_error(bins),
+        "confidence_entropy": confidence_entropy(probabilities),
         "per_class": class_rows(names, scores.precision, scores.recall, scores.f1, scores.support),
         "confusion": {"labels": list(names), "matrix": matrix.tolist()},
         "calibration": bins,
     }
     return report if levels is None else report | tree_metrics(true, predicted, levels)
+
+
+def confidence_entropy(probabilities: Floats) -> float:
+    """The mean over rows of `-sum s_k log2 s_k`, in bits: 0 where it is always sure, log2 of the classes at most."""
+    sure = np.clip(probabilities, np.finfo(np.float64).tiny, 1.0)
+    return float(-(sure * np.log2(sure)).sum(axis=1).mean())
 
 
 def wilson_interval(hits: int, rows: int, z: float = Z95) -> tuple[float, float]:

@@ -132,23 +132,26 @@ def beside_published(table: Table) -> list[str]:
     by_place = {(row.dataset, row.variant): row for row in table.rows}
     scale = factor(table)
     lines = [
-        f"Ours, and in brackets the published figure ({', '.join(models)}).",
+        f"Ours, and in brackets the published figure ({models[0]} where no other model is named).",
         "",
         f"| | {' | '.join(map(_cell, variants))} |",
         "|-|" + "-:|" * len(variants),
     ]
     for dataset in datasets:
-        shown = [_beside(by_place.get((dataset, variant)), scale) for variant in variants]
+        shown = [_beside(by_place.get((dataset, variant)), scale, models[0]) for variant in variants]
         lines.append(f"| {_cell(dataset)} | {' | '.join(shown)} |")
     return lines
 
 
-def _beside(row: Row | None, scale: float) -> str:
+def _beside(row: Row | None, scale: float, usual: str) -> str:
     if row is None:
         return ""
     spread = "" if row.sd is None else f" ± {row.sd * scale:.1f}"
-    paper = "" if row.published is None else f" ({row.published * scale:.1f})"
-    return f"{row.mean * scale:.1f}{spread}{paper}"
+    if row.published is None:
+        return f"{row.mean * scale:.1f}{spread}"
+    model = "" if row.published_model == usual else f"{row.published_model} "
+    more = f"; {row.note}" if row.note else ""
+    return f"{row.mean * scale:.1f}{spread} ({_cell(f'{model}{row.published * scale:.1f}{more}')})"
 
 
 def metric_name(path: str) -> str:

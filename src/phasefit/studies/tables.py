@@ -116,7 +116,7 @@ def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: 
     rows = []
     for (variant, cells), gain, p, rank in zip(own.items(), compared, chances, places, strict=True):
         known = estimate([value for value, _ in cells.values()], _overlap(cells), bounds)
-        published, model = _published(spec, dataset, variant)
+        published, model, others = _published(spec, dataset, variant)
         rows.append(
             Row(
                 dataset,
@@ -135,6 +135,7 @@ def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: 
                 memory_mb=max(result.memory_mb for _, result in cells.values()),
                 published=published,
                 published_model=model,
+                note=others,
             )
         )
     return rows
@@ -152,12 +153,14 @@ def _overlap(cells: Mapping[Any, tuple[float, Result]]) -> float:
     return float(np.mean([result.overlap for _, result in cells.values()]))
 
 
-def _published(spec: TableSpec, dataset: str, variant: str) -> tuple[float | None, str | None]:
-    for source in spec.published:
-        found = source.figures.get(dataset, {}).get(variant)
-        if found is not None:
-            return found / spec.scale, source.model
-    return None, None
+def _published(spec: TableSpec, dataset: str, variant: str) -> tuple[float | None, str | None, str]:
+    """The figure of the first model that has one; those of other models in words."""
+    found = [(source.figures.get(dataset, {}).get(variant), source.model) for source in spec.published]
+    known = [(figure, model) for figure, model in found if figure is not None]
+    if not known:
+        return None, None, ""
+    (figure, model), *others = known
+    return figure / spec.scale, model, ", ".join(f"{other} {value:g}" for value, other in others)
 
 
 def _overall(rows: Sequence[Row], sign: int) -> tuple[Row, ...]:
@@ -203,5 +206,8 @@ def bounds_of(values: Sequence[float], metric: str) -> tuple[float, float]:
 
 def _sign(metric: str) -> int:
     """1 where more is better, -1 where less is."""
-    score = SCORES.get(metric.split(",")[0].rpartition(".")[2])
+    name = metric.split(",")[0].rpartition(".")[2]
+    if name in UNBOUNDED:
+        return -1
+    score = SCORES.get(name)
     return 1 if score is None or score.higher_is_better else -1

@@ -1,0 +1,185 @@
+"""`phasefit reproduce`: a paper's tables again, our figures beside the published ones."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from phasefit.cli import options as opt
+
+if TYPE_CHECKING:
+    from phasefit.studies.reproduce import StudyInfo
+    from phasefit.studies.scaling import Scaled
+    from phasefit.studies.study import Study
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="three-phase, triple-entropy, label-aware, mirror or multitask; or a study file (TOML) of your own. "
+            "Lists them with their tables if not given.",
+        ),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table",
+            "-t",
+            help="Only the table of this number; may be given again.",
+            metavar="N",
+            rich_help_panel=opt.TRAINING,
+        ),
+    ] = None,
+    scale: Annotated[
+        str,
+        typer.Option(
+            "--scale",
+            help="quick: cut so that the whole set takes a quarter of an hour on two cores, and the tables say what "
+            "was cut; full: the paper's protocol.",
+            metavar="quick|full",
+            rich_help_panel=opt.TRAINING,
+        ),
+    ] = "quick",
+    datasets: Annotated[
+        str | None,
+        typer.Option(
+            "--datasets",
+            help="Only these, as the tables call them; also such as the scale leaves out.",
+            metavar="A,B",
+            rich_help_panel=opt.DATA,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            help="So many seeds; those of the study if not given.", min=1, metavar="N", rich_help_panel=opt.TRAINING
+        ),
+    ] = None,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan",
+            help="Say how many runs it takes, what the scale cuts and which datasets are missing, then stop.",
+            rich_help_panel=opt.TRAINING,
+        ),
+    ] = False,
+    model: opt.Model = None,
+    data_dir: opt.DataDir = None,
+    out: opt.StudyOut = None,
+    overwrite: opt.Overwrite = False,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    jobs: opt.Jobs = 1,
+    device: opt.Device = "auto",
+    threads: opt.Threads = None,
+) -> None:
+    """A paper's tables again: its recipes, settings and datasets, our figures with the published ones beside them.
+
+    Figures that do not favour us are printed like any other. What is done is kept, so that the same command goes on
+    where it was stopped, and tables share their runs. The folder holds every table as CSV, Markdown, LaTeX and JSON,
+    and a page to look at. A study file of your own works in the same way: docs/reproduce.md has the format.
+
+    [bold]phasefit reproduce[/]                                     what there is
+
+    [bold]phasefit reproduce three-phase --jobs 2[/]                all its tables, cut to a quarter of an hour
+
+    [bold]phasefit reproduce three-phase --table 3 --datasets SNIPS --scale full[/]
+
+    [bold]phasefit reproduce triple-entropy --scale full --model FacebookAI/roberta-base --plan[/]
+    """
+    from phasefit.studies.reproduce import find_study, refuse_missing
+    from phasefit.studies.scaling import Choice, scaled
+    from phasefit.studies.study import with_common
+
+    if name is None:
+        list_all(json)
+        return
+    info = find_study(name)
+    names = tuple(part.strip() for part in (datasets or "").split(",") if part.strip())
+    beside = None if info.packaged else info.path.parent
+    found = scaled(info.file, info.name, Choice(scale, names, tuple(table or ()), seeds), beside)
+    study = with_common(found.study, model=model, device=device, threads=threads, data_dir=data_dir)
+    if plan:
+        show_plan(info, found, study, scale, data_dir, json)
+        return
+    refuse_missing(study, data_dir)
+    run(found, study, {"out": out, "overwrite": overwrite, "jobs": jobs}, data_dir, quiet, json)
+
+
+def run(found: Scaled, study: Study, where: dict[str, Any], data_dir: Path | None, quiet: bool, json: bool) -> None:
+    """All runs, then all tables and figures."""
+    from phasefit.cli.study_progress import study_listener
+    from phasefit.cli.study_tables import show_study
+    from phasefit.studies.conduct import conduct
+    from phasefit.studies.gains import curve, gains, write_gains
+    from phasefit.studies.reproduce import training_rows
+
+    rows = {data.name: training_rows(data, data_dir) for data in study.datasets}
+    paper = {data.name: training_rows(data, data_dir) for data in found.whole.datasets}
+
+    def curves(tables: Any) -> list[dict[str, Any]]:
+        drawn = [(figure, gains(figure, tables, rows, paper)) for figure in found.figures]
+        return [curve(figure, points) for figure, points in drawn if points]
+
+    with study_listener(quiet) as listen:
+        done = conduct(study, listen, command=shlex.join(["phasefit", *sys.argv[1:]]), curves=curves, **where)
+    for number, figure in enumerate(found.figures, start=1):
+        points = gains(figure, done.tables, rows, paper)
+        if points:
+            write_gains(done.folder, figure, points, "gain" if number == 1 else f"gain-{number}")
+    show_study(done, json=json)
+
+
+def list_all(json: bool) -> None:
+    """Every packaged study with its tables."""
+    from phasefit.cli.console import print_json, stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.studies.reproduce import list_studies
+
+    studies = list_studies()
+    if json:
+        tables = {
+            info.name: [{"number": str(one.number), "title": one.title} for one in info.file.table] for info in studies
+        }
+        print_json(
+            [
+                {"name": info.name, "title": info.file.title, "paper": info.file.paper, "tables": tables[info.name]}
+                for info in studies
+            ]
+        )
+        return
+    shown = new_table("study", "what it is", "tables")
+    for info in studies:
+        tables_of = "\n".join(f"{one.number}: {one.title}" for one in info.file.table)
+        shown.add_row(info.name, f"{info.file.title}\n({info.file.paper})", tables_of)
+    stdout().print(shown)
+    stdout().print("Next: phasefit reproduce NAME --plan, phasefit reproduce NAME --table N, --scale full")
+
+
+def show_plan(info: StudyInfo, found: Scaled, study: Study, scale: str, data_dir: Path | None, json: bool) -> None:
+    """What would be run, cut and missed."""
+    from phasefit.cli.console import print_json, stdout
+    from phasefit.studies.reproduce import plan_of, runs_per_dataset, spelled
+
+    plan = plan_of(study, data_dir)
+    if json:
+        print_json({"study": info.name, "scale": scale, **plan, "cut": list(found.cuts)})
+        return
+    say = stdout().print
+    folds = f" x {study.folds} folds" if study.folds else ""
+    say(f"{info.file.title} ({info.file.paper}), {scale} scale", soft_wrap=True, markup=False)
+    each = spelled([f"{name} {count}" for name, count in runs_per_dataset(study).items()])
+    say(f"{plan['runs']:,} runs, {len(study.seeds)} seeds{folds}: {each}", soft_wrap=True, markup=False)
+    say(f"variants: {spelled(plan['variants'])}", soft_wrap=True, markup=False)
+    for title in plan["tables"]:
+        say(f"  {title}", soft_wrap=True, markup=False)
+    for note in plan["notes"]:
+        say(f"- {note}", soft_wrap=True, markup=False)
+    lacking = [f"{name} ({source})" for name, source in plan["missing"].items()]
+    say(f"not on this machine: {spelled(lacking)}" if lacking else "all datasets are on this machine", markup=False)

@@ -1,0 +1,137 @@
+"""What one variant gains over another, against the number of rows: as lines, a CSV, a PNG and an SVG."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phasefit.store.manifest import write_text
+from phasefit.studies.statistics import estimate
+from phasefit.studies.study_file import FigurePart
+from phasefit.studies.tables import Row, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HUNDRED = 100.0  # gains are told in points
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The difference on one dataset, in points; `published` is the paper's, at as many rows as the paper had."""
+
+    dataset: str
+    rows: int
+    gain: float
+    low: float | None
+    high: float | None
+    published: float | None
+    published_rows: int | None
+
+
+def gains(
+    figure: FigurePart, tables: Sequence[Table], rows: Mapping[str, int | None], paper_rows: Mapping[str, int | None]
+) -> list[Gain]:
+    """By dataset, from the tables that the figure is about; a dataset of two tables counts once."""
+    wanted = {*map(str, figure.tables)}
+    found: dict[str, Gain] = {}
+    for table in tables:
+        if wanted and table.number not in wanted:
+            continue
+        by_place = {(row.dataset, row.variant): row for row in table.rows}
+        for dataset in dict.fromkeys(row.dataset for row in table.rows):
+            better, base = (by_place.get((dataset, name)) for name in (figure.variant, figure.against))
+            number = rows.get(dataset)
+            if better is None or base is None or number is None or dataset in found:
+                continue
+            found[dataset] = _gain(dataset, better, base, number, paper_rows.get(dataset))
+    return sorted(found.values(), key=lambda one: (one.rows, one.dataset))
+
+
+def _gain(dataset: str, better: Row, base: Row, rows: int, paper_rows: int | None) -> Gain:
+    published = None
+    if better.published is not None and base.published is not None:
+        published = round(HUNDRED * (better.published - base.published), 6)
+    return Gain(
+        dataset,
+        rows,
+        HUNDRED * (better.mean - base.mean),
+        None if better.difference_low is None else HUNDRED * better.difference_low,
+        None if better.difference_high is None else HUNDRED * better.difference_high,
+        published,
+        paper_rows if published is not None else None,
+    )
+
+
+def curve(figure: FigurePart, found: Sequence[Gain]) -> dict[str, Any]:
+    """Two lines, ours and the published: the mean over the datasets of as many rows."""
+    ours = _line([(one.rows, one.gain) for one in found], {one.rows: (one.low, one.high) for one in found})
+    theirs = _line([(one.published_rows, one.published) for one in found])
+    lines = [{"name": "ours", "points": ours}] + ([{"name": "published", "points": theirs}] if theirs else [])
+    return {
+        "title": figure.title,
+        "x_title": "training table, rows",
+        "y_title": f"gain of {figure.variant}, points",
+        "lines": lines,
+    }
+
+
+def _line(pairs: Sequence[tuple[Any, Any]], alone: Mapping[int, tuple[Any, Any]] | None = None) -> list[list[Any]]:
+    """Points with intervals: over datasets where several have as many rows, else that of the one."""
+    by_rows: dict[int, list[float]] = {}
+    for rows, gain in pairs:
+        if rows is not None and gain is not None:
+            by_rows.setdefault(int(rows), []).append(float(gain))
+    points = []
+    for rows, values in sorted(by_rows.items()):
+        known = estimate(values)
+        low, high = (known.low, known.high) if len(values) > 1 else (alone or {}).get(rows, (None, None))
+        points.append([rows, known.mean, low, high])
+    return points
+
+
+def write_gains(folder: Path, figure: FigurePart, found: Sequence[Gain], name: str = "gain") -> list[Path]:
+    """`gain.csv`, `gain.png` and `gain.svg`."""
+    from phasefit.runner.figures.canvas import save
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = list(Gain.__dataclass_fields__)
+    writer.writerow(names)
+    for one in found:
+        writer.writerow(["" if getattr(one, key) is None else getattr(one, key) for key in names])
+    write_text(folder / f"{name}.csv", out.getvalue())
+    save(folder / f"{name}.png", lambda _: draw(figure, found))
+    return [folder / f"{name}{suffix}" for suffix in (".csv", ".png", ".svg")]
+
+
+def draw(figure: FigurePart, found: Sequence[Gain]) -> Figure:
+    """A dot for each dataset with its interval, a line through the means; the published ones hollow."""
+    from phasefit.runner.figures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain
+
+    canvas = blank(8.0, 4.5)
+    axes = plain(canvas.add_subplot())
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.axhline(0, color=FAINT, linewidth=1)
+    axes.set_xscale("log")
+    for one in found:
+        if one.low is not None and one.high is not None:
+            axes.plot([one.rows, one.rows], [one.low, one.high], color=BLUE, alpha=0.35, linewidth=1.5)
+        axes.plot(one.rows, one.gain, "o", color=BLUE, markersize=5)
+        axes.annotate(one.dataset, (one.rows, one.gain), (5, 3), textcoords="offset points", fontsize=7, color=INK)
+        if one.published is not None and one.published_rows is not None:
+            axes.plot(one.published_rows, one.published, "o", markerfacecolor="white", color=ORANGE, markersize=5)
+    for line, colour in zip(curve(figure, found)["lines"], (BLUE, ORANGE), strict=False):
+        points = np.array([point[:2] for point in line["points"]], dtype=np.float64)
+        axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=1.8, label=line["name"])
+    axes.set_xlabel("rows of the training table", color=INK, fontsize=9)
+    axes.set_ylabel(f"accuracy of {figure.variant} less that of {figure.against}, points", color=INK, fontsize=9)
+    axes.set_title(figure.title, loc="left", color=INK, fontsize=11)
+    axes.legend(frameon=False, fontsize=8)
+    return canvas

@@ -1,0 +1,282 @@
+"""A study file at a scale: the Study it asks for, and in words what the scale cuts. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from phasefit.errors import RecipeError, did_you_mean
+from phasefit.studies.baselines import BASELINES
+from phasefit.studies.study import Data, Published, Study, TableSpec, Variant
+from phasefit.studies.study_file import FULL, FigurePart, ScalePart, StudyFile, TablePart, VariantPart, flat
+
+CAPPED = ("rows", "validation_rows", "test_rows")
+SPELLED = {
+    "rows": "training rows",
+    "validation_rows": "validation rows",
+    "test_rows": "test rows",
+    "top_classes": "classes",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user picks of a study; an explicit choice wins over what a scale leaves out."""
+
+    scale: str = FULL
+    datasets: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    seeds: int | None = None
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A study at a scale with its figures, and what was cut."""
+
+    study: Study
+    figures: tuple[FigurePart, ...]
+    cuts: tuple[str, ...]
+    whole: Study  # the same at full scale
+
+
+def scaled(file: StudyFile, name: str, choice: Choice, beside: Path | None = None) -> Scaled:
+    """The study of a file; `beside` is where recipes and tables of its own may lie."""
+    scale = scale_of(file, name, choice.scale)
+    whole = _study(file, name, ScalePart(), Choice(FULL, choice.datasets, choice.tables), beside)
+    if scale is None:
+        scale = ScalePart()
+    study = _study(file, name, scale, choice, beside)
+    cuts = tuple(cuts_of(file, scale, study, whole))
+    shown = {str(table.number) for table in study.tables}
+    figures = [one for one in file.figure if not one.tables or {*map(str, one.tables)} & shown]
+    notes = [f"Cut to the {choice.scale} scale: {'; '.join(cuts)}."] if cuts else []
+    notes += [scale.note] if scale.note else []
+    compared = tuple(_compared(table, study) for table in study.tables)
+    tables = tuple(_noted(table, whole, choice.scale if cuts else "") for table in compared)
+    study = Study(
+        study.name,
+        study.title,
+        study.datasets,
+        study.variants,
+        study.seeds,
+        study.folds,
+        tables,
+        (*notes, *study.notes),
+        study.common,
+    )
+    return Scaled(study, tuple(figures), cuts, whole)
+
+
+def scale_of(file: StudyFile, name: str, scale: str) -> ScalePart | None:
+    """What a scale cuts; None of the full one."""
+    if scale == FULL:
+        return None
+    if scale not in file.scale:
+        raise RecipeError(f"{name} has no scale '{scale}'; {did_you_mean(scale, [FULL, *file.scale])}")
+    return file.scale[scale]
+
+
+def chosen_datasets(file: StudyFile, wanted: Sequence[str]) -> list[str]:
+    """Datasets by the name that tables call them, in any case, or by that of their data."""
+    found: list[str] = []
+    for one in wanted:
+        named = [name for name in file.dataset if name.casefold() == one.casefold()]
+        named = named or [name for name, part in file.dataset.items() if part.data.casefold() == one.casefold()]
+        if not named:
+            raise RecipeError(f"--datasets: the study has no dataset '{one}'; {did_you_mean(one, file.dataset)}")
+        found += named
+    return found
+
+
+def _study(file: StudyFile, name: str, scale: ScalePart, choice: Choice, beside: Path | None) -> Study:
+    kept = chosen_datasets(file, choice.datasets) or scale.datasets or list(file.dataset)
+    tables = _tables(file, scale, choice, kept)
+    seeds = scale.seeds or file.seeds
+    if choice.seeds is not None:
+        seeds = [*seeds, *(seed for seed in range(choice.seeds) if seed not in seeds)][: choice.seeds]
+    variants = scale.variants or list(file.variant)
+    return Study(
+        name=name,
+        title=file.title,
+        datasets=tuple(_data(one, file, scale, beside) for one in file.dataset if one in kept),
+        variants=tuple(
+            _variant(one, file.variant[one], file, scale, beside) for one in file.variant if one in variants
+        ),
+        seeds=tuple(seeds),
+        folds=scale.folds or file.folds,
+        tables=tables,
+        notes=tuple(file.notes),
+        common={key: value for key, value in file.common.request().items() if key not in CAPPED},
+    )
+
+
+def _tables(file: StudyFile, scale: ScalePart, choice: Choice, kept: Sequence[str]) -> tuple[TableSpec, ...]:
+    numbers = [*map(str, scale.tables)] if scale.tables else file.numbers()
+    for number in choice.tables:
+        if number not in file.numbers():
+            known = ", ".join(file.numbers()) or "none has a number"
+            raise RecipeError(f"--table {number}: the study has no table of that number; they are: {known}")
+    wanted = choice.tables or (*numbers, "")
+    found = []
+    for table in file.table:
+        if str(table.number) not in wanted:
+            continue
+        datasets = [name for name in table.datasets or file.dataset if name in kept]
+        if datasets:
+            found.append(_spec(table, datasets))
+        elif choice.tables:
+            named = ", ".join(table.datasets)
+            raise RecipeError(
+                f"--table {table.number} is about {named}, which this scale or --datasets leaves out; name them with "
+                "--datasets, or take --scale full"
+            )
+    if file.table and not found:
+        raise RecipeError(f"no table of the study is about {', '.join(kept)}; name other datasets")
+    return tuple(found) or (TableSpec(file.title),)
+
+
+def _spec(table: TablePart, datasets: Sequence[str]) -> TableSpec:
+    published = tuple(Published(model, figures) for model, figures in table.published.items())
+    label = f"Table {table.number}: {table.title}" if table.number != "" else table.title
+    return TableSpec(
+        label,
+        table.score,
+        tuple(datasets),
+        tuple(table.variants),
+        published,
+        str(table.number),
+        table.scale,
+        table.note,
+    )
+
+
+def _compared(table: TableSpec, study: Study) -> TableSpec:
+    """The table without datasets on which a scale leaves one variant alone: there is nothing to compare."""
+    variants = [one for one in study.variants if not table.variants or one.name in table.variants]
+    company = {name: sum(not one.only or name in one.only for one in variants) for name in table.datasets}
+    if max(company.values(), default=0) < 2:
+        return table
+    return TableSpec(**{**vars(table), "datasets": tuple(name for name in table.datasets if company[name] > 1)})
+
+
+def _noted(table: TableSpec, whole: Study, scale: str) -> TableSpec:
+    """The table with a word about what it lacks, so that no reader takes it for the whole."""
+    if not scale:
+        return table
+    full = next(one for one in whole.tables if one.title == table.title)
+    lacks = [name for name in full.datasets if name not in table.datasets]
+    said = f"Cut to the {scale} scale (see the notes)" + (f"; without {', '.join(lacks)}" if lacks else "") + "."
+    return TableSpec(**{**vars(table), "note": f"{said} {table.note}".strip()})
+
+
+def _data(name: str, file: StudyFile, scale: ScalePart, beside: Path | None) -> Data:
+    part, change = file.dataset[name], scale.dataset.get(name)
+    common = {key: value for key, value in file.common.request().items() if key in CAPPED}
+    asked: dict[str, Any] = {**common, **part.request()}
+    for key in CAPPED:
+        most = getattr(scale, key)
+        if most is not None:
+            asked[key] = min(asked.get(key, most), most)
+    asked |= {} if change is None else change.request()
+    return Data(name, {**asked, "data": _near(part.data, beside)}, pairs=part.pairs)
+
+
+def _variant(name: str, part: VariantPart, file: StudyFile, scale: ScalePart, beside: Path | None) -> Variant:
+    """All settings go to single datasets, later ones over earlier: recipe, dataset, both, then what a scale changes."""
+    change = scale.variant.get(name)
+    on: dict[str, tuple[str, ...]] = {}
+    if part.recipe not in BASELINES:
+        for dataset, data in file.dataset.items():
+            cut = scale.dataset.get(dataset)
+            said = [file.set, part.set, {} if part.own_settings else data.set, part.on.get(dataset, {}), scale.set]
+            said += [{} if cut is None or part.own_settings else cut.set, {} if change is None else change.set]
+            on[dataset] = settings_of(said)
+    only = part.only if change is None or change.only is None else change.only
+    request = {} if part.model is None else {"model": part.model}
+    return Variant(name, _near(part.recipe, beside), (), on, tuple(only), request)
+
+
+def settings_of(said: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """One line for each option, the last word on each."""
+    found: dict[str, str] = {}
+    for part in said:
+        for path, value in flat(part).items():
+            found.pop(path, None)
+            found[path] = value
+    return tuple(f"{path}={value}" for path, value in found.items())
+
+
+def _near(source: str, beside: Path | None) -> str:
+    """A file beside the study file, or the name as it is."""
+    if beside is None or source.startswith("hub:"):
+        return source
+    near = beside / Path(source).expanduser()
+    return str(near) if near.is_file() else source
+
+
+def cuts_of(file: StudyFile, scale: ScalePart, study: Study, whole: Study) -> list[str]:
+    """In words, what a scale changes; found by comparing, so that nothing is left unsaid."""
+    found = []
+    if study.folds != whole.folds:
+        found.append(f"{study.folds} folds instead of {whole.folds}")
+    if study.seeds != whole.seeds:
+        found.append(f"{_counted(study.seeds)} instead of {_counted(whole.seeds)}")
+    kept = {data.name for data in study.datasets}
+    found += _left_out("datasets", [data.name for data in whole.datasets if data.name not in kept])
+    names = {variant.name for variant in study.variants}
+    found += _left_out("variants", [variant.name for variant in whole.variants if variant.name not in names])
+    tables = {table.number for table in study.tables}
+    found += _left_out("tables", [table.number for table in whole.tables if table.number not in tables])
+    found += _row_cuts(study, whole)
+    found += _setting_cuts(file, scale, kept, names)
+    return list(dict.fromkeys(found))
+
+
+def _counted(seeds: Sequence[int]) -> str:
+    return f"{len(seeds)} seed{'' if len(seeds) == 1 else 's'} ({', '.join(map(str, seeds))})"
+
+
+def _left_out(what: str, names: Sequence[str]) -> list[str]:
+    once = list(dict.fromkeys(names))
+    return [f"{what} left out: {', '.join(once)}"] if once else []
+
+
+def _row_cuts(study: Study, whole: Study) -> list[str]:
+    """`at most 400 training rows`, with the datasets it is said of unless it is all of them."""
+    before = {data.name: data.request for data in whole.datasets}
+    changed: dict[tuple[str, str], list[str]] = {}
+    for data in study.datasets:
+        for key, value in data.request.items():
+            old = before[data.name].get(key)
+            if key != "data" and value != old:
+                of_old = "" if old is None or key not in SPELLED else f" instead of {old:,}"
+                said = f"at most {value:,} {SPELLED[key]}" if key in SPELLED else f"{key} = {value}"
+                changed.setdefault((said, of_old), []).append(data.name)
+    by_said: dict[str, list[str]] = {}
+    for (said, of_old), names in changed.items():
+        by_said.setdefault(said, []).extend(f"{name}{of_old}" for name in names)
+    return [
+        said
+        if len(names) == len(study.datasets) and not any(" instead " in name for name in names)
+        else f"{said} ({', '.join(names)})"
+        for said, names in by_said.items()
+    ]
+
+
+def _setting_cuts(file: StudyFile, scale: ScalePart, kept: set[str], names: set[str]) -> list[str]:
+    """Settings that the scale changes: of all, of single datasets, of single variants."""
+    found = [f"{path} = {value}" for path, value in flat(scale.set).items()]
+    by_setting: dict[str, list[str]] = {}
+    for dataset, change in scale.dataset.items():
+        before = flat(file.dataset[dataset].set)
+        for path, value in flat(change.set).items() if dataset in kept else ():
+            old = f" instead of {before[path]}" if path in before else ""
+            by_setting.setdefault(f"{path} = {value}", []).append(f"{dataset}{old}")
+    for variant, of_variant in scale.variant.items():
+        for path, value in flat(of_variant.set).items() if variant in names else ():
+            by_setting.setdefault(f"{path} = {value}", []).append(variant)
+        if of_variant.only is not None and variant in names:
+            found.append(f"{variant} only on {', '.join(of_variant.only)}")
+    return found + [f"{said} ({', '.join(where)})" for said, where in by_setting.items()]

@@ -1,0 +1,317 @@
+"""A study as a TOML file: what a paper did, the figures it prints, and how a scale cuts it. Imports no torch.
+
+title = "Three-phase fine-tuning"
+paper = "Lopez-Avila and Suarez-Paniagua, EMNLP 2023"
+seeds = [0, 1, 2]              # the whole protocol; a scale states only differences
+folds = 5                      # cross-validation in place of the test split
+
+[common]                       # what holds for every run: rows, test_rows, validation_rows, unseen, calibrate ...
+test_rows = 2000
+
+[dataset.SST5]                 # what tables call it
+data = "sst5"                  # a dataset's name, a file, a task file; and rows, classes, top_classes, text, label ...
+pairs = "stsb"                 # instead of its own test rows: an encoder's cosines on the test pairs of this dataset
+set.denoise.lr = 5e-5          # what the paper sets for every recipe on this dataset
+
+[variant.joint]                # a column of the tables; the first is what the others are measured against
+recipe = "joint-paper"         # packaged, a file beside this one, or a baseline
+set.joint.epochs = 4           # for all datasets
+on.SST5.joint.epochs = 2       # for one
+only = ["SST5"]                # the datasets it is for, all if not given
+own_settings = true            # do not take what the datasets set
+
+[[table]]
+number = 3
+title = "Accuracy"
+score = "test.accuracy"        # a path into metrics.json
+datasets = ["SST5"]            # all if not given, as for variants
+[table.published."MiniLM-L12"] # by model; the first that has a figure stands beside ours
+SST5 = { joint = 52.69 }
+
+[[figure]]                     # the gain of one variant over another against the number of rows
+title = "Gain against rows"
+variant = "joint"
+against = "finetune"
+
+[scale.quick]                  # seeds, folds, datasets, variants, tables; rows, test_rows, validation_rows (at most)
+seeds = [0, 1]
+rows = 400
+set.denoise.max_steps = 20     # for every recipe
+dataset.SST5.rows = 300        # or of one dataset or variant
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
+
+from phasefit.errors import RecipeError, did_you_mean
+
+FULL = "full"
+Settings = dict[str, Any]
+Count = Annotated[StrictInt, Field(ge=1)]
+Seed = Annotated[StrictInt, Field(ge=0)]
+Names = list[str]
+Figures = dict[str, dict[str, float]]
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class RequestPart(Strict):
+    """What may be said of runs; None: not said."""
+
+    rows: Count | None = None
+    validation_rows: Count | None = None
+    test_rows: Count | None = None
+    validation_size: float | None = None
+    test_size: float | None = None
+    text: Names | None = None
+    label: Names | None = None
+    kind: str | None = None
+    tree: str | None = None
+    separator: str | None = None
+    levels: Names | None = None
+    classes: Names | None = None
+    top_classes: Count | None = None
+    validation: str | None = None
+    test: str | None = None
+    unlabelled: str | None = None
+    unseen: str | None = None
+    leaked: str | None = None
+    calibrate: StrictBool | None = None
+    model: str | None = None
+
+    def request(self) -> dict[str, Any]:
+        """As fields of a request."""
+        names = RequestPart.model_fields
+        found = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+
+
+class DatasetPart(RequestPart):
+    """`[dataset.NAME]`."""
+
+    data: str
+    pairs: str | None = None
+    set: Settings = Field(default_factory=dict)
+
+
+class VariantPart(Strict):
+    """`[variant.NAME]`."""
+
+    recipe: str
+    set: Settings = Field(default_factory=dict)
+    on: dict[str, Settings] = Field(default_factory=dict)
+    only: Names = Field(default_factory=list)
+    own_settings: StrictBool = False
+    model: str | None = None
+
+
+class TablePart(Strict):
+    """`[[table]]`."""
+
+    title: str
+    number: str | int = ""
+    score: str | None = None
+    datasets: Names = Field(default_factory=list)
+    variants: Names = Field(default_factory=list)
+    scale: float = Field(100.0, gt=0)
+    note: str = ""
+    published: dict[str, Figures] = Field(default_factory=dict)
+
+
+class FigurePart(Strict):
+    """`[[figure]]`."""
+
+    title: str
+    variant: str
+    against: str
+    tables: list[str | int] = Field(default_factory=list)
+
+
+class DatasetChange(RequestPart):
+    """`[scale.NAME.dataset.NAME]`."""
+
+    set: Settings = Field(default_factory=dict)
+
+
+class VariantChange(Strict):
+    """`[scale.NAME.variant.NAME]`."""
+
+    set: Settings = Field(default_factory=dict)
+    only: Names | None = None
+
+
+class ScalePart(Strict):
+    """`[scale.NAME]`: what is cut, and perhaps why."""
+
+    seeds: list[Seed] | None = Field(None, min_length=1)
+    folds: Annotated[StrictInt, Field(ge=2)] | None = None
+    datasets: Names | None = Field(None, min_length=1)
+    variants: Names | None = Field(None, min_length=1)
+    tables: list[str | int] | None = Field(None, min_length=1)
+    rows: Count | None = None
+    validation_rows: Count | None = None
+    test_rows: Count | None = None
+    set: Settings = Field(default_factory=dict)
+    dataset: dict[str, DatasetChange] = Field(default_factory=dict)
+    variant: dict[str, VariantChange] = Field(default_factory=dict)
+    note: str = ""
+
+
+class StudyFile(Strict):
+    """The whole file."""
+
+    title: str
+    paper: str = ""
+    seeds: list[Seed] = Field(default_factory=lambda: [0], min_length=1)
+    folds: Annotated[StrictInt, Field(ge=2)] | None = None
+    notes: Names = Field(default_factory=list)
+    common: RequestPart = Field(default_factory=RequestPart)
+    set: Settings = Field(default_factory=dict)
+    dataset: dict[str, DatasetPart] = Field(min_length=1)
+    variant: dict[str, VariantPart] = Field(min_length=1)
+    table: list[TablePart] = Field(default_factory=list)
+    figure: list[FigurePart] = Field(default_factory=list)
+    scale: dict[str, ScalePart] = Field(default_factory=dict)
+
+    def numbers(self) -> list[str]:
+        """The tables' numbers, each once."""
+        return list(dict.fromkeys(str(table.number) for table in self.table if table.number != ""))
+
+
+def read_study_file(path: Path) -> StudyFile:
+    """A file that says nothing wrong; else one sentence about the first thing that is."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(
+            f"the study file {path} cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{path.name}: not valid TOML: {error}") from error
+    return parse_study(content, path.name)
+
+
+def parse_study(content: Mapping[str, Any], where: str) -> StudyFile:
+    """The same out of what TOML holds."""
+    try:
+        file = StudyFile.model_validate(content)
+    except ValidationError as error:
+        raise RecipeError(f"{where}{_problem(error)}") from error
+    _check_names(file, where)
+    return file
+
+
+def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Settings as the command line has them: `contrast.epochs` and `4`; an objective with its name stays whole."""
+    found: dict[str, str] = {}
+    for name, value in settings.items():
+        path = f"{before}.{name}" if before else name
+        if isinstance(value, Mapping) and "name" not in value:
+            found |= flat(value, path)
+        else:
+            found[path] = toml(value)
+    return found
+
+
+def toml(value: Any) -> str:
+    """One value as TOML has it, in one line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {toml(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return repr(value)
+
+
+def _problem(error: ValidationError) -> str:
+    """Where, what, and the nearest name."""
+    problem = error.errors()[0]
+    place = [part for part in problem["loc"] if not _is_type(part)]
+    inside = _spelled(place[:-1])
+    if problem["type"] == "extra_forbidden":
+        return f"{inside}: unknown option '{place[-1]}'; {did_you_mean(str(place[-1]), _known(place[:-1]))}"
+    if problem["type"] == "missing":
+        return f"{inside}: '{place[-1]}' is missing"
+    said = problem["msg"].removeprefix("Value error, ")
+    return f"{inside}: '{place[-1]}': {said[:1].lower()}{said[1:]} (found {problem['input']!r:.60})"
+
+
+def _is_type(part: Any) -> bool:
+    """Pydantic names the member of a union that it tried; no reader of the file knows it."""
+    return isinstance(part, str) and part in ("int", "str", "constrained-int", "list", "float", "bool")
+
+
+def _spelled(place: Sequence[Any]) -> str:
+    """`table 2` and `dataset 'SST5'` rather than what a parser calls them."""
+    said = ""
+    for part in place:
+        said += f" {part + 1}" if isinstance(part, int) else f", {part}"
+    return said
+
+
+def _known(place: Sequence[Any]) -> list[str]:
+    """The names that are allowed at a place."""
+    model: type[BaseModel] = StudyFile
+    for part in place:
+        if part in model.model_fields:
+            inner = _model_in(model.model_fields[part].annotation)
+            if inner is None:
+                return []
+            model = inner
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The tables inside a list or a table of tables."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(argument) for argument in get_args(annotation))
+    return next((model for model in found if model is not None), None)
+
+
+def _check_names(file: StudyFile, where: str) -> None:
+    """Whatever names a dataset, a variant or a table names one that is there."""
+    for name, variant in file.variant.items():
+        _all_known([*variant.on, *variant.only], file.dataset, f"{where}, variant '{name}'", "dataset")
+    for number, table in enumerate(file.table, start=1):
+        place = f"{where}, table {number}"
+        _all_known(table.datasets, file.dataset, place, "dataset")
+        _all_known(table.variants, file.variant, place, "variant")
+        for model, figures in table.published.items():
+            at = f"{place}, published '{model}'"
+            _all_known(figures, table.datasets or file.dataset, at, "dataset")
+            for of_dataset in figures.values():
+                _all_known(of_dataset, table.variants or file.variant, at, "variant")
+    for figure in file.figure:
+        place = f"{where}, figure '{figure.title}'"
+        _all_known([figure.variant, figure.against], file.variant, place, "variant")
+        _all_known(list(map(str, figure.tables)), file.numbers(), place, "table")
+    for name, scale in file.scale.items():
+        place = f"{where}, scale '{name}'"
+        if name == FULL:
+            raise RecipeError(f"{place}: the file itself is the full scale; give another name to what cuts it")
+        _all_known([*(scale.datasets or ()), *scale.dataset], file.dataset, place, "dataset")
+        _all_known([*(scale.variants or ()), *scale.variant], file.variant, place, "variant")
+        _all_known(list(map(str, scale.tables or ())), file.numbers(), place, "table")
+        for variant_name, change in scale.variant.items():
+            _all_known(change.only or (), file.dataset, f"{place}, variant '{variant_name}'", "dataset")
+
+
+def _all_known(names: Sequence[str] | Mapping[str, Any], known: Any, where: str, what: str) -> None:
+    for name in names:
+        if name not in known:
+            raise RecipeError(f"{where}: there is no {what} '{name}'; {did_you_mean(name, known)}")

@@ -1,0 +1,280 @@
+"""Study files: read strictly, cut by scales, and every packaged one says what it should."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phasefit.errors import RecipeError
+from phasefit.recipes import read_recipe
+from phasefit.studies.baselines import BASELINES
+from phasefit.studies.reproduce import StudyInfo, find_study, list_studies
+from phasefit.studies.scaling import Choice, scaled
+from phasefit.studies.study import fitting
+from phasefit.studies.study_file import FULL, flat, parse_study, read_study_file, toml
+
+STUDIES = list_studies()
+every_study = pytest.mark.parametrize("info", STUDIES, ids=lambda info: info.name)
+
+SMALL = """
+title = "Small"
+seeds = [0, 1, 2]
+[common]
+test_rows = 50
+[dataset.A]
+data = "snips"
+set.finetune.lr = 1e-5
+[dataset.B]
+data = "snips2"
+rows = 1000
+[variant.base]
+recipe = "finetune"
+[variant.more]
+recipe = "three-phase"
+set.finetune = { epochs = 2, lr = 3e-5 }
+on.B.contrast.epochs = 1
+[variant.ours]
+recipe = "finetune"
+own_settings = true
+only = ["A"]
+[[table]]
+number = 1
+title = "accuracy"
+[table.published.RoBERTa]
+A = { base = 90, more = 91.5 }
+[[table]]
+number = 2
+title = "F1"
+score = "test.macro_f1"
+datasets = ["B"]
+[scale.quick]
+seeds = [0, 1]
+datasets = ["A"]
+rows = 100
+set.finetune.max_steps = 4
+dataset.A.set.finetune.lr = 1e-4
+"""
+
+
+def small(**changes: Any) -> Any:
+    return parse_study({**tomllib.loads(SMALL), **changes}, "small.toml")
+
+
+def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
+    cells = [cell for cell in study.cells() if (cell.dataset, cell.variant) == (dataset, variant)]
+    return cells[0].request.settings
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("titel = 'x'", "s.toml: unknown option 'titel'; did you mean 'title'?"),
+        ("[dataset.A]\ndata='snips'\nrowz=3", "s.toml, dataset, A: unknown option 'rowz'; did you mean 'rows'?"),
+        ("[dataset.A]\nrows=3", "s.toml, dataset, A: 'data' is missing"),
+        ("[dataset.A]\ndata='snips'\nrows=0", "'rows': input should be greater than or equal to 1 (found 0)"),
+        ("seeds = []", "'seeds': list should have at least 1 item"),
+        ("seeds = [-1]", "input should be greater than or equal to 0 (found -1)"),
+        ("[variant.v]\nrecipe='finetune'\nonly=['C']", "variant 'v': there is no dataset 'C'; known: A, B"),
+        ("[[table]]\ntitle='t'\nvariants=['bas']", "table 1: there is no variant 'bas'; did you mean 'base'?"),
+        ("[[table]]\ntitle='t'\npublished.X.A.bas=1", "table 1, published 'X': there is no variant 'bas'"),
+        ("[scale.full]\nseeds=[1]", "the file itself is the full scale"),
+        ("[scale.quick]\ndatasets=['C']", "scale 'quick': there is no dataset 'C'"),
+        ("[scale.quick]\nepochs=2", "scale, quick: unknown option 'epochs'"),
+        ("[[figure]]\ntitle='f'\nvariant='base'\nagainst='x'", "figure 'f': there is no variant 'x'"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(text: str, said: str) -> None:
+    content = tomllib.loads(SMALL)
+    for name, value in tomllib.loads(text).items():
+        content[name] = {**content[name], **value} if isinstance(value, dict) else value
+    with pytest.raises(RecipeError) as error:
+        parse_study(content, "s.toml")
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "broken.toml").write_text("title = ", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"broken\.toml: not valid TOML"):
+        read_study_file(tmp_path / "broken.toml")
+    with pytest.raises(RecipeError, match="cannot be read"):
+        read_study_file(tmp_path / "missing.toml")
+    with pytest.raises(RecipeError, match="no study file"):
+        find_study(str(tmp_path / "missing.toml"))
+    with pytest.raises(RecipeError, match="did you mean 'mirror'"):
+        find_study("miror")
+
+
+def test_settings_are_written_as_the_command_line_has_them() -> None:
+    said = {
+        "contrast": {"balance": {"mode": "none"}, "objective": {"name": "supcon", "temperature": 0.3}},
+        "long": "cut",
+    }
+    assert flat(said) == {
+        "contrast.balance.mode": '"none"',
+        "contrast.objective": '{ name = "supcon", temperature = 0.3 }',
+        "long": '"cut"',
+    }
+    for value in (True, 3, 1e-5, 'a "quoted" \\ word', ["a", 1], {"a": [False]}):
+        assert tomllib.loads(f"value = {toml(value)}")["value"] == value
+
+
+# --- scales -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_file_is_the_full_scale() -> None:
+    found = scaled(small(), "small", Choice())
+    assert not found.cuts
+    assert found.study.seeds == (0, 1, 2)
+    assert [data.request.get("rows") for data in found.study.datasets] == [None, 1000]
+    assert all(data.request["test_rows"] == 50 for data in found.study.datasets)
+    assert not [note for note in found.study.notes if "Cut" in note]
+
+
+def test_settings_of_datasets_and_variants_meet() -> None:
+    study = scaled(small(), "small", Choice()).study
+    assert settings(study, "A", "base") == ("finetune.lr=1e-05",)
+    assert settings(study, "A", "more") == ("finetune.epochs=2", "finetune.lr=1e-05")
+    assert settings(study, "B", "more") == ("finetune.epochs=2", "finetune.lr=3e-05", "contrast.epochs=1")
+    assert settings(study, "A", "ours") == ()
+    assert not [cell for cell in study.cells() if (cell.dataset, cell.variant) == ("B", "ours")]
+
+
+def test_a_scale_cuts_and_says_so() -> None:
+    found = scaled(small(), "small", Choice("quick"))
+    assert found.study.seeds == (0, 1)
+    assert [data.name for data in found.study.datasets] == ["A"]
+    assert found.study.datasets[0].request["rows"] == 100
+    assert settings(found.study, "A", "more")[-2:] == ("finetune.max_steps=4", "finetune.lr=0.0001")
+    assert settings(found.study, "A", "ours") == ("finetune.max_steps=4",)
+    said = found.study.notes[0]
+    for part in (
+        "2 seeds (0, 1) instead of 3 seeds (0, 1, 2)",
+        "datasets left out: B",
+        "tables left out: 2",
+        "at most 100 training rows",
+        "finetune.max_steps = 4",
+        "finetune.lr = 0.0001 (A instead of 1e-05)",
+    ):
+        assert part in said
+    assert all("Cut to the quick scale" in table.note for table in found.study.tables)
+    assert [table.number for table in found.study.tables] == ["1"]
+
+
+def test_what_a_user_names_wins_over_the_scale() -> None:
+    found = scaled(small(), "small", Choice("quick", datasets=("snips2",), seeds=4))
+    assert [data.name for data in found.study.datasets] == ["B"]
+    assert found.study.datasets[0].request["rows"] == 100
+    assert found.study.seeds == (0, 1, 2, 3)
+    assert [table.number for table in scaled(small(), "s", Choice(FULL, (), ("2",))).study.tables] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        (Choice("tiny"), "no scale 'tiny'; known: full, quick"),
+        (Choice(FULL, ("C",)), "no dataset 'C'"),
+        (Choice(FULL, (), ("3",)), "--table 3: the study has no table of that number; they are: 1, 2"),
+        (Choice("quick", (), ("2",)), "--table 2 is about B, which this scale or --datasets leaves out"),
+    ],
+)
+def test_choices_that_are_none(choice: Choice, said: str) -> None:
+    with pytest.raises(RecipeError, match=said.replace("(", r"\(")):
+        scaled(small(), "small", choice)
+
+
+def test_a_dataset_with_one_variant_left_is_no_comparison() -> None:
+    scale = {"quick": {"variant": {"more": {"only": ["A"]}}}}
+    tables = scaled(small(scale=scale), "small", Choice("quick")).study.tables
+    assert [table.datasets for table in tables] == [("A",), ("B",)]
+
+
+# --- every packaged study ---------------------------------------------------------------------------------------------
+
+
+def test_the_five_are_there() -> None:
+    assert {info.name for info in STUDIES} >= {"three-phase", "triple-entropy", "label-aware", "mirror", "multitask"}
+
+
+@every_study
+def test_its_header_has_a_title_and_a_command(info: StudyInfo) -> None:
+    header = [line for line in info.path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    assert any(line.strip("# ").startswith(f"phasefit reproduce {info.name}") for line in header)
+    assert info.file.paper
+    assert any("Ours is the packaged" in note for note in info.file.notes)
+
+
+@every_study
+@pytest.mark.parametrize("scale", [FULL, "quick"])
+def test_every_recipe_takes_the_settings_of_every_dataset(info: StudyInfo, scale: str) -> None:
+    study = scaled(info.file, info.name, Choice(scale)).study
+    for variant in study.variants:
+        if variant.recipe in BASELINES:
+            continue
+        for said in {fitting(variant.recipe, one) for one in variant.on.values()}:
+            read_recipe(variant.recipe, said).check()
+
+
+@every_study
+def test_quick_is_smaller_and_says_how(info: StudyInfo) -> None:
+    quick, full = (scaled(info.file, info.name, Choice(scale)) for scale in ("quick", FULL))
+    assert len(quick.study.cells()) < len(full.study.cells())
+    assert len(quick.study.seeds) * (quick.study.folds or 1) >= 2  # or there is no interval
+    assert quick.cuts
+    assert not full.cuts
+    assert "Cut to the quick scale" in quick.study.notes[0]
+
+
+@every_study
+def test_every_table_has_lines_and_published_figures_have_theirs(info: StudyInfo) -> None:
+    study = scaled(info.file, info.name, Choice()).study
+    grid = {(cell.dataset, cell.variant) for cell in study.cells()}
+    for table in study.tables:
+        for source in table.published:
+            for dataset, figures in source.figures.items():
+                assert all((dataset, variant) in grid for variant in figures)
+                assert all(-100 <= figure <= 100 for figure in figures.values())
+
+
+def published(name: str, place: int, model: str, dataset: str) -> dict[str, float]:
+    info = next(info for info in STUDIES if info.name == name)
+    return dict(info.file.table[place].published[model][dataset])
+
+
+def test_figures_are_those_of_the_papers() -> None:
+    assert published("three-phase", 0, "MiniLM-L12", "SST5") == {
+        "three-phase": 53.78,
+        "joint": 52.69,
+        "finetune": 45.66,
+    }
+    assert published("three-phase", 0, "RoBERTa", "IMDB") == {"three-phase": 99.03, "joint": 95.10, "finetune": 91.43}
+    assert published("three-phase", 4, "MiniLM-L12", "SNIPS")["finetune"] == 93.84  # the one that differs from Table 3
+    assert published("triple-entropy", 0, "RoBERTa-base", "TREC-1k") == {"cross-entropy": 79.80, "+ SoftTriple": 82.09}
+    assert published("triple-entropy", 4, "RoBERTa-large", "CR-1k") == {"cross-entropy": 93.43, "+ SoftTriple": 93.62}
+    assert published("label-aware", 2, "ELECTRA", "hard set D") == {"CE": 56.1, "SupCon": 55.4, "LCL": 57.5}
+    mean, sst, quora, sts = (published("multitask", at, "BERT-base, one run", "cs224n") for at in range(4))
+    assert (quora["1 SST only"], sts["1 SST only"]) == (0.380, -0.009)  # an accuracy is not negative
+    for variant, figure in mean.items():
+        assert figure == pytest.approx((sst[variant] + quora[variant] + sts[variant]) / 3, abs=1.1e-3)
+
+
+def test_the_protocols_are_those_of_the_papers() -> None:
+    by_name = {info.name: info.file for info in STUDIES}
+    assert (by_name["triple-entropy"].seeds, by_name["triple-entropy"].folds) == ([2, 16, 128, 2048], 5)
+    study = scaled(by_name["three-phase"], "three-phase", Choice()).study
+    said = dict(one.split("=") for one in settings(study, "SST5", "three-phase"))
+    assert (said["denoise.lr"], said["contrast.lr"], said["finetune.lr"]) == ("5e-05", "5e-05", "1e-05")
+    assert (said["denoise.ratio"], said["finetune.batch_size"], said["max_length"]) == ("0.7", "128", "512")
+    assert settings(study, "SST5", "three-phase (ours)") == ()
+    entropy = scaled(by_name["triple-entropy"], "triple-entropy", Choice()).study
+    (phase,) = read_recipe("triple-entropy", settings(entropy, "TREC", "+ SoftTriple")).phases
+    assert (phase.lr, phase.batch_size, phase.warmup, phase.head, phase.ce_weight) == (1e-5, 64, 0.06, "linear", 0.9)
+    aware = scaled(by_name["label-aware"], "label-aware", Choice()).study
+    (phase,) = read_recipe("label-aware", settings(aware, "ISEAR", "LCL")).phases
+    assert (phase.lr, phase.epochs, phase.weight_decay, phase.ce_weight) == (2e-5, 5, 0.01, 0.5)
