@@ -100,6 +100,8 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
         (["snips", "-r", "finetun"], "did you mean 'finetune'"),
         (["snips", "-r", "finetune:finetune.lr=fast"], "'lr'"),
         (["snips", "-r", "majority:x=1"], "has no settings"),
+        (["snips", "-r", "tfidf,finetune", "--set", "denoise.lr=1"], "none of the recipes"),
+        (["snips", "-r", "finetune", "--set", "finetun.lr=1"], "did you mean 'finetune'"),
         (["snips", "--folds", "1"], "--folds"),
         (["snips", "snips"], "the same name"),
         (["snips", "snips2", "--test", "x.csv"], "about one table"),

@@ -19,7 +19,7 @@ def compare(
     data: Annotated[
         list[str],
         typer.Argument(
-            metavar="DATA...",
+            metavar="DATA",
             help="Tables: files or datasets' names. With several, recipes are also compared over all of them.",
         ),
     ],
@@ -86,7 +86,7 @@ def compare(
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
     from phasefit.studies.conduct import conduct, seeds_of
-    from phasefit.studies.study import Data, Study, TableSpec, variant_of
+    from phasefit.studies.study import Data, Study, TableSpec, check_settings, variant_of
 
     common = {**locals()}
     variants = tuple(variant_of(part.strip()) for part in recipes.split(",") if part.strip())
@@ -102,6 +102,7 @@ def compare(
         )
     asked = request_of(common)
     chosen = tuple(settings or ()) + ((f"long={long}",) if long else ())
+    check_settings(chosen, variants)
     study = Study(
         name="-".join(Path(one).stem.removesuffix(".csv") for one in data[:3]) + ("-and-more" if len(data) > 3 else ""),
         title=f"{', '.join(variant.name for variant in variants)} on {', '.join(names)}",

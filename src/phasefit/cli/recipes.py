@@ -35,11 +35,16 @@ def list_all(ctx: typer.Context) -> None:
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.recipes import list_recipes
+    from phasefit.studies.baselines import BASELINES
 
     table = new_table("recipe", "phases", "what it is")
     for info in list_recipes():
         table.add_row(info.name, ", ".join(info.phases), info.title)
     stdout().print(table)
+    yardsticks = new_table("baseline", "what it is (for 'phasefit compare')")
+    for name, title in BASELINES.items():
+        yardsticks.add_row(name, title)
+    stdout().print(yardsticks)
     stdout().print(
         "Next: phasefit recipes show NAME, phasefit recipes copy NAME mine.toml, phasefit train DATA -r NAME"
     )
@@ -101,6 +106,7 @@ def show_kinds() -> None:
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.recipes import list_recipes
+    from phasefit.studies.baselines import BASELINES
 
     table = new_table("kind of phase", "recipes that have one")
     found = [(info.name, {name.partition("-")[0] for name in info.phases}) for info in list_recipes()]

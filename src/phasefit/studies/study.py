@@ -130,6 +130,14 @@ def fitting(recipe: str, settings: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept.values())
 
 
+def check_settings(settings: Sequence[str], variants: Sequence[Variant]) -> None:
+    """A setting that is left out for one recipe must be meant for another."""
+    recipes = [variant.recipe for variant in variants if variant.recipe not in BASELINES]
+    for setting in settings:
+        if not any(setting in fitting(recipe, [setting]) for recipe in recipes):
+            raise RecipeError(f"--set {setting}: none of the recipes has such a phase; leave it out")
+
+
 def variant_of(text: str) -> Variant:
     """A recipe as the command line has it: NAME, a file, or NAME:phase.option=value+phase.option=value."""
     recipe, colon, settings = text.partition(":")
