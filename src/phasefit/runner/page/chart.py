@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from phasefit.runner.page.embed import json_script
 from phasefit.runner.page.html import NOTHING, Html, tag
@@ -39,7 +39,7 @@ class Chart:
     table: Html = NOTHING
     height: int = 320
     caption: str = ""
-    square: bool = False
+    look: Literal["wide", "small", "map"] = "wide"  # a small one is no wider than a page of text, a map square
     more: Mapping[str, Any] = field(default_factory=dict)  # what a script of the page wants to know besides
 
     def html(self, *beside: Html) -> Html:
@@ -47,12 +47,23 @@ class Chart:
         spec = {"option": self.option, "groups": [vars(group) for group in self.groups], **self.more}
         style = f"height:{self.height}px"
         canvas = tag(
-            "div", class_="canvas square" if self.square else "canvas", style=style, role="img", aria_label=self.label
+            "div",
+            class_="canvas square" if self.look == "map" else "canvas",
+            style=style,
+            role="img",
+            aria_label=self.label,
         )
         said = tag("figcaption", self.caption) if self.caption else Html()
         as_table = unfolded(SHOW, self.table) if self.table else Html()
         return tag(
-            "figure", said, *beside, canvas, tag("div", class_="legend"), as_table, json_script(spec), class_="chart"
+            "figure",
+            said,
+            *beside,
+            canvas,
+            tag("div", class_="legend"),
+            as_table,
+            json_script(spec),
+            class_=f"chart {self.look}",
         )
 
 

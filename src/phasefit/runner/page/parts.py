@@ -81,10 +81,10 @@ def unfolded(title: str, *content: Child, open: bool = False) -> Html:
     return tag("details", tag("summary", title), *content, open=open)
 
 
-def side_by_side(*content: Child) -> Html:
-    """Parts in columns where the screen is wide enough."""
+def side_by_side(*content: Child, many: bool = False) -> Html:
+    """Parts in columns where the screen is wide enough; `many` makes them narrower."""
     shown = [part for part in map(escaped, content) if part]
-    return tag("div", *shown, class_="columns") if shown else Html()
+    return tag("div", *shown, class_="columns many" if many else "columns") if shown else Html()
 
 
 def titled(title: str, *content: Child, level: int = 3, lead: str = "") -> Html:

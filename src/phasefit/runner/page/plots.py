@@ -154,6 +154,7 @@ def line_plot(
     label: str,
     *,
     height: int = 300,
+    small: bool = False,
     axes: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Chart:
     """Curves over one axis; the interval of a point is a whisker. `axes` has more to say of `x` or `y`."""
@@ -167,7 +168,15 @@ def line_plot(
     option = base_option("axis", xAxis=x_axis, yAxis=y_axis, series=series)
     option["tooltip"]["axisPointer"] = {"type": "line", "lineStyle": {"color": "@faint"}}
     more = {"x_title": x_title, "y_title": y_title}
-    return Chart(option, label, groups, _lines_table(lines, x_title, y_title), height, more=more)
+    return Chart(
+        option,
+        label,
+        groups,
+        _lines_table(lines, x_title, y_title),
+        height,
+        look="small" if small else "wide",
+        more=more,
+    )
 
 
 def _curve(group: int, look: Group, line: Line) -> list[dict[str, Any]]:

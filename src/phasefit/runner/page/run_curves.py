@@ -17,6 +17,7 @@ from phasefit.runner.page.shell import Section
 from phasefit.runner.page.table import Cell, Column, Value, table
 
 Entries = Sequence[Mapping[str, Any]]
+Axis = dict[str, Any]
 HEIGHT = 220
 
 
@@ -27,7 +28,7 @@ def curves_section(run: RunContent, limits: Limits) -> Section:
     ranges = score_ranges(entries)
     drawn = [_phase(name, own, ranges, limits) for name, own in zip(phases, entries, strict=True)]
     lead = "Losses of different phases do not compare. The dashed line is the step whose weights were kept."
-    return Section("Training", [_table(run.metrics.get("phases") or ()), side_by_side(*drawn)], lead)
+    return Section("Training", [_table(run.metrics.get("phases") or ()), side_by_side(*drawn, many=True)], lead)
 
 
 def _table(phases: Entries) -> Html:
@@ -51,11 +52,12 @@ def _reached(phase: Mapping[str, Any]) -> str:
 def _phase(name: str, entries: Entries, ranges: Mapping[str, tuple[float, float]], limits: Limits) -> Html:
     validations = [entry for entry in entries if entry.get("scores")]
     kept = max((entry["step"] for entry in validations if entry.get("improved")), default=None)
-    parts = [_loss(name, entries, kept, limits), _score(name, validations, kept, ranges)]
+    across = {"min": 0, "max": max((int(entry["step"]) for entry in entries), default=1) or 1}
+    parts = [_loss(name, entries, kept, across, limits), _score(name, validations, kept, across, ranges)]
     return titled(shortened(name, 60), *parts)
 
 
-def _loss(name: str, entries: Entries, kept: int | None, limits: Limits) -> Html:
+def _loss(name: str, entries: Entries, kept: int | None, across: Axis, limits: Limits) -> Html:
     found = [(int(entry["step"]), entry["loss"]) for entry in entries if entry.get("loss") is not None]
     known = [(step, float(loss)) for step, loss in found if math.isfinite(loss)]
     if not known:
@@ -65,8 +67,8 @@ def _loss(name: str, entries: Entries, kept: int | None, limits: Limits) -> Html
     some = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), limits.steps)).astype(int))
     raw = [(float(steps[place]), float(losses[place])) for place in some]
     mean = [(float(steps[place]), float(smooth[place])) for place in some]
-    faint = {"lineStyle": {"color": "@c0", "width": 1, "opacity": 0.35}, "symbol": "none"}
-    lines = [Line("each step", raw, "@c0", faint)]
+    faint = {"lineStyle": {"color": "@faint", "width": 1, "opacity": 0.5}, "symbol": "none"}
+    lines = [Line("each step", raw, "@faint", faint)]
     if len(losses) >= 20:
         lines.append(Line("running mean", mean, "@c0", {"symbol": "none"} | _mark(kept)))
     else:
@@ -74,17 +76,19 @@ def _loss(name: str, entries: Entries, kept: int | None, limits: Limits) -> Html
     lost = len(found) - len(known)
     said = paragraph(f"{lost:,} losses were no numbers.", quiet=True) if lost else Html()
     label = f"Loss of the phase {name} over its steps"
-    return Html(line_plot(lines, "step", "loss", label, height=HEIGHT).html() + said)
+    return Html(line_plot(lines, "step", "loss", label, height=HEIGHT, axes={"x": across}).html() + said)
 
 
-def _score(name: str, validations: Entries, kept: int | None, ranges: Mapping[str, tuple[float, float]]) -> Html:
+def _score(
+    name: str, validations: Entries, kept: int | None, across: Axis, ranges: Mapping[str, tuple[float, float]]
+) -> Html:
     if not validations:
         return paragraph("not validated", quiet=True)
     watched = watched_score(validations)
     points = [(float(entry["step"]), _number(entry["scores"].get(watched))) for entry in validations]
     spelled = SPELLED.get(watched, watched.replace("_", " "))
     low, high = ranges.get(watched, (None, None))
-    axes: dict[str, dict[str, Any]] = {"x": {"min": 0}, "y": {"min": low, "max": high, "axisLabel": _LABELS}}
+    axes: dict[str, dict[str, Any]] = {"x": across, "y": {"min": low, "max": high, "axisLabel": _LABELS}}
     line = Line(spelled, points, "@c1", _mark(kept))
     label = f"{spelled} on validation over the steps of the phase {name}"
     chart = line_plot([line], "step", spelled, label, height=HEIGHT, axes=axes).html()

@@ -18,12 +18,12 @@ LONGEST = 400  # characters of a note
 def data_section(run: RunContent) -> Section:
     """The tables side by side, what was noted about them, and their facts."""
     prepared = run.prepared
-    columns = [Column("part"), *(Column(name) for name in HEAD)]
+    columns = [Column("part"), *(Column(name, "long" if name == "words" else "number") for name in HEAD)]
     rows = [[name, *part_cells(part)] for name, part in prepared.hygiene.parts.items()]
     said = [note.removeprefix("data: ") for note in prepared.notes]
     if run.cut is not None:
         said.append(run.cut.sentence())
-    known: dict[str, Any] = dict(prepared.facts())
+    known: dict[str, Any] = {name: value for name, value in prepared.facts().items() if name != "columns"}
     shown = notes([user_text(note, LONGEST) for note in dict.fromkeys(said)])
     return Section("Data", [table(columns, rows, "The tables of the run", sortable=False), shown, facts(known)])
 

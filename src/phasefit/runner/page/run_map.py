@@ -49,7 +49,7 @@ def _map(run: RunContent, taken: Snapshots, limits: Limits) -> Html:
     columns = [*([Column("class")] if names else []), Column("text", "long")]
     as_table = table(columns, rows, "The texts of the map", longest=limits.hover)
     more = {"stages": stages, "rows": rows}
-    return Chart(option, label, groups, as_table, square=True, more=more).html(_slider(len(stages)))
+    return Chart(option, label, groups, as_table, look="map", more=more).html(_slider(len(stages)))
 
 
 def _classes(run: RunContent, taken: Snapshots) -> tuple[list[str], np.ndarray]:

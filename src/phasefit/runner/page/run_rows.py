@@ -169,4 +169,6 @@ def _with_diagonal(chart: Chart, points: Sequence[Point]) -> Chart:
         "type": "line", "data": [[min(ends), min(ends)], [max(ends), max(ends)]], "symbol": "none", "silent": True,
         "group": 0, "lineStyle": {"type": "dashed", "width": 1, "color": "@faint"},
     }  # fmt: skip
-    return Chart({**chart.option, "series": [*chart.option["series"], line]}, chart.label, (), chart.table, 420)
+    return Chart(
+        {**chart.option, "series": [*chart.option["series"], line]}, chart.label, (), chart.table, 460, look="small"
+    )

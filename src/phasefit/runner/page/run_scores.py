@@ -119,4 +119,4 @@ def reliability(bins: Sequence[Scores]) -> Html:
     whole = {"min": 0, "max": 1}
     label = "Reliability diagram: the share of predictions that is right against how sure the model was, with intervals"
     axes = {"x": whole, "y": whole}
-    return line_plot(lines, "confidence", "share that is right", label, height=360, axes=axes).html()
+    return line_plot(lines, "confidence", "share that is right", label, height=380, small=True, axes=axes).html()

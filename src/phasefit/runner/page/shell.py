@@ -16,7 +16,7 @@ POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 ICON = "data:,"  # browsers ask for an icon otherwise
-CHART = 'class="chart"'
+CHART = '<figure class="chart '
 CHART_SCRIPTS = ("echarts.min.js", "charts.js", "stages.js")
 
 
