@@ -193,8 +193,9 @@ Recipe: TypeAlias = Annotated[
     typer.Option(
         "--recipe",
         "-r",
-        help="A name from 'phasefit recipes', or a TOML file of your own. Where none is given: few-shot for up to 32 "
-        "training rows per class, three-phase for more, finetune for pairs and scores, multitask for a task file.",
+        help="A name from 'phasefit recipes', a TOML file of your own, or auto, which tries several within --minutes "
+        "on the training rows. Where none is given: few-shot for up to 32 training rows per class, three-phase for "
+        "more, finetune for pairs and scores, multitask for a task file.",
         rich_help_panel=TRAINING,
     ),
 ]
@@ -202,6 +203,15 @@ DemoRecipe: TypeAlias = Annotated[
     str,
     typer.Option(
         "--recipe", "-r", help="A name from 'phasefit recipes', or a TOML file of your own.", rich_help_panel=TRAINING
+    ),
+]
+Minutes: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="For --recipe auto: how long it may take to choose a recipe and train it; 10 if not given.",
+        min=0,
+        metavar="N",
+        rich_help_panel=TRAINING,
     ),
 ]
 Settings: TypeAlias = Annotated[

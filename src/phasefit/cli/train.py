@@ -14,7 +14,7 @@ import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import PhasefitError
-from phasefit.runner.request import DEFAULT_RECIPE
+from phasefit.runner.request import AUTO, DEFAULT_RECIPE
 
 if TYPE_CHECKING:
     from phasefit.runner.request import TrainRequest
@@ -52,6 +52,7 @@ def train(
     leaked: opt.Leaked = "keep",
     data_dir: opt.DataDir = None,
     recipe: opt.Recipe = DEFAULT_RECIPE,
+    minutes: opt.Minutes = None,
     settings: opt.Settings = None,
     long: opt.Long = None,
     model: opt.Model = None,
@@ -89,6 +90,8 @@ def train(
 
     [bold]phasefit train posts.csv --label tags --kind multi --separator ';'[/]
 
+    [bold]phasefit train reviews.csv --recipe auto --minutes 10[/]
+
     [bold]phasefit train pairs.csv --text left --text right --label similarity --kind score[/]
 
     [bold]phasefit train pairs.csv --text question --text answer --recipe mnr[/]
@@ -105,6 +108,15 @@ def train(
         result = go_on(resume, device=given(ctx, "device"), quiet=quiet or not main)
     elif data is None:
         raise PhasefitError("give DATA to train on, or a run to go on with: --resume RUN; see 'phasefit train --help'")
+    elif recipe == AUTO:
+        from phasefit.cli.auto import train_auto
+
+        found = train_auto(request_from(ctx.params), minutes, plan=plan, json=json, quiet=quiet)
+        if found is None:
+            return
+        result = found
+    elif minutes is not None:
+        raise PhasefitError("--minutes is for --recipe auto, which chooses within them; leave it out")
     elif plan:
         show_plan(request_from(ctx.params), json=json, quiet=quiet)
         return
@@ -118,6 +130,7 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
     """The options that are named like the fields of a request, as a request."""
     from phasefit.runner.request import TrainRequest
 
+    refuse_baseline(params.get("recipe"))
     given = {field.name: params[field.name] for field in fields(TrainRequest) if field.name in params}
     lists = {name: tuple(given[name] or ()) for name in ("text", "label", "settings")}
     lists["levels"] = as_levels(given.get("levels"))
@@ -126,6 +139,17 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
     if params.get("long"):  # an option of the recipe that deserves a name of its own
         lists["settings"] += (f"long={params['long']}",)
     return TrainRequest(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
+
+
+def refuse_baseline(recipe: str | None) -> None:
+    """A yardstick leaves no model behind."""
+    from phasefit.studies.baselines import BASELINES
+
+    if recipe in BASELINES:
+        raise PhasefitError(
+            f"'{recipe}' is a baseline, to compare with and not to train: phasefit compare DATA --recipes "
+            f"{recipe},finetune"
+        )
 
 
 def as_levels(given: str | None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.prepare import Prepared
-from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.runner.request import AUTO, DEFAULT_RECIPE, TrainRequest
 from phasefit.runner.task_recipe import with_tasks
 from phasefit.store.manifest import MANIFEST, read_json
 from phasefit.training.events import Note
@@ -23,6 +23,11 @@ FEW_ROWS = 32  # training rows per class, in the mean
 
 def asked_recipe(request: TrainRequest) -> Recipe:
     """The recipe that is asked for; that for many rows as long as nobody knows how many there are."""
+    if request.recipe == AUTO:
+        raise RecipeError(
+            "the recipe 'auto' is chosen on the command line: phasefit train DATA --recipe auto --minutes 10; what it "
+            "chose is in the run's recipe.toml and can be named here"
+        )
     if request.recipe != DEFAULT_RECIPE:
         return read_recipe(request.recipe, request.settings)
     if is_task_file(request.data):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 DEFAULT_RECIPE = "default"  # whatever fits the rows
+AUTO = "auto"  # chosen by trying several, on the command line
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ The folder is begun before torch is imported.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,8 +57,11 @@ class Job:
     resumed: bool = False
 
 
-def train(request: TrainRequest, listen: Listener) -> TrainResult:
-    """Read, split, train phase by phase, evaluate once on test, save, report."""
+def train(request: TrainRequest, listen: Listener, files: Mapping[str, str] | None = None) -> TrainResult:
+    """Read, split, train phase by phase, evaluate once on test, save, report.
+
+    `files` are written into the folder when it is begun: how the recipe was chosen, for instance.
+    """
     recipe = asked_recipe(request)
     recipe.check_files()
     check_tracker(request.track)
@@ -83,6 +87,8 @@ def train(request: TrainRequest, listen: Listener) -> TrainResult:
                     "resume": {"request": request_to_json(request), "recipe": recipe.to_toml()},
                 }
             )
+            for name, text in (files or {}).items():
+                write_text(folder.path / name, text)
             return _carry_out(folder, job, stop, listen)
 
 
@@ -176,7 +182,8 @@ def _save(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
     from phasefit.store.models import write_model
 
     model = fitted.model
-    facts = {"model": model.encoder.name, "threads": fitted.threads, "max_length": model.encoder.max_length}
+    facts: dict[str, Any] = {"model": model.encoder.name, "threads": fitted.threads, "device": str(model.device)}
+    facts["max_length"] = model.encoder.max_length
     if job.base is not None:
         facts["went_on_from"] = job.base.name
     elif job.request.model is not None and (Path(job.request.model).expanduser() / MANIFEST).is_file():

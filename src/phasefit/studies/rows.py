@@ -42,6 +42,11 @@ def write_rows(table: Table, path: Path) -> Path:
     return path
 
 
+def write_once(table: Table, path: Path) -> str:
+    """A table that was written stays as it is, so that the cells on it stay the same."""
+    return str(path if path.is_file() else write_rows(table, path))
+
+
 def reading(table: Table, kind: str) -> dict[str, Any]:
     """The fields of a request that read `write_rows`'s file as the table was."""
     found: dict[str, Any] = {"text": _texts(table), "kind": kind, "label": (LABEL,)}

@@ -18,7 +18,7 @@ from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_run
 from phasefit.studies.cell import Cell
-from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_rows
+from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once
 from phasefit.studies.search.space import Space
 
 LOWER = ("ece", "confidence_entropy")  # better when lower, beside those of SCORES
@@ -101,18 +101,13 @@ def held_apart(question: Question, prepared: Prepared, folder: Path) -> Question
     own_validation = has_part(request, "validation") and prepared.validation is not None
     train = prepared.train if own_validation else pooled(prepared)
     fields: dict[str, Any] = reading(train, prepared.space.kind)
-    fields["data"] = _once(train, place / "train.parquet")
-    fields["test"] = _once(prepared.test, place / "test.parquet")
+    fields["data"] = write_once(train, place / "train.parquet")
+    fields["test"] = write_once(prepared.test, place / "test.parquet")
     fields["test_size"] = 0.0
     if own_validation and prepared.validation is not None:
-        fields["validation"] = _once(prepared.validation, place / "validation.parquet")
+        fields["validation"] = write_once(prepared.validation, place / "validation.parquet")
     else:
         fields["validation_size"] = round(request.validation_size / (1 - request.test_size), 6)
     if prepared.unlabelled is not None:
-        fields["unlabelled"] = _once(prepared.unlabelled, place / "unlabelled.parquet")
+        fields["unlabelled"] = write_once(prepared.unlabelled, place / "unlabelled.parquet")
     return replace(question, request=on_rows(request, **fields))
-
-
-def _once(table: Any, path: Path) -> str:
-    """A table that was written stays as it is, so that the cells on it stay the same."""
-    return str(path if path.is_file() else write_rows(table, path))

@@ -1,0 +1,102 @@
+"""`phasefit train --recipe auto`: several recipes tried on the training rows, the one that is chosen trained."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from phasefit.errors import PhasefitError
+
+if TYPE_CHECKING:
+    from phasefit.runner.request import TrainRequest
+    from phasefit.runner.train import TrainResult
+    from phasefit.studies.auto.record import Tried
+
+MINUTES = 10.0
+
+
+def train_auto(
+    request: TrainRequest, minutes: float | None, *, plan: bool, json: bool, quiet: bool
+) -> TrainResult | None:
+    """Choose and train; with `plan` only say what would be tried."""
+    from phasefit.cli.console import stderr
+    from phasefit.runner.processes import has_others
+
+    started = time.monotonic()
+    budget = MINUTES if minutes is None else minutes
+    if has_others():
+        raise PhasefitError("--recipe auto starts processes of its own; run it without accelerate launch")
+    if plan:
+        show_plan(request, budget, json=json)
+        return None
+    from phasefit.runner.train import train
+    from phasefit.studies.auto.conduct import choose_recipe, final_request
+    from phasefit.studies.auto.telling import as_json, as_markdown, conclusion
+
+    _check_out(request)
+    console = stderr()
+
+    def tell(event: object) -> None:
+        if not quiet:
+            console.print(getattr(event, "text", ""), soft_wrap=True, markup=False, style="dim")
+
+    tried = choose_recipe(request, budget, tell, started=started)
+    if not json and not quiet:
+        show_tried(tried)
+    elif not quiet:
+        console.print(conclusion(tried), soft_wrap=True, markup=False)
+    from phasefit.cli.progress import listener
+
+    files = {"auto.json": as_json(tried), "auto.md": as_markdown(tried, request.command)}
+    with listener(quiet) as listen:
+        return train(final_request(request, tried), listen, files)
+
+
+def show_tried(tried: Tried) -> None:
+    """What was tried and what it came to."""
+    from phasefit.cli.console import stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.studies.auto.telling import HEADINGS, conclusion, table_rows
+
+    table = new_table(*HEADINGS, title=f"What was tried: {tried.score} of held-out training rows", right=(0, 3, 4))
+    for row in table_rows(tried):
+        table.add_row(*row)
+    console = stdout()
+    console.print(table)
+    console.print(conclusion(tried), soft_wrap=True)
+    console.print(f"The trials are kept in {tried.folder}\n", soft_wrap=True)
+
+
+def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:
+    """What would be tried."""
+    from dataclasses import asdict
+
+    from phasefit.cli.console import print_json, stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.studies.auto.candidates import candidates_for
+    from phasefit.studies.auto.conduct import looked_at
+    from phasefit.studies.auto.facts import facts_of
+    from phasefit.studies.auto.telling import plan_lines
+
+    facts = facts_of(looked_at(request))
+    candidates = candidates_for(facts, request.settings)
+    if json:
+        print_json({"data": asdict(facts), "candidates": [asdict(one) for one in candidates], "minutes": minutes})
+        return
+    table = new_table("candidate", "recipe", "settings", "why", title="What would be tried, in this order")
+    for one in candidates:
+        table.add_row(one.name, one.recipe, ", ".join(one.settings), one.why)
+    console = stdout()
+    console.print(table)
+    for line in plan_lines(facts, candidates, minutes):
+        console.print(f"- {line}", soft_wrap=True)
+
+
+def _check_out(request: TrainRequest) -> None:
+    """Refuse a folder that is taken before minutes are spent."""
+    from pathlib import Path
+
+    from phasefit.store.folder import check_free
+
+    if request.out is not None:
+        check_free(Path(request.out), overwrite=request.overwrite)

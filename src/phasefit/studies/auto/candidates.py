@@ -1,0 +1,94 @@
+"""What is worth trying on these data, cheap first, each with its reason. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from phasefit.errors import RecipeError
+from phasefit.recipes import read_recipe
+from phasefit.recipes.content import WHOLE
+from phasefit.runner.needs import needs_of
+from phasefit.studies.auto.facts import DataFacts
+from phasefit.studies.study import fitting
+
+YARDSTICK = "finetune"
+FEW_ROWS = 200  # per class: beyond, the few-shot recipe has nothing to offer
+UNEVEN = 4.0
+LONG_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A recipe with settings, what it is called here and why it is tried."""
+
+    name: str
+    recipe: str
+    settings: tuple[str, ...] = ()
+    why: str = ""
+
+
+FROZEN = (
+    "finetune.freeze=true",
+    "finetune.head=linear",
+    "finetune.lrs.head=1e-2",
+    "finetune.epochs=20",
+    "finetune.min_steps=200",
+    "finetune.max_steps=1000",
+    "finetune.batch_size=64",
+)
+
+
+def candidates_for(facts: DataFacts, settings: Sequence[str] = ()) -> list[Candidate]:
+    """All that fit the data and what --set says; the yardstick first, then from cheap to dear."""
+    base = Candidate(YARDSTICK, YARDSTICK, why="the yardstick: it is taken unless another is better by more than noise")
+    read_recipe(base.recipe, fitting(base.recipe, settings))  # what is wrong with --set is said here
+    found = [_with(base, settings)]
+    for one in _worth_trying(facts):
+        with suppress(RecipeError):  # --set says what this one does not take
+            chosen = _with(one, settings)
+            recipe = read_recipe(chosen.recipe, chosen.settings)
+            if not facts.pairs or needs_of(recipe).labels_of_pairs:
+                found.append(chosen)
+    _refuse_unused(settings, found)
+    return found
+
+
+def _worth_trying(facts: DataFacts) -> Iterator[Candidate]:
+    yield Candidate("frozen", "finetune", FROZEN, "the encoder as it is with a linear head: seconds")
+    yield Candidate("finetune, lr 3e-5", "finetune", ("finetune.lr=3e-5",), "gentler steps")
+    yield Candidate("finetune, lr 3e-4", "finetune", ("finetune.lr=3e-4",), "bolder steps")
+    if facts.pairs:
+        yield Candidate("finetune, together", "finetune", ("finetune.pair=together",), "both texts in one input")
+    named = facts.kind in ("single", "tree")
+    if facts.imbalance >= UNEVEN and facts.kind != "score":
+        why = f"classes are uneven, {facts.imbalance:.0f} to 1"
+        yield Candidate("finetune, balanced", "finetune", ("finetune.class_weights=balanced",), why)
+        yield Candidate("finetune, focal", "finetune", ("finetune.focal=2",), why)
+    if facts.long_share >= LONG_SHARE:
+        why = f"{facts.long_share:.0%} of the texts are long"
+        yield Candidate("finetune, head-tail", "finetune", ("long=head-tail",), why)
+    if named and facts.rows_per_class <= FEW_ROWS:
+        yield Candidate("few-shot", "few-shot", why=f"{facts.rows_per_class:.0f} rows per class are few")
+    if named or facts.kind == "multi":
+        yield Candidate("supcon-finetune", "supcon-finetune", why="SupCon beside cross-entropy")
+    if named:
+        yield Candidate("triple-entropy", "triple-entropy", why="SoftTriple beside cross-entropy")
+    if named or facts.kind == "multi":
+        yield Candidate("contrast-finetune", "contrast-finetune", why="a phase of contrast first")
+    if facts.unlabelled and not facts.pairs:
+        yield Candidate("denoise-finetune", "denoise-finetune", why=f"{facts.unlabelled:,} texts without labels")
+    if named or facts.kind == "multi":
+        yield Candidate("three-phase", "three-phase", why="all three phases")
+
+
+def _with(one: Candidate, settings: Sequence[str]) -> Candidate:
+    return Candidate(one.name, one.recipe, fitting(one.recipe, (*one.settings, *settings)), one.why)
+
+
+def _refuse_unused(settings: Sequence[str], found: Sequence[Candidate]) -> None:
+    for setting in settings:
+        phase = setting.partition("=")[0].strip().partition(".")[0]
+        if phase not in WHOLE and not any(setting in one.settings for one in found):
+            raise RecipeError(f"--set {setting}: none of the recipes that auto would try has a phase '{phase}'")

@@ -1,0 +1,239 @@
+"""Choosing within some minutes: rounds of cells on the training rows, and what is left for the final run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean
+
+from phasefit.data.task_file import is_task_file
+from phasefit.errors import RecipeError
+from phasefit.metrics.kinds import JUDGED
+from phasefit.recipes import read_recipe
+from phasefit.runner.needs import needs_of
+from phasefit.runner.prepare import Prepared, prepare
+from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.runner.starting import base_run
+from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for
+from phasefit.studies.auto.cells import Ground, ground_for
+from phasefit.studies.auto.choice import Choice, choose
+from phasefit.studies.auto.facts import facts_of
+from phasefit.studies.auto.halving import Round, affordable, predicted, ranked, rounds_for, survivors
+from phasefit.studies.auto.record import Entry, Tried
+from phasefit.studies.cell import Cell
+from phasefit.studies.folder import StudyFolder
+from phasefit.studies.pool import CellError
+from phasefit.studies.result import figure
+from phasefit.studies.stream import Ended, run_stream
+
+MOST_JOBS = 4
+FIRST_SHARE = 0.5  # of the time, as long as nobody knows what a final run takes
+TIME_UP = "time was up"
+STARTING = 15.0  # seconds to load torch and a model for the final run
+
+
+@dataclass
+class Measured:
+    """What is known of a candidate: scores on all rows by repetition, and what runs took."""
+
+    scores: dict[int, float] = field(default_factory=dict)
+    seconds: float | None = None
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Something to show: a cell that ended, and the best so far."""
+
+    text: str
+
+
+def looked_at(request: TrainRequest) -> Prepared:
+    """The tables as the final run will have them; what auto cannot choose for is refused."""
+    if is_task_file(request.data):
+        raise RecipeError("--recipe auto chooses for one table; train a task file with --recipe multitask")
+    base = base_run(request.model)
+    if base is not None:
+        raise RecipeError("--recipe auto chooses for a fresh start; name a recipe to go on from a run")
+    return prepare(request, None, needs_of(read_recipe(YARDSTICK)))
+
+
+def choose_recipe(
+    request: TrainRequest, minutes: float, tell: Callable[[Progress], None], *, started: float | None = None
+) -> Tried:
+    """Try candidates on the rows that are not the test, cheap ones first, as far as the time goes."""
+    begun = time.monotonic() if started is None else started
+    prepared = looked_at(request)
+    facts = facts_of(prepared)
+    candidates = candidates_for(facts, request.settings)
+    jobs = _jobs(request)
+    tried = Tried(facts, JUDGED[facts.kind], minutes, request.seed, jobs, candidates)
+    folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": prepared.sha256, "seed": request.seed}, None)
+    tried.folder = str(folder.path)
+    cores = request.threads or os.cpu_count() or 1
+    ground = ground_for(request, prepared, folder.path, max(cores // jobs, 1))
+    chooser = Chooser(ground, tried, folder.cache, tell, begun + minutes * 60, len(prepared.train))
+    chooser.run()
+    tried.seconds = time.monotonic() - begun
+    return tried
+
+
+def final_request(request: TrainRequest, tried: Tried) -> TrainRequest:
+    """The run that was asked for, with the recipe that was chosen."""
+    if tried.chosen is None:
+        return replace(request, recipe=DEFAULT_RECIPE)
+    return replace(request, recipe=tried.chosen.recipe, settings=tried.chosen.settings)
+
+
+class Chooser:
+    """Runs the rounds; time may end them."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        tried: Tried,
+        cache: Path,
+        tell: Callable[[Progress], None],
+        deadline: float,
+        final_rows: int,
+    ) -> None:
+        self.ground, self.tried, self.cache, self.tell = ground, tried, cache, tell
+        self.deadline, self.final_rows = deadline, final_rows
+        self.begun = time.monotonic()
+        self.known = {one.name: Measured() for one in tried.candidates}
+        self.failures: dict[str, str] = {}
+        self.by_name = {one.name: one for one in tried.candidates}
+
+    def run(self) -> None:
+        """Rounds until one candidate is left or time is up, then the choice."""
+        rounds = rounds_for(self.tried.facts.rows, self.tried.facts.classes)
+        names = [one.name for one in self.tried.candidates]
+        for number, round in enumerate(rounds, start=1):
+            last = number == len(rounds)
+            if number > 1:
+                names = self._affordable(names, round, number)
+            if len(names) < 2:
+                break
+            scores = self._round(names, round)
+            if YARDSTICK not in scores:
+                self.tried.whole = False
+                self._enter(number, round, names, scores, [])
+                break
+            stay = names if last else survivors(scores, YARDSTICK, last=number == len(rounds) - 1)
+            stay = [name for name in stay if name in scores]
+            self._enter(number, round, names, scores, stay)
+            names = stay
+        self._conclude()
+
+    def _round(self, names: Sequence[str], round: Round) -> dict[str, float]:
+        """The scores of those that came to their end in time: means over their repetitions."""
+        found: dict[str, dict[int, float]] = {name: {} for name in names}
+        waiting = [(self.by_name[name], number) for number in range(round.repeats) for name in names]
+        cells: dict[str, tuple[Candidate, int]] = {}
+        failed: list[str] = []
+
+        def next_cell() -> Cell | None:
+            while waiting and time.monotonic() < self._until():
+                candidate, number = waiting.pop(0)
+                if candidate.name in failed:
+                    continue
+                cell = self.ground.cell(candidate, round, number)
+                cells[cell.key] = (candidate, number)
+                return cell
+            return None
+
+        def ended(event: Ended) -> None:
+            candidate, number = cells[event.cell.key]
+            score = None if event.result is None else figure(event.result.metrics, f"test.{self.tried.score}")
+            if score is None:
+                if event.why and candidate.name == YARDSTICK:
+                    raise CellError(f"{candidate.name}: {event.why}")
+                failed.append(candidate.name)
+                self.failures[candidate.name] = f"it failed: {event.why}" if event.why else TIME_UP
+                self.tried.whole = self.tried.whole and bool(event.why)
+                return
+            found[candidate.name][number] = score
+            self._measure(candidate.name, round, number, score, event)
+
+        watch = lambda cell, folder: time.monotonic() > self._until()  # noqa: E731
+        run_stream(next_cell, self.cache, ended, jobs=self.tried.jobs, watch=watch)
+        self.tried.whole = self.tried.whole and not waiting
+        whole = {name: scores for name, scores in found.items() if len(scores) == round.repeats}
+        return {name: mean(scores.values()) for name, scores in whole.items()}
+
+    def _measure(self, name: str, round: Round, number: int, score: float, event: Ended) -> None:
+        known = self.known[name]
+        if round.whole:
+            known.scores[number] = score
+        if event.result is not None:
+            rows = event.result.rows.get("train")
+            known.rows = rows if isinstance(rows, int) else round.rows
+            known.seconds = event.result.seconds
+            on = round.sentence(self.ground.folds)
+            self.tell(Progress(f"{name} on {on}: {score:.4f} in {event.result.seconds:.0f} s"))
+
+    def _until(self) -> float:
+        """When choosing must end so that the yardstick, at least, can still be trained."""
+        known = self.known[YARDSTICK]
+        if known.seconds is None:
+            return self.begun + (self.deadline - self.begun) * FIRST_SHARE
+        return self.deadline - self._final(YARDSTICK)
+
+    def _final(self, name: str) -> float:
+        """What the final run would take: it has all cores, and all rows."""
+        known = self.known[name]
+        return STARTING + predicted(known.seconds or 0.0, known.rows, self.final_rows)
+
+    def _affordable(self, names: Sequence[str], round: Round, number: int) -> list[str]:
+        means = {name: mean(self.known[name].scores.values()) for name in names if self.known[name].scores}
+        before = [entry for entry in self.tried.entries if entry.round == number - 1 and entry.score is not None]
+        latest = means if len(means) == len(names) else {entry.candidate: entry.score or 0.0 for entry in before}
+        order = [YARDSTICK, *(name for name in ranked(latest) if name in names and name != YARDSTICK)]
+        costs = {name: self._cost(name, round) for name in order}
+        finals = {name: self._final(name) for name in order}
+        left = self.deadline - time.monotonic()
+        kept = affordable(order, costs, finals, left, self.tried.jobs)
+        for name in order:
+            if name not in kept:
+                self.tried.whole = False
+                on, why = round.sentence(self.ground.folds), "no time for it"
+                self.tried.entries.append(Entry(number, name, on, None, 0.0, kept=False, why=why))
+        return [name for name in names if name in kept]
+
+    def _cost(self, name: str, round: Round) -> float:
+        """Of the repetitions that are not there yet."""
+        known = self.known[name]
+        new = round.repeats - (len(known.scores) if round.whole else 0)
+        return predicted(known.seconds or 0.0, known.rows, round.rows) * max(new, 0)
+
+    def _enter(
+        self, number: int, round: Round, names: Sequence[str], scores: dict[str, float], stay: Sequence[str]
+    ) -> None:
+        place = {name: rank for rank, name in enumerate(ranked(scores), start=1)}
+        for name in names:
+            score = scores.get(name)
+            why = f"{place[name]} of {len(scores)}" if name in place else self.failures.get(name, TIME_UP)
+            if name == YARDSTICK:
+                why += ", the yardstick"
+            on, seconds = round.sentence(self.ground.folds), self.known[name].seconds or 0.0
+            self.tried.entries.append(Entry(number, name, on, score, seconds, name in stay, why))
+
+    def _conclude(self) -> None:
+        if self.known[YARDSTICK].seconds is None:
+            self.tried.choice = Choice(DEFAULT_RECIPE, "the minutes were too few to try anything")
+            self.tried.chosen = None
+            return
+        scores = {name: known.scores for name, known in self.known.items() if known.scores}
+        self.tried.choice = choose(scores, YARDSTICK, self.ground.overlap)
+        self.tried.chosen = self.by_name[self.tried.choice.name]
+
+
+def _jobs(request: TrainRequest) -> int:
+    """Several at once where the processor does the work: small models do not fill many cores."""
+    if request.device not in ("auto", "cpu") or shutil.which("nvidia-smi"):
+        return 1
+    return max(min(request.threads or os.cpu_count() or 1, MOST_JOBS), 1)
