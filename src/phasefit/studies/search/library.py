@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from phasefit.data.seeds import generator
 from phasefit.errors import MissingExtra, RecipeError, RunError
 from phasefit.studies.search.space import Choices, Dimension, Space
 
@@ -61,7 +64,9 @@ def ask(study: Any, space: Space, sampler: Sampler, seed: int) -> Any:
     """The next trial. The sampler starts anew for each from the seed and the trial's number, so that a search that
     was stopped goes on as if it had not been."""
     with calm():
-        study.sampler = _sampler(sampler, space, seed, len(study.get_trials(deepcopy=False)))
+        if sampler == "grid":
+            _enqueue_next(study, space, seed)
+        study.sampler = _sampler(sampler, seed, len(study.get_trials(deepcopy=False)))
         trial = study.ask(fixed_distributions={name: distribution(one) for name, one in space.dimensions.items()})
     trial.set_user_attr("machine", socket.gethostname())
     trial.set_user_attr("process", os.getpid())
@@ -121,24 +126,32 @@ def _storage(library: Any, url: str | None, folder: Path) -> Any:
     return library.storages.JournalStorage(backend(str(path)))
 
 
-def _sampler(name: Sampler, space: Space, seed: int, number: int) -> Any:
+def _sampler(name: Sampler, seed: int, number: int) -> Any:
     samplers = optuna().samplers
-    if name == "grid":
-        return samplers.GridSampler(_grid(space), seed=seed)
     drawn = int(hashlib.sha256(f"{seed} {number}".encode()).hexdigest()[:8], 16)
-    if name == "random":
-        return samplers.RandomSampler(seed=drawn)
-    return samplers.TPESampler(seed=drawn, constant_liar=True)
+    return samplers.TPESampler(seed=drawn, constant_liar=True) if name == "tpe" else samplers.RandomSampler(seed=drawn)
 
 
-def _grid(space: Space) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for name, dimension in space.dimensions.items():
-        values = dimension.listed()
-        if values is None:
-            raise RecipeError(f"{name} is a range without steps, which no grid has; give choices, or --sampler tpe")
-        found[name] = values
-    return found
+def _enqueue_next(study: Any, space: Space, seed: int) -> None:
+    """The next point of the grid, in an order that the seed deals; Optuna's own sampler needs Optuna's own loop."""
+    state = optuna().trial.TrialState
+    if study.get_trials(deepcopy=False, states=(state.WAITING,)):
+        return
+    values = {name: _listed(name, dimension) for name, dimension in space.dimensions.items()}
+    seen = {tuple(trial.params.get(name) for name in values) for trial in study.get_trials(deepcopy=False)}
+    for number in generator(seed, "grid").permutation(space.size or 0):
+        places = np.unravel_index(int(number), [len(one) for one in values.values()])
+        point = tuple(one[place] for one, place in zip(values.values(), places, strict=True))
+        if point not in seen:
+            study.enqueue_trial(dict(zip(values, point, strict=True)))
+            return
+
+
+def _listed(name: str, dimension: Dimension) -> list[Any]:
+    values = dimension.listed()
+    if values is None:
+        raise RecipeError(f"{name} is a range without steps, which no grid has; give choices, or --sampler tpe")
+    return values
 
 
 def _pruner(library: Any, name: Pruner) -> Any:

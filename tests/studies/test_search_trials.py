@@ -1,0 +1,243 @@
+"""Trials without training: what is asked, reported, given up, told, and begun again after a kill."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phasefit.errors import RecipeError
+from phasefit.recipes import parse_recipe, read_recipe
+from phasefit.runner.request import TrainRequest
+from phasefit.studies.cell import Cell
+from phasefit.studies.looks import PROGRESS, Look, add_look, read_looks
+from phasefit.studies.pool import CellError
+from phasefit.studies.result import Result
+from phasefit.studies.search import library, trials
+from phasefit.studies.search.findings import found_in, trial_curve, write_trials
+from phasefit.studies.search.question import Question
+from phasefit.studies.search.space import Choices, Range, Space
+from phasefit.studies.search.trials import Limits, TrialDone, Trials, new_epochs
+from phasefit.studies.search.winner import recipe_file
+from phasefit.studies.stream import Ended
+from phasefit.training.events import Scored
+
+optuna = pytest.importorskip("optuna")
+LR = Space("rates", {"finetune.lr": Range(1e-5, 1e-3, log=True)})
+THREE = Space("three", {"finetune.dropout": Choices(("0.0", "0.1", "0.3"))})
+
+
+@pytest.fixture
+def question(tmp_path: Path) -> Callable[[Space], Question]:
+    data = tmp_path / "topics.csv"
+    data.write_text("text,label\na b,x\nc d,y\n", encoding="utf-8")
+    request = TrainRequest(str(data), recipe="finetune")
+    return lambda space: Question("topics", request, read_recipe("finetune"), space, "accuracy")
+
+
+def lr_of(cell: Cell) -> float:
+    return float(next(one for one in cell.request.settings if one.startswith("finetune.lr=")).partition("=")[2])
+
+
+def fake_stream(score: Callable[[Cell], float | str | None]) -> Callable[..., None]:
+    """Every cell ends at once: with a score, a sentence about its failure, or given up (None)."""
+
+    def run(next_cell: Callable[[], Cell | None], cache: Path, ended: Callable[[Ended], None], **_: Any) -> None:
+        while (cell := next_cell()) is not None:
+            found = score(cell)
+            if isinstance(found, float):
+                ended(Ended(cell, Result({"validation": {"accuracy": found}}, {}, False, 2.0, 100.0)))
+            else:
+                ended(Ended(cell, why=found or ""))
+
+    return run
+
+
+def study_in(folder: Path, pruner: library.Pruner = "none") -> Any:
+    return library.open_study("one", None, folder, maximise=True, pruner=pruner)
+
+
+def test_a_search_finds_the_better_half_and_the_same_command_adds_nothing(
+    question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Cell] = []
+
+    def score(cell: Cell) -> float:
+        seen.append(cell)
+        return 1 - abs(lr_of(cell) - 5e-4) * 1000
+
+    monkeypatch.setattr(trials, "run_stream", fake_stream(score))
+    told: list[TrialDone] = []
+    Trials(question(LR), study_in(tmp_path), Limits(12), told.append).run(tmp_path)
+    assert [one.done for one in told] == list(range(1, 13))
+    assert lr_of(seen[0]) == 1e-4  # the recipe as it is comes first
+    assert not any(cell.request.score_test for cell in seen)
+    study = study_in(tmp_path)
+    Trials(question(LR), study, Limits(12), told.append).run(tmp_path)
+    assert len(seen) == 12
+    found = found_in(study, question(LR))
+    assert found.best is not None
+    assert found.best.score == max(one.score or 0 for one in found.trials)
+    assert set(found.importances) == {"finetune.lr"}
+    write_trials(tmp_path, found)
+    assert len((tmp_path / "trials.csv").read_text().splitlines()) == 13
+    best = [point[1] for point in trial_curve(found, question(LR))[0]["lines"][1]["points"]]
+    assert best == sorted(best)
+
+
+def test_a_search_that_was_stopped_draws_what_it_would_have_drawn(
+    question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: dict[str, list[float]] = {}
+    for name, parts in {"whole": [8], "stopped": [3, 8]}.items():
+        seen = drawn.setdefault(name, [])
+        monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell, seen=seen: seen.append(lr_of(cell)) or 0.5))
+        (tmp_path / name).mkdir()
+        for number in parts:
+            Trials(question(LR), study_in(tmp_path / name), Limits(number), lambda _: None).run(tmp_path)
+    assert drawn["whole"] == drawn["stopped"]
+    assert len(drawn["whole"]) == 8
+
+
+def test_trials_of_a_killed_process_are_queued_again(
+    question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = study_in(tmp_path)
+    left = [library.ask(study, LR, "random", 0) for _ in range(2)]
+    left[1].set_user_attr("machine", "another")  # it may well be at work
+    seen: list[float] = []
+    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(lr_of(cell)) or 0.5))
+    Trials(question(LR), study, Limits(1), lambda _: None).run(tmp_path)
+    assert seen == [float(f"{left[0].params['finetune.lr']:.3g}")]
+    states = [trial.state.name for trial in study.get_trials()]
+    assert states == ["FAIL", "RUNNING", "COMPLETE"]
+
+
+def test_a_grid_is_tried_whole_and_ends(
+    question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, ...]] = []
+    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(cell.request.settings) or 0.5))
+    for number in (2, 100):
+        limits = Limits(number, sampler="grid")
+        Trials(question(THREE), study_in(tmp_path), limits, lambda _: None).run(tmp_path)
+    assert sorted(seen) == [(f"finetune.dropout={value}",) for value in ("0.0", "0.1", "0.3")]
+
+
+def test_a_range_without_steps_is_no_grid(question: Callable[[Space], Question], tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="a range without steps"):
+        Trials(question(LR), study_in(tmp_path), Limits(3, sampler="grid"), lambda _: None).run(tmp_path)
+
+
+def test_one_failure_is_told_and_three_in_a_row_end_it(
+    question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[float | str] = ["broken", 0.5, "broken", "broken", "broken for good"]
+    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda _: answers.pop(0)))
+    told: list[TrialDone] = []
+    with pytest.raises(CellError, match="3 trials in a row failed, the last for this: broken for good"):
+        Trials(question(LR), study_in(tmp_path), Limits(9), told.append).run(tmp_path)
+    assert [one.state for one in told[:2]] == ["failed", "complete"]
+
+
+def test_no_trial_begins_after_the_minutes(
+    question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda _: 0.5))
+    told: list[TrialDone] = []
+    Trials(question(LR), study_in(tmp_path), Limits(9, minutes=0.0), told.append).run(tmp_path)
+    assert not told
+
+
+def test_a_trial_that_falls_behind_is_given_up(question: Callable[[Space], Question], tmp_path: Path) -> None:
+    running = Trials(question(LR), study_in(tmp_path, "median"), Limits(20), lambda _: None)
+    folder = tmp_path / "cell"
+    folder.mkdir()
+    for score in [0.8, 0.82, 0.84, 0.86, 0.88, 0.1]:
+        cell = running.next_cell()
+        assert cell is not None
+        (folder / PROGRESS).unlink(missing_ok=True)
+        given_up = False
+        for epoch in range(1, 5):
+            look = Scored("finetune", 10 * epoch, float(epoch), {"accuracy": score, "macro_f1": 0.0}, "macro_f1", True)
+            add_look(folder / PROGRESS, look)
+            given_up = running.watch(cell, folder)
+            if given_up:
+                break
+        assert given_up == (score == 0.1)
+        result = None if given_up else Result({"validation": {"accuracy": score}}, {}, False, 1.0, 1.0)
+        running.ended(Ended(cell, result))
+    states = [trial.state.name for trial in running.study.get_trials()]
+    assert states == ["COMPLETE"] * 5 + ["PRUNED"]
+
+
+def test_epochs_without_a_look_count_with_the_next() -> None:
+    looks = [Look("finetune", 5, 0.5, {"accuracy": 0.1}, "accuracy"), Look("finetune", 35, 3.5, {"accuracy": 0.4}, "")]
+    assert new_epochs(looks, 0, "accuracy", maximise=True) == [(1, 0.4), (2, 0.4), (3, 0.4)]
+    assert new_epochs(looks, 3, "accuracy", maximise=True) == []
+    watched = [Look("finetune", 10, 1.0, {"macro_f1": 0.3}, "macro_f1")]
+    assert new_epochs(watched, 0, "ece", maximise=False) == [(1, -0.3)]
+    assert new_epochs([Look("finetune", 10, 1.0, {"accuracy": float("nan")}, "")], 0, "accuracy", maximise=True) == []
+
+
+def test_looks_survive_half_a_line_and_a_second_beginning(tmp_path: Path) -> None:
+    path = tmp_path / PROGRESS
+    for step, score in ((10, 0.1), (20, 0.2), (20, 0.3)):
+        add_look(path, Scored("finetune", step, step / 10, {"accuracy": score}, "accuracy", True))
+    add_look(path, Scored("contrast", 5, 1.0, {"probe": 0.9}, "probe", True))
+    with path.open("a") as file:
+        file.write('{"phase": "finetune", "st')
+    assert [(look.step, look.scores["accuracy"]) for look in read_looks(path, "finetune")] == [(10, 0.1), (20, 0.3)]
+    assert read_looks(tmp_path / "none", "finetune") == []
+
+
+@pytest.mark.parametrize(
+    ("recipe", "settings"),
+    [
+        ("finetune", ("finetune.lr=3e-05", "finetune.epochs=4.0", "finetune.min_steps=200", "finetune.lrs.head=0.002")),
+        ("supcon-finetune", ("finetune.objective.temperature=0.1", "max_length=64")),
+        ("three-phase", ("contrast.objective.temperature=0.05", "finetune.head=linear")),  # supcon is a bare name there
+        ("finetune", ()),
+    ],
+)
+def test_the_winner_as_a_file_is_the_recipe_with_its_settings(recipe: str, settings: tuple[str, ...]) -> None:
+    text = recipe_file(recipe, settings, ["a title", "  the command"])
+    assert text.startswith("# a title\n#   the command\n")
+    wanted = read_recipe(recipe, settings)
+    assert parse_recipe(text, name=wanted.name, where="best.toml") == wanted
+
+
+def test_a_winner_of_a_file_stands_on_its_own(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('base = "finetune"\nset.finetune.epochs = 3\n')
+    text = recipe_file(str(own), ("finetune.lr=1e-5",), ["title"])
+    assert "base" not in text
+    assert str(tmp_path) not in text
+    assert parse_recipe(text, name="own", where="best.toml") == read_recipe(str(own), ("finetune.lr=1e-5",))
+
+
+def test_the_question_is_the_same_wherever_and_however_long_it_is_asked(
+    question: Callable[[Space], Question], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    one = question(LR)
+    other = replace(one, request=replace(one.request, threads=7, device="cuda"))
+    assert one.digest == other.digest
+    assert one.digest != question(THREE).digest
+    assert one.digest != replace(one, score="macro_f1").digest
+    assert json.dumps(one.digest)
+
+
+def test_a_storage_is_a_url_or_a_journal(tmp_path: Path) -> None:
+    assert library.is_storage("sqlite:///a.db")
+    assert library.is_storage("/disk/a.journal")
+    assert not library.is_storage("trials")
+    shared = f"sqlite:///{tmp_path / 'trials.db'}"
+    for _ in range(2):
+        study = library.open_study("one", shared, tmp_path, maximise=False, pruner="hyperband")
+        study.tell(library.ask(study, THREE, "tpe", 0), 0.5)
+    assert len(study.get_trials()) == 2
