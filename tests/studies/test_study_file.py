@@ -75,8 +75,8 @@ def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
     ("text", "said"),
     [
         ("titel = 'x'", "s.toml: unknown option 'titel'; did you mean 'title'?"),
-        ("[dataset.A]\ndata='snips'\nrowz=3", "s.toml, dataset, A: unknown option 'rowz'; did you mean 'rows'?"),
-        ("[dataset.A]\nrows=3", "s.toml, dataset, A: 'data' is missing"),
+        ("[dataset.A]\ndata='snips'\nrowz=3", "s.toml, dataset.A: unknown option 'rowz'; did you mean 'rows'?"),
+        ("[dataset.A]\nrows=3", "s.toml, dataset.A: 'data' is missing"),
         ("[dataset.A]\ndata='snips'\nrows=0", "'rows': input should be greater than or equal to 1 (found 0)"),
         ("seeds = []", "'seeds': list should have at least 1 item"),
         ("seeds = [-1]", "input should be greater than or equal to 0 (found -1)"),
@@ -85,7 +85,7 @@ def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
         ("[[table]]\ntitle='t'\npublished.X.A.bas=1", "table 1, published 'X': there is no variant 'bas'"),
         ("[scale.full]\nseeds=[1]", "the file itself is the full scale"),
         ("[scale.quick]\ndatasets=['C']", "scale 'quick': there is no dataset 'C'"),
-        ("[scale.quick]\nepochs=2", "scale, quick: unknown option 'epochs'"),
+        ("[scale.quick]\nepochs=2", "scale.quick: unknown option 'epochs'"),
         ("[[figure]]\ntitle='f'\nvariant='base'\nagainst='x'", "figure 'f': there is no variant 'x'"),
     ],
 )
@@ -123,6 +123,13 @@ def test_settings_are_written_as_the_command_line_has_them() -> None:
     }
     for value in (True, 3, 1e-5, 'a "quoted" \\ word', ["a", 1], {"a": [False]}):
         assert tomllib.loads(f"value = {toml(value)}")["value"] == value
+
+
+def test_the_example_of_the_docs_is_one() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    example = page.partition("```toml\n")[2].partition("```")[0]
+    study = scaled(parse_study(tomllib.loads(example), "docs"), "docs", Choice("quick")).study
+    assert [variant.name for variant in study.variants] == ["cross-entropy", "SupCon"]
 
 
 # --- scales -----------------------------------------------------------------------------------------------------------

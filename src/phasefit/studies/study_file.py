@@ -256,10 +256,13 @@ def _is_type(part: Any) -> bool:
 
 
 def _spelled(place: Sequence[Any]) -> str:
-    """`table 2` and `dataset 'SST5'` rather than what a parser calls them."""
+    """`dataset.SST5` and `table 2` rather than what a parser calls them."""
     said = ""
     for part in place:
-        said += f" {part + 1}" if isinstance(part, int) else f", {part}"
+        if isinstance(part, int):
+            said += f" {part + 1}"
+        else:
+            said += f".{part}" if said and not said[-1].isdigit() else f", {part}"
     return said
 
 
