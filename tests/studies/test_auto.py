@@ -1,0 +1,259 @@
+"""Choosing a recipe without training: candidates, rounds, who stays, who wins, and what time does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from phasefit.errors import RecipeError
+from phasefit.recipes import read_recipe
+from phasefit.runner.default_recipe import asked_recipe
+from phasefit.runner.request import AUTO, DEFAULT_RECIPE, TrainRequest
+from phasefit.studies.auto import conduct
+from phasefit.studies.auto.candidates import YARDSTICK, candidates_for
+from phasefit.studies.auto.choice import choose, gain
+from phasefit.studies.auto.conduct import choose_recipe, final_request, looked_at
+from phasefit.studies.auto.facts import DataFacts, facts_of
+from phasefit.studies.auto.halving import affordable, folds_for, predicted, rounds_for, survivors
+from phasefit.studies.auto.record import Tried
+from phasefit.studies.auto.telling import as_json, as_markdown, conclusion
+from phasefit.studies.cell import Cell
+from phasefit.studies.pool import CellError
+from phasefit.studies.result import Result
+from phasefit.studies.stream import Ended
+from tiny import make_table
+
+PLAIN = DataFacts(2000, "single", 10)
+KINDS = [
+    PLAIN,
+    replace(PLAIN, kind="tree"),
+    replace(PLAIN, kind="multi", imbalance=20.0),
+    replace(PLAIN, kind="score", classes=0),
+    replace(PLAIN, pairs=True),
+    replace(PLAIN, rows=100, unlabelled=500, long_share=0.5),
+]
+
+
+@pytest.mark.parametrize("facts", KINDS)
+def test_candidates_can_be_read_and_the_yardstick_comes_first(facts: DataFacts) -> None:
+    found = candidates_for(facts)
+    assert found[0].name == YARDSTICK
+    assert len({one.name for one in found}) == len(found) >= 3
+    for one in found:
+        read_recipe(one.recipe, one.settings).check_files()
+        assert one.why
+
+
+def test_candidates_follow_from_the_data() -> None:
+    def names(**facts: Any) -> set[str]:
+        return {one.name for one in candidates_for(replace(PLAIN, **facts))}
+
+    assert "few-shot" in names(rows=500)
+    assert "few-shot" not in names(rows=50_000)
+    assert "finetune, balanced" in names(imbalance=9.0)
+    assert "finetune, balanced" not in names()
+    assert "denoise-finetune" in names(unlabelled=100)
+    assert "finetune, head-tail" in names(long_share=0.4)
+    assert names(pairs=True) == {"finetune", "frozen", "finetune, lr 3e-5", "finetune, lr 3e-4", "finetune, together"}
+
+
+def test_what_is_set_holds_for_all_that_take_it_and_nonsense_is_refused() -> None:
+    found = {one.name: one for one in candidates_for(PLAIN, ("finetune.epochs=2", "contrast.epochs=1"))}
+    assert "finetune.epochs=2" in found["frozen"].settings
+    assert "finetune.epochs=20" not in found["frozen"].settings
+    assert found[YARDSTICK].settings == ("finetune.epochs=2",)
+    assert "contrast.epochs=1" in found["three-phase"].settings
+    with pytest.raises(RecipeError, match="epochs"):
+        candidates_for(PLAIN, ("finetune.epoch=2",))
+    with pytest.raises(RecipeError, match="mirror"):
+        candidates_for(PLAIN, ("mirror.epochs=2",))
+
+
+def test_rounds_grow_and_end_on_all_rows() -> None:
+    assert folds_for(499) == 5
+    assert folds_for(40) == 3
+    assert folds_for(500) is None
+    assert [one.repeats for one in rounds_for(300, 3)] == [1, 3, 5]
+    assert [one.repeats for one in rounds_for(40, 3)] == [1, 3]
+    assert [(one.rows, one.repeats) for one in rounds_for(9000, 5)] == [
+        (333, 1),
+        (1000, 1),
+        (3000, 1),
+        (9000, 1),
+        (9000, 3),
+    ]
+    assert [(one.rows, one.repeats) for one in rounds_for(9000, 100)] == [(1000, 1), (3000, 1), (9000, 1), (9000, 3)]
+    assert max(one.rows for one in rounds_for(10**6, 5)) == 20_000
+    for rows in (30, 300, 700, 5000):
+        assert rounds_for(rows, 2)[-1].whole
+        assert rounds_for(rows, 2)[-1].repeats > 1  # one comparison knows no noise
+
+
+def test_a_third_stays_and_the_yardstick_with_it() -> None:
+    scores = {YARDSTICK: 0.1, **{f"c{number}": number / 10 for number in range(1, 10)}}
+    assert survivors(scores, YARDSTICK, last=False) == [YARDSTICK, "c7", "c8", "c9"]
+    assert survivors(scores, YARDSTICK, last=True) == [YARDSTICK, "c8", "c9"]
+    tie = {YARDSTICK: 0.5, "cheap": 0.5, "dear": 0.5, "dearest": 0.5}
+    assert survivors(tie, YARDSTICK, last=False) == [YARDSTICK, "cheap", "dear"]
+
+
+def test_what_cannot_be_afforded_goes_the_worst_first() -> None:
+    costs, finals = {YARDSTICK: 10.0, "a": 10.0, "b": 10.0}, {YARDSTICK: 20.0, "a": 20.0, "b": 60.0}
+    order = [YARDSTICK, "a", "b"]
+    assert affordable(order, costs, finals, 100.0, 1) == order
+    assert affordable(order, costs, finals, 80.0, 1) == [YARDSTICK, "a"]  # the final run of b would not fit
+    assert affordable(order, costs, finals, 5.0, 1) == [YARDSTICK]
+    assert predicted(10.0, 100, 300) == pytest.approx(39.0)
+    assert predicted(10.0, 100, 50) == pytest.approx(13.0)
+
+
+def test_a_challenger_wins_only_by_more_than_the_noise() -> None:
+    base = {0: 0.80, 1: 0.82, 2: 0.84}
+    # Differences .03, .01, .02: mean .02, spread .01, error .01 * sqrt(1/3 + .25) = .00764.
+    found = gain({0: 0.83, 1: 0.83, 2: 0.86}, base, 0.25)
+    assert found is not None
+    assert (found.mean, found.error) == (pytest.approx(0.02), pytest.approx(0.0076376, rel=1e-4))
+    assert choose({YARDSTICK: base, "other": {0: 0.83, 1: 0.83, 2: 0.86}}, YARDSTICK, 0.25).name == "other"
+    noisy = {0: 0.90, 1: 0.75, 2: 0.84}
+    assert choose({YARDSTICK: base, "noisy": noisy}, YARDSTICK, 0.25).name == YARDSTICK
+    assert choose({YARDSTICK: base, "once": {0: 0.99}}, YARDSTICK, 0.25).name == YARDSTICK
+    assert choose({YARDSTICK: base, "worse": {0: 0.7, 1: 0.7, 2: 0.7}}, YARDSTICK, 0.25).name == YARDSTICK
+    assert choose({YARDSTICK: base, "same": dict(base)}, YARDSTICK, 0.25).name == YARDSTICK
+    assert choose({YARDSTICK: base}, YARDSTICK, 0.25).name == YARDSTICK
+
+
+class Clock:
+    """Time as the cells spend it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+Score = Callable[[Cell], float | str]
+
+
+@pytest.fixture
+def choosing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Tried, list[Cell], TrainRequest]]:
+    """Choose with cells that take no time but the clock's."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(rows: int, minutes: float, score: Score, each: float = 10.0) -> tuple[Tried, list[Cell], TrainRequest]:
+        texts, labels = make_table(rows)
+        texts = [f"{text} {number}" for number, text in enumerate(texts)]
+        pd.DataFrame({"text": texts, "label": labels}).to_csv("topics.csv", index=False)
+        clock, seen = Clock(), list[Cell]()
+
+        def stream(
+            next_cell: Callable[[], Cell | None],
+            cache: Path,
+            ended: Callable[[Ended], None],
+            watch: Callable[[Cell, Path], bool],
+            **_: Any,
+        ) -> None:
+            while (cell := next_cell()) is not None:
+                seen.append(cell)
+                clock.now += each
+                if watch(cell, cache):
+                    ended(Ended(cell))
+                    continue
+                found = score(cell)
+                if isinstance(found, str):
+                    ended(Ended(cell, why=found))
+                else:
+                    trained = cell.request.rows or rows
+                    ended(Ended(cell, Result({"test": {"accuracy": found}}, {"train": trained}, False, each, 1.0)))
+
+        monkeypatch.setattr(conduct, "run_stream", stream)
+        monkeypatch.setattr(conduct, "time", clock)
+        request = TrainRequest("topics.csv", recipe=AUTO, threads=1)
+        return choose_recipe(request, minutes, lambda _: None), seen, request
+
+    return run
+
+
+def better(name: str) -> Score:
+    return lambda cell: 0.9 + cell.request.seed / 1000 if cell.variant == name else 0.8
+
+
+Choosing = Callable[..., tuple[Tried, list[Cell], TrainRequest]]
+
+
+@pytest.mark.parametrize("rows", [120, 1200])
+def test_the_better_one_is_found_on_rows_that_are_not_the_test(choosing: Choosing, rows: int) -> None:
+    tried, seen, request = choosing(rows, 600, better("supcon-finetune"))
+    assert tried.chosen is not None
+    assert (tried.chosen.name, tried.whole) == ("supcon-finetune", True)
+    final = final_request(request, tried)
+    assert (final.recipe, final.data, final.seed) == ("supcon-finetune", "topics.csv", 0)
+    test = looked_at(request).test
+    assert test is not None
+    secret = {*test.texts}
+    for path in {getattr(cell.request, part) for cell in seen for part in ("data", "test")} - {None}:
+        assert not secret & {*pd.read_parquet(path)["text"]}, path
+    last = max(entry.round for entry in tried.entries)
+    assert {entry.candidate for entry in tried.entries if entry.round == last} >= {YARDSTICK, "supcon-finetune"}
+    assert len({entry.candidate for entry in tried.entries if entry.round == last}) <= 3
+
+
+def test_the_same_seed_tries_the_same_cells(choosing: Choosing) -> None:
+    first = choosing(700, 600, better("few-shot"))
+    second = choosing(700, 600, better("few-shot"))
+    assert [cell.key for cell in first[1]] == [cell.key for cell in second[1]]
+    assert first[0].choice == second[0].choice
+
+
+def test_where_nothing_is_better_it_is_finetune(choosing: Choosing) -> None:
+    tried, _, _ = choosing(120, 600, lambda cell: 0.8)
+    assert tried.choice is not None
+    assert tried.choice.name == YARDSTICK
+    assert "within the noise" in tried.choice.why
+
+
+def test_no_minutes_are_the_default_recipe_and_few_are_finetune(choosing: Choosing) -> None:
+    tried, seen, request = choosing(120, 0.0, better("few-shot"))
+    assert (tried.chosen, seen) == (None, [])
+    assert final_request(request, tried).recipe == DEFAULT_RECIPE
+    assert "too few" in conclusion(tried)
+    tried, _, _ = choosing(120, 1.5, better("few-shot"))
+    assert tried.chosen is not None
+    assert (tried.chosen.name, tried.whole) == (YARDSTICK, False)
+    assert "more --minutes" in conclusion(tried)
+    assert tried.seconds <= 90
+
+
+def test_a_candidate_that_fails_is_told_and_the_yardstick_must_not(choosing: Choosing) -> None:
+    tried, _, _ = choosing(120, 600, lambda cell: "no memory" if cell.variant == "three-phase" else 0.8)
+    entry = next(entry for entry in tried.entries if entry.candidate == "three-phase")
+    assert (entry.kept, entry.why) == (False, "it failed: no memory")
+    assert tried.whole
+    with pytest.raises(CellError, match="finetune: no memory"):
+        choosing(120, 600, lambda cell: "no memory")
+
+
+def test_the_story_is_written_down(choosing: Choosing) -> None:
+    tried, _, _ = choosing(120, 600, better("few-shot"))
+    text = as_markdown(tried, "phasefit train topics.csv --recipe auto")
+    assert "Chosen: few-shot: better than finetune by +0.1000" in text
+    assert text.count("| 1 | ") == len(tried.candidates)
+    assert '"all_rounds": true' in as_json(tried)
+
+
+def test_facts_are_of_the_rows_that_are_not_the_test(tmp_path: Path) -> None:
+    texts, labels = make_table(sizes=(60, 15, 15))
+    frame = pd.DataFrame({"text": [f"{text} {row}" for row, text in enumerate(texts)], "label": labels})
+    facts = facts_of(looked_at(TrainRequest(frame)))
+    assert (facts.rows, facts.classes, facts.kind, facts.pairs) == (81, 3, "single", False)
+    assert facts.imbalance == pytest.approx(4.0, abs=0.3)
+
+
+def test_python_says_where_auto_lives() -> None:
+    with pytest.raises(RecipeError, match="--recipe auto --minutes 10"):
+        asked_recipe(TrainRequest(None, recipe=AUTO))
