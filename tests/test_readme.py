@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from inline_cells import inline_cells
 from phasefit.cli.app import app
 from phasefit.models.long_texts import WAYS
 from phasefit.models.packing import FAMILIES as PACKED
@@ -23,6 +24,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs" / "objectives.md").read_text(encoding="utf-8")
 
 
+SHORTER = {"--seeds": "1", "--trials": "2", "--minutes": "0.05"}  # studies, as long as a test has time for
+
+
 def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.S)
 
@@ -34,6 +38,8 @@ def carried_out(text: str) -> int:
         command = shlex.split(line.removeprefix("$ "), comments=True)
         if command[0] != "phasefit":
             continue
+        for place, word in enumerate(command[:-1]):
+            command[place + 1] = SHORTER.get(word, command[place + 1])
         result = CliRunner().invoke(app, command[1:])
         assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
         ran += 1
@@ -49,6 +55,7 @@ def beginner(tmp_path: Path, tiny_folder: Path, no_pictures: None, monkeypatch: 
         return whole(options.model_copy(update={"min_steps": 1, "max_steps": 4}), batches, total)
 
     monkeypatch.setattr(Schedule, "of", short)
+    inline_cells(monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("phasefit.models.locate.packaged_default", lambda: tiny_folder)
     texts, labels = make_table()

@@ -106,7 +106,6 @@ def show_kinds() -> None:
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.recipes import list_recipes
-    from phasefit.studies.baselines import BASELINES
 
     table = new_table("kind of phase", "recipes that have one")
     found = [(info.name, {name.partition("-")[0] for name in info.phases}) for info in list_recipes()]

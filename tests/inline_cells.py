@@ -1,0 +1,61 @@
+"""Cells of studies carried out in the test's own process, where its fakes and its tiny encoder are known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phasefit.errors import PhasefitError
+from phasefit.studies.cell import Cell
+from phasefit.studies.work import ERROR, carry_out
+
+
+class InlineProcess:
+    """Looks like a process that has ended by the time it is asked."""
+
+    exitcode = 0
+
+    def __init__(self, target: Callable[..., None], args: tuple[Cell, Path, bool], name: str) -> None:
+        self.args = args
+        self.sentinel, end = os.pipe()
+        os.close(end)  # its reader sees the end at once
+
+    def start(self) -> None:
+        cell, folder, keep = self.args
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            carry_out(cell, folder, keep)
+        except PhasefitError as error:
+            (folder / ERROR).write_text(str(error), encoding="utf-8")
+
+    def is_alive(self) -> bool:
+        return False
+
+    def join(self, timeout: float | None = None) -> None:
+        if self.sentinel >= 0:
+            os.close(self.sentinel)
+            self.sentinel = -1
+
+    def terminate(self) -> None:
+        """It is over."""
+
+    kill = terminate
+
+
+class InlineContext:
+    """In the place of multiprocessing's."""
+
+    Process = InlineProcess
+
+    def set_forkserver_preload(self, modules: list[str]) -> None:
+        """Everything is loaded."""
+
+
+def inline_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on no cell starts a process."""
+    context: Any = InlineContext()
+    monkeypatch.setattr("phasefit.studies.pool.get_context", lambda method: context)
