@@ -92,10 +92,11 @@ def _proved(question: Question, searched: Searched, asked: Asked, folder: StudyF
     cells = study.cells()
     results = run_cells(cells, folder.cache, jobs=asked.limits.jobs, listen=listen)
     scored = "test" if any("test" in result.metrics for result in results.values()) else "validation"
-    study = replace(study, notes=_notes(question, searched, asked, scored))
     splits = dict.fromkeys((scored, "validation"))
     specs = [TableSpec(_titles(split), f"{split}.{question.score}") for split in splits]
     tables = tuple(fill(study, spec, cells, results) for spec in specs)
+    notes = (verdict(tables[0], maximise=question.maximise), *_notes(question, searched, asked, scored))
+    study = replace(study, notes=notes)
     curves = trial_curve(searched.found, question)
     write_files(searched.folder, study, tables, cells, results, asked.command, curves)
     return replace(searched, tables=tables, notes=study.notes)
@@ -124,6 +125,22 @@ def _study(question: Question, searched: Searched, asked: Asked) -> Study:
     )
 
 
+def verdict(table: Table, *, maximise: bool) -> str:
+    """Whether the settings found are worth having: the difference on fresh seeds and its interval."""
+    tuned = table.rows[-1]
+    if tuned.difference is None:
+        return "The settings found could not be compared with the recipe as it is."
+    said = f"on fresh seeds the difference is {tuned.difference:+.4f}"
+    low, high = tuned.difference_low, tuned.difference_high
+    if low is None or high is None:
+        return f"Whether the settings found are better is not known: {said}, of one seed."
+    said += f", 95 % interval {low:+.4f} to {high:+.4f}"
+    if low > 0 or high < 0:
+        is_better = (low > 0) == maximise
+        return f"The settings found are {'better than' if is_better else 'worse than'} the recipe as it is: {said}."
+    return f"The settings found are not proved better than the recipe as it is: {said}."
+
+
 def _titles(split: str) -> str:
     return f"On fresh seeds, {split}"
 
@@ -139,7 +156,8 @@ def _notes(question: Question, searched: Searched, asked: Asked, scored: str) ->
         )
     said = [
         claim,
-        f"Trials: {found.complete} complete, {found.pruned} given up early, {found.failed} failed.",
+        f"Trials: {found.complete} complete, {found.pruned} given up early, {found.failed} failed"
+        + (f", {found.stopped} cut off and begun anew." if found.stopped else "."),
         f"Settings found: {', '.join(searched.settings) or 'those of the recipe'}.",
     ]
     if found.importances:

@@ -15,6 +15,8 @@ from phasefit.studies.search.question import Question
 
 STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running", "WAITING": "waiting"}
 
+STOPPED = "stopped"
+
 
 @dataclass(frozen=True)
 class OneTrial:
@@ -47,11 +49,22 @@ class Found:
 
     @property
     def failed(self) -> int:
-        """How many failed, or were stopped and begun anew."""
+        """How many failed."""
         return self._in("failed")
+
+    @property
+    def stopped(self) -> int:
+        """How many were cut off by a kill and begun anew under another number."""
+        return self._in(STOPPED)
 
     def _in(self, state: str) -> int:
         return sum(trial.state == state for trial in self.trials)
+
+
+def _state(trial: Any) -> str:
+    """Optuna counts a trial that was cut off as failed; nothing says why."""
+    name = STATES.get(trial.state.name, trial.state.name.lower())
+    return STOPPED if name == "failed" and "why" not in trial.user_attrs else name
 
 
 def found_in(study: Any, question: Question) -> Found:
@@ -60,7 +73,7 @@ def found_in(study: Any, question: Question) -> Found:
     trials = tuple(
         OneTrial(
             trial.number,
-            STATES.get(trial.state.name, trial.state.name.lower()),
+            _state(trial),
             trial.value if trial.state.name == "COMPLETE" else None,
             trial.user_attrs.get("seconds"),
             tuple(trial.user_attrs.get("settings", ())),

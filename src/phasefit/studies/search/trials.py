@@ -74,6 +74,7 @@ class Trials:
             cell = trial_cell(self.question, settings, trial.number)
             trial.set_user_attr("settings", list(settings))
             if cell.key in self.running:  # a second process could only wait for the first
+                trial.set_user_attr("why", "the same is under way")
                 self.study.tell(trial, state=self.state.FAIL)
                 if len(self.running) >= (self.question.space.size or math.inf):
                     return None

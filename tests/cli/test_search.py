@@ -1,0 +1,111 @@
+"""`phasefit search` from end to end on a tiny encoder, and everything it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from phasefit.cli.app import app
+from phasefit.recipes import read_recipe
+from tiny import make_table
+
+pytest.importorskip("optuna")
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(app, ["search", *words], prog_name="phasefit")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("world") / "topics.csv"
+    texts, labels = make_table(60)
+    texts = [f"{text} {row}" for row, text in enumerate(texts)]
+    pd.DataFrame({"text": texts, "label": labels}).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def searched(table: Path, tiny_folder: Path) -> tuple[Result, Path, list[str]]:
+    """One search that all tests look at: processes start once."""
+    words = [str(table), "--model", str(tiny_folder), "--set", "finetune.max_steps=3", "--jobs", "2", "--threads", "1"]
+    words += ["--try", "finetune.lr=1e-4..1e-2", "--trials", "3", "--fresh-seeds", "2"]
+    words += ["--study", str(table.parent / "study"), "-o", str(table.parent / "best.toml")]
+    return invoke(*words), table.parent / "study", words
+
+
+def test_a_search_gives_a_recipe_and_claims_fresh_seeds_only(searched: tuple[Result, Path, list[str]]) -> None:
+    result, folder, _ = searched
+    assert result.exit_code == 0, (result.output, result.exception)
+    best = folder.parent / "best.toml"
+    assert best.read_text() == (folder / "best.toml").read_text()
+    recipe = read_recipe(str(best)).phases[-1]
+    assert recipe.max_steps == 3
+    trials = list(csv.DictReader((folder / "trials.csv").read_text().splitlines()))
+    assert [row["state"] for row in trials] == ["complete"] * 3
+    assert f"{recipe.lr}" in {row["finetune.lr"] for row in trials}
+    rows = list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
+    assert {row["metric"] for row in rows} == {"test.accuracy", "validation.accuracy"}
+    assert {row["n"] for row in rows} == {"2"}
+    assert "seed 0" in result.stdout
+    assert "fresh seeds (1, 2)" in result.stdout
+    for name in ("results.md", "results.json", "report.html", "importances.json"):
+        assert (folder / name).stat().st_size > 1, name
+
+
+def test_trials_never_saw_the_test(searched: tuple[Result, Path, list[str]]) -> None:
+    _, folder, _ = searched
+    results = [json.loads(path.read_text()) for path in folder.glob("cells/*/result.json")]
+    trials = [one for one in results if one["cell"].startswith("trial")]
+    assert len(trials) == 3
+    assert not any("test" in one["metrics"] for one in trials)
+    test = {*pd.read_parquet(folder / "rows" / "test.parquet")["text"]}
+    assert len(test) == 6
+    assert not test & {*pd.read_parquet(folder / "rows" / "train.parquet")["text"]}
+
+
+def test_the_same_command_computes_nothing_anew(searched: tuple[Result, Path, list[str]]) -> None:
+    _, folder, words = searched
+    before = (folder / "results.csv").read_text()
+    times = {path: path.stat().st_mtime_ns for path in folder.glob("cells/*/result.json")}
+    again = invoke(*words, "--json")
+    assert again.exit_code == 0, (again.output, again.exception)
+    assert (folder / "results.csv").read_text() == before
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("cells/*/result.json")} == times
+    assert len(json.loads(again.stdout)["trials"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--space", "nothing"], "space 'nothing' is neither packaged nor a file"),
+        (["--try", "finetune.lrr=1,2"], "did you mean"),
+        (["--try", "finetune.lr=-1,2"], "option 'lr'"),
+        (["--recipe", "simcse"], "ends with an encoder"),
+        (["--score", "test.accuracy"], "a search chooses by validation scores"),
+        (["--score", "acuracy"], "did you mean 'accuracy'?"),
+        (["--storage", "trials"], "give a URL"),
+        (["-o", "best"], "the recipe is a TOML file"),
+        (["--validation-size", "0"], "there are no validation rows"),
+        (["--space", "triple-entropy"], "objective"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_sentence(
+    words: list[str], said: str, table: Path, sentence: Callable[..., str]
+) -> None:
+    assert said in sentence(invoke(str(table), "--study", str(table.parent / "never"), *words))
+    assert not (table.parent / "never").exists()
+
+
+def test_without_optuna_it_says_how_to_get_it(
+    table: Path, sentence: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    assert "pip install 'phasefit[search]'" in sentence(invoke(str(table)))
