@@ -42,7 +42,7 @@ def test_every_option_arrives(phasefit, training, monkeypatch):
 def test_no_field_of_a_request_lacks_its_option():
     from phasefit.cli.train import train
 
-    assert {field.name for field in fields(TrainRequest)} - {"command", "model_name"} <= set(
+    assert {field.name for field in fields(TrainRequest)} - {"command", "model_name", "report", "score_test"} <= set(
         signature(train).parameters
     )
 
