@@ -210,6 +210,15 @@ def test_the_same_seed_tries_the_same_cells(choosing: Choosing) -> None:
     assert first[0].choice == second[0].choice
 
 
+def test_other_rows_of_the_same_table_are_another_choice(choosing: Choosing) -> None:
+    tried, _, request = choosing(120, 600, better("few-shot"))
+    other = choose_recipe(replace(request, test_size=0.3), 600, lambda _: None)
+    assert other.folder != tried.folder
+    test = looked_at(replace(request, test_size=0.3)).test
+    assert test is not None
+    assert not {*test.texts} & {*pd.read_parquet(Path(other.folder) / "rows" / "all.parquet")["text"]}
+
+
 def test_where_nothing_is_better_it_is_finetune(choosing: Choosing) -> None:
     tried, _, _ = choosing(120, 600, lambda cell: 0.8)
     assert tried.choice is not None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
 
+from phasefit.data.dataset import content_hash
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
 from phasefit.metrics.kinds import JUDGED
@@ -28,6 +29,7 @@ from phasefit.studies.cell import Cell
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import CellError
 from phasefit.studies.result import figure
+from phasefit.studies.rows import pooled
 from phasefit.studies.stream import Ended, run_stream
 
 MOST_JOBS = 4
@@ -72,7 +74,8 @@ def choose_recipe(
     candidates = candidates_for(facts, request.settings)
     jobs = _jobs(request)
     tried = Tried(facts, JUDGED[facts.kind], minutes, request.seed, jobs, candidates)
-    folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": prepared.sha256, "seed": request.seed}, None)
+    rows = content_hash([pooled(prepared), prepared.unlabelled])  # not the source's: which of its rows are used counts
+    folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": request.seed}, None)
     tried.folder = str(folder.path)
     cores = request.threads or os.cpu_count() or 1
     ground = ground_for(request, prepared, folder.path, max(cores // jobs, 1))
