@@ -54,5 +54,6 @@ def tiny_folder(tiny_encoder: TinyEncoder) -> Path:
 
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs have a card but no pictures, which take longer to draw than a tiny encoder takes to train."""
+    """Runs have a card but no pictures and no map, which take longer to draw than a tiny encoder takes to train."""
     monkeypatch.setattr("phasefit.runner.report.draw_pictures", lambda *_, **__: [])
+    monkeypatch.setattr("phasefit.runner.report.stage_layouts", lambda *_: {})

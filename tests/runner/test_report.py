@@ -8,7 +8,7 @@ import pytest
 
 from phasefit.metrics import classification_metrics
 from phasefit.recipes import read_recipe
-from phasefit.runner.figures import canvas
+from phasefit.runner.figures import canvas, layout
 from phasefit.runner.history import History
 from phasefit.runner.prepare import prepare
 from phasefit.runner.report import draw_pictures, write_report
@@ -85,7 +85,7 @@ def test_a_run_without_a_classifier_has_an_encoders_card(tmp_path: Path, history
 
 def test_the_card_shows_what_was_drawn(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
     texts, labels = make_table()
-    prepared = prepare(TrainRequest(data={"text": texts, "label": labels}))
+    prepared = prepare(TrainRequest(data={"text": texts, "label": labels}, test_size=0))
     write_report(
         tmp_path, read_recipe("finetune", ()), prepared, {"validation": scores()}, history, {}, snapshots=snapshots
     )
@@ -93,3 +93,24 @@ def test_the_card_shows_what_was_drawn(tmp_path: Path, history: History, snapsho
     for name in ("confusion", "classes", "reliability", "embeddings", "history"):
         assert f"]({name}.png)" in card
         assert f"]({name}.svg)" in card
+    assert "](report.html)" in card
+
+
+def test_the_page_stands_beside_the_pictures_with_the_same_map(
+    tmp_path: Path, history: History, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out: list[int] = []
+    found = layout.stable_layouts
+    monkeypatch.setattr(layout, "stable_layouts", lambda stages: laid_out.append(len(stages)) or found(stages))
+    texts, labels = make_table()
+    prepared = prepare(
+        TrainRequest(data={"text": texts, "label": labels}, test={"text": texts[:9], "label": labels[:9]})
+    )
+    assert prepared.test is not None
+    outputs = {"test": {"default": np.full((len(prepared.test), 3), 1 / 3, dtype=np.float32)}}
+    given = (prepared, {"test": scores()}, history, {"command": "phasefit train"})
+    write_report(tmp_path, read_recipe("finetune", ()), *given, None, snapshots, outputs)
+    assert laid_out == [2], "once, for the picture and for the page"
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "After contrast" in page
+    assert "The most confident mistakes" in page

@@ -63,6 +63,8 @@ def assert_same_run(one: Path, other: Path) -> None:
             assert timeless(read_json(one / name)) == timeless(read_json(other / name))
         elif name == "README.md":
             assert card(one) == card(other)
+        elif name == "report.html":
+            assert page(one) == page(other)
         else:
             assert (one / name).read_bytes() == (other / name).read_bytes(), name
 
@@ -71,6 +73,12 @@ def card(run: Path) -> str:
     """The model card without the folder's name and the seconds of the phases."""
     text = (run / "README.md").read_text(encoding="utf-8").replace(run.name, "RUN")
     return re.sub(r"(\| [\w-]+ \| [\d,]+ \| )[\d.]+ \|", r"\1seconds |", text)
+
+
+def page(run: Path) -> str:
+    """The page without the folder's name and the seconds of the phases."""
+    text = (run / "report.html").read_text(encoding="utf-8").replace(run.name, "RUN")
+    return re.sub(r"The phases</caption>.*?</table>", "", text)
 
 
 PLACES = [

@@ -81,11 +81,11 @@ def test_the_folder_is_whole(whole) -> None:
     names = {path.name for path in result.folder.iterdir()}
     assert names >= {
         *("phasefit.json", "encoder", "heads.safetensors", "labels.json", "recipe.toml"),
-        *("metrics.json", "history.json", "README.md", "confusion.png"),
+        *("metrics.json", "history.json", "README.md", "report.html", "confusion.png"),
     }
     assert not [path for path in result.folder.rglob("*") if path.name.endswith(".part")]
     endings = {path.suffix for path in result.folder.rglob("*") if path.is_file()}
-    assert endings <= {".json", ".safetensors", ".toml", ".md", ".png", ".svg", ".txt"}
+    assert endings <= {".json", ".safetensors", ".toml", ".md", ".html", ".png", ".svg", ".txt"}
 
 
 def test_the_manifest(whole, tiny_folder: Path) -> None:

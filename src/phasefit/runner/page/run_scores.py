@@ -37,7 +37,7 @@ def result(scored: Mapping[str, Scores], split: str) -> list[Html]:
     said = f"Scored on {split} rows, which no phase was trained on."
     if split == "validation":
         said += " They chose the weights that were kept, so that the scores are a little too good."
-    where = paragraph(said + " The line below a figure is its 95 % interval.", quiet=True)
+    where = paragraph(said + " The line below a figure is its 95\u00a0% interval.", quiet=True)
     return [figures(score_figures(scored[split])), where, unfolded("All scores", all_scores(scored))]
 
 

@@ -122,6 +122,7 @@ const phasefitCharts = (() => {
     let width = 0;
     new ResizeObserver(() => {
       const now = state.canvas.clientWidth;
+      if (!now) return; // folded away for the moment
       if (!state.chart || (width < 560) !== (now < 560)) draw(state);
       else state.chart.resize();
       width = now;
