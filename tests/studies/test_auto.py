@@ -231,11 +231,21 @@ def test_no_minutes_are_the_default_recipe_and_few_are_finetune(choosing: Choosi
     assert (tried.chosen, seen) == (None, [])
     assert final_request(request, tried).recipe == DEFAULT_RECIPE
     assert "too few" in conclusion(tried)
-    tried, _, _ = choosing(120, 1.5, better("few-shot"))
+    tried, _, _ = choosing(120, 0.75, better("few-shot"))
     assert tried.chosen is not None
     assert (tried.chosen.name, tried.whole) == (YARDSTICK, False)
     assert "more --minutes" in conclusion(tried)
-    assert tried.seconds <= 90
+    assert tried.seconds <= 45
+
+
+def test_a_first_round_leaves_time_to_compare(choosing: Choosing) -> None:
+    tried, _, _ = choosing(120, 4, better("finetune, lr 3e-4"))
+    untried = [entry.candidate for entry in tried.entries if entry.round == 1 and entry.score is None]
+    assert untried[-1] == "three-phase"  # the dearest comes last
+    assert max(entry.round for entry in tried.entries if entry.score is not None) == 3
+    assert tried.chosen is not None
+    assert tried.chosen.name == "finetune, lr 3e-4"
+    assert tried.seconds <= 240 - 28  # the final run: 15 s to start and 13 s of training
 
 
 def test_a_candidate_that_fails_is_told_and_the_yardstick_must_not(choosing: Choosing) -> None:

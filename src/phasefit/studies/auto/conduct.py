@@ -23,7 +23,7 @@ from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_fo
 from phasefit.studies.auto.cells import Ground, ground_for
 from phasefit.studies.auto.choice import Choice, choose
 from phasefit.studies.auto.facts import facts_of
-from phasefit.studies.auto.halving import Round, affordable, predicted, ranked, rounds_for, survivors
+from phasefit.studies.auto.halving import Round, affordable, predicted, ranked, rounds_for, share, survivors
 from phasefit.studies.auto.record import Entry, Tried
 from phasefit.studies.cell import Cell
 from phasefit.studies.folder import StudyFolder
@@ -116,12 +116,12 @@ class Chooser:
         rounds = rounds_for(self.tried.facts.rows, self.tried.facts.classes)
         names = [one.name for one in self.tried.candidates]
         for number, round in enumerate(rounds, start=1):
-            last = number == len(rounds)
+            last, left = number == len(rounds), len(rounds) - number + 1
             if number > 1:
-                names = self._affordable(names, round, number)
+                names = self._affordable(names, round, number, left)
             if len(names) < 2:
                 break
-            scores = self._round(names, round)
+            scores = self._round(names, round, left)
             if YARDSTICK not in scores:
                 self.tried.whole = False
                 self._enter(number, round, names, scores, [])
@@ -132,15 +132,20 @@ class Chooser:
             names = stay
         self._conclude()
 
-    def _round(self, names: Sequence[str], round: Round) -> dict[str, float]:
-        """The scores of those that came to their end in time: means over their repetitions."""
+    def _round(self, names: Sequence[str], round: Round, left: int) -> dict[str, float]:
+        """The scores of those that came to their end in time: means over their repetitions.
+
+        Of the time, each of the rounds that are `left` has its share, behind which no cell begins; one that runs may
+        end, unless it would cost the final run.
+        """
+        begun = time.monotonic()
         found: dict[str, dict[int, float]] = {name: {} for name in names}
         waiting = [(self.by_name[name], number) for number in range(round.repeats) for name in names]
         cells: dict[str, tuple[Candidate, int]] = {}
         failed: list[str] = []
 
         def next_cell() -> Cell | None:
-            while waiting and time.monotonic() < self._until():
+            while waiting and time.monotonic() < begun + share(self._until() - begun, left):
                 candidate, number = waiting.pop(0)
                 if candidate.name in failed:
                     continue
@@ -191,15 +196,17 @@ class Chooser:
         known = self.known[name]
         return STARTING + predicted(known.seconds or 0.0, known.rows, self.final_rows)
 
-    def _affordable(self, names: Sequence[str], round: Round, number: int) -> list[str]:
+    def _affordable(self, names: Sequence[str], round: Round, number: int, left: int) -> list[str]:
         means = {name: mean(self.known[name].scores.values()) for name in names if self.known[name].scores}
         before = [entry for entry in self.tried.entries if entry.round == number - 1 and entry.score is not None]
         latest = means if len(means) == len(names) else {entry.candidate: entry.score or 0.0 for entry in before}
         order = [YARDSTICK, *(name for name in ranked(latest) if name in names and name != YARDSTICK)]
         costs = {name: self._cost(name, round) for name in order}
         finals = {name: self._final(name) for name in order}
-        left = self.deadline - time.monotonic()
-        kept = affordable(order, costs, finals, left, self.tried.jobs)
+        seconds, final = self.deadline - time.monotonic(), finals[YARDSTICK]
+        kept = affordable(order, costs, finals, final + share(seconds - final, left), self.tried.jobs)
+        if len(kept) < 2:  # one comparison is worth more than its share
+            kept = affordable(order[:2], costs, finals, seconds, self.tried.jobs)
         for name in order:
             if name not in kept:
                 self.tried.whole = False

@@ -69,6 +69,11 @@ def predicted(seconds: float, rows: int, wanted: int) -> float:
     return seconds * max(wanted / max(rows, 1), 1.0) * MARGIN
 
 
+def share(seconds: float, rounds: int) -> float:
+    """What one of so many rounds has of the time: an equal part, because later ones have fewer candidates."""
+    return seconds / max(rounds, 1)
+
+
 def affordable(
     ordered: Sequence[str], costs: Mapping[str, float], finals: Mapping[str, float], left: float, jobs: int
 ) -> list[str]:
