@@ -17,12 +17,14 @@ from phasefit.studies.looks import PROGRESS, Look, add_look, read_looks
 from phasefit.studies.pool import CellError
 from phasefit.studies.result import Result
 from phasefit.studies.search import library, trials
+from phasefit.studies.search.conduct import verdict
 from phasefit.studies.search.findings import found_in, trial_curve, write_trials
 from phasefit.studies.search.question import Question
 from phasefit.studies.search.space import Choices, Range, Space
 from phasefit.studies.search.trials import Limits, TrialDone, Trials, new_epochs
 from phasefit.studies.search.winner import recipe_file
 from phasefit.studies.stream import Ended
+from phasefit.studies.tables import Row, Table
 from phasefit.training.events import Scored
 
 optuna = pytest.importorskip("optuna")
@@ -230,6 +232,24 @@ def test_the_question_is_the_same_wherever_and_however_long_it_is_asked(
     assert one.digest != question(THREE).digest
     assert one.digest != replace(one, score="macro_f1").digest
     assert json.dumps(one.digest)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "maximise", "said"),
+    [
+        (0.01, 0.03, True, "are better than"),
+        (0.01, 0.03, False, "are worse than"),
+        (-0.03, -0.01, True, "are worse than"),
+        (-0.01, 0.03, True, "are not proved better than"),
+        (None, None, True, "is not known"),
+    ],
+)
+def test_the_verdict_is_that_of_the_interval(low: float | None, high: float | None, maximise: bool, said: str) -> None:
+    rows = (
+        Row("topics", "as it is", 3, 0.8),
+        Row("topics", "as found", 3, 0.81, difference=0.01, difference_low=low, difference_high=high),
+    )
+    assert said in verdict(Table("fresh", "test.accuracy", rows), maximise=maximise)
 
 
 def test_a_storage_is_a_url_or_a_journal(tmp_path: Path) -> None:

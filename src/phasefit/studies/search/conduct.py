@@ -150,6 +150,7 @@ def _notes(question: Question, searched: Searched, asked: Asked, scored: str) ->
     seeds = ", ".join(map(str, fresh_seeds(asked.fresh, (asked.limits.seed,))))
     own = f"the search's own best, {_own_best(question, found, asked)}, is too good"
     claim = f"What is claimed is the table of fresh seeds ({seeds}), on test rows that no trial has seen; {own}."
+    claim += " Intervals are over seeds, on the same test rows: how few those are is not in them."
     if scored != "test":
         claim = (
             f"There is no test: fresh seeds ({seeds}) score rows that the search looked at; {own}, and so may they be."
