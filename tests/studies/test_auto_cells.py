@@ -1,0 +1,80 @@
+"""Rows of every kind of label through the files of a choice: its cells train on them and score them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from phasefit.metrics.kinds import JUDGED
+from phasefit.runner.request import TrainRequest
+from phasefit.studies.auto.candidates import candidates_for
+from phasefit.studies.auto.cells import ground_for
+from phasefit.studies.auto.conduct import looked_at
+from phasefit.studies.auto.facts import facts_of
+from phasefit.studies.auto.halving import Round
+from phasefit.studies.result import figure
+from phasefit.studies.work import carry_out
+from tiny import make_table, tree
+
+SHORT = ("finetune.max_steps=2",)
+KINDS: dict[str, dict[str, Any]] = {
+    "single": {},
+    "tree": {},
+    "multi": {},
+    "score": {"kind": "score"},
+}
+
+
+def labels_of(kind: str, names: list[str]) -> list[Any]:
+    if kind == "tree":
+        return tree(names)
+    if kind == "multi":
+        return [[name, "all"] if row % 2 else [name] for row, name in enumerate(names)]
+    return [len(name) + row / 100 for row, name in enumerate(names)] if kind == "score" else names
+
+
+def request_for(kind: str, rows: int, model: Path, *, pairs: bool = False, **more: Any) -> TrainRequest:
+    texts, names = make_table(rows)
+    texts = [f"{text} {row}" for row, text in enumerate(texts)]
+    frame = pd.DataFrame({"text_a": texts, "text_b": texts[::-1]} if pairs else {"text": texts})
+    frame["label"] = labels_of(kind, names)
+    return TrainRequest(frame, model=str(model), settings=SHORT, threads=1, **KINDS[kind], **more)
+
+
+@pytest.mark.parametrize(("kind", "pairs"), [*((kind, False) for kind in KINDS), ("single", True), ("score", True)])
+def test_a_fold_of_every_kind(kind: str, pairs: bool, tiny_folder: Path, tmp_path: Path) -> None:
+    request = request_for(kind, 60, tiny_folder, pairs=pairs)
+    prepared = looked_at(request)
+    ground = ground_for(request, prepared, tmp_path, 1)
+    assert ground.folds == 3  # of 54 rows
+    candidate = candidates_for(facts_of(prepared), SHORT)[0]
+    cell = ground.cell(candidate, Round(54, 1, whole=True), 0)
+    (tmp_path / "cell").mkdir()
+    found = carry_out(cell, tmp_path / "cell")
+    assert figure(found["metrics"], f"test.{JUDGED[kind]}") is not None
+    assert sum(found["rows"].values()) == 54
+
+
+def test_looks_at_little_are_scored_on_the_same_rows(tiny_folder: Path, tmp_path: Path) -> None:
+    unlabelled = tmp_path / "more.csv"
+    unlabelled.write_text("text\nsome song about rain\nanother flight\n", encoding="utf-8")
+    request = request_for("single", 700, tiny_folder, unlabelled=str(unlabelled))
+    prepared = looked_at(request)
+    ground = ground_for(request, prepared, tmp_path, 1)
+    assert ground.folds is None
+    candidate = candidates_for(facts_of(prepared), SHORT)[0]
+    little, whole = (
+        ground.cell(candidate, Round(260, 1, whole=False), 0),
+        ground.cell(candidate, Round(630, 3, True), 2),
+    )
+    (tmp_path / "cell").mkdir()
+    found = carry_out(little, tmp_path / "cell")
+    assert found["rows"] == {"train": 208, "validation": 52, "test": 126, "unlabelled": 2}
+    assert (whole.request.seed, whole.request.test, whole.request.rows) == (2, None, 630)
+    held, some = (set(pd.read_parquet(path)["text"]) for path in (ground.held, ground.some))
+    assert not held & some
+    assert prepared.test is not None
+    assert not {*prepared.test.texts} & (held | some)
