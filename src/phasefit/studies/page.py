@@ -26,6 +26,7 @@ from phasefit.runner.page import (
 )
 from phasefit.runner.page.plots import Line, Point, Spot, interval_plot, line_plot, scatter_plot
 from phasefit.runner.page.table import Value
+from phasefit.studies.formats import metric_name
 
 Content = Mapping[str, Any]
 PUBLISHED = "published"
@@ -52,7 +53,7 @@ def study_page(content: Content) -> Page:
         Section("Environment", [facts(content.get("environment") or {})]),
         Section("Repeat it", [code(str(content.get("command") or ""), "the command")]),
     ]
-    return Page(str(content["title"]), f"A study, measured by {content.get('metric', '')}", sections)
+    return Page(str(content["title"]), f"A study, measured by {_said(content.get('metric', ''))}", sections)
 
 
 def _headline_figures(content: Content) -> list[Figure]:
@@ -160,14 +161,15 @@ def _table_section(one: Content, several: bool) -> Section:
         for row in rows
         if row.get("mean") is not None
     ]
-    label = f"{one['title']}: {one['metric']} of each variant with its 95 % interval, by dataset"
-    plot = interval_plot(spots, one["metric"], label, _elsewhere(rows)).html() if spots else Html()
+    metric = _said(one["metric"])
+    label = f"{one['title']}: {metric} of each variant with its 95 % interval, by dataset"
+    plot = interval_plot(spots, metric, label, _elsewhere(rows)).html() if spots else Html()
     lead = "Dots are means over runs, lines their 95 % intervals"
     lead += ", hollow marks the published figures." if _elsewhere(rows) else "."
     return Section(
         one["title"] if several else "Scores",
-        [_shown(_COLUMNS, list(map(_with_spans, rows)), one["title"]), plot],
-        lead,
+        [_shown(_COLUMNS, list(map(_with_spans, [*rows, *(one.get("overall") or ())])), one["title"]), plot],
+        f"{lead} {one.get('note') or ''}".strip(),
     )
 
 
@@ -187,7 +189,7 @@ def _costs(content: Content) -> list[Html]:
     known = [cell for cell in content.get("cells") or () if _has(cell, "score", "minutes")]
     means = [row for one in content.get("tables") or () for row in one["rows"] if _has(row, "mean", "minutes")]
     shown = [(cell, cell["score"]) for cell in known] or [(row, row["mean"]) for row in means]
-    metric, plots = str(content.get("metric", "score")), []
+    metric, plots = _said(content.get("metric", "score")), []
     datasets = list(dict.fromkeys(row["dataset"] for row, _ in shown))
     for dataset in datasets:
         points = [
@@ -204,6 +206,11 @@ def _costs(content: Content) -> list[Html]:
         plot = scatter_plot(points, "minutes", metric, label, as_table, log=log).html()
         plots.append(titled(dataset, plot) if len(datasets) > 1 else plot)
     return [side_by_side(*plots)]
+
+
+def _said(metric: object) -> str:
+    """A path into metrics.json as people say it; any other name as it is."""
+    return metric_name(str(metric)) if "." in str(metric) else str(metric)
 
 
 def _has(row: Content, *keys: str) -> bool:
