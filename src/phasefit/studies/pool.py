@@ -142,6 +142,8 @@ def orderly(done: Callable[[], int]) -> Iterator[Running]:
     try:
         yield running
     except KeyboardInterrupt as error:
+        if in_main:  # a shell may say it twice, to the process and to its group; the first is being heeded
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         _end(running)
         left = f"{done()} cells are done and kept; the same command goes on"
         raise Interrupted(left, getattr(error, "signal", signal.SIGINT)) from None
