@@ -62,7 +62,7 @@ def open_study(name: str, storage: str | None, folder: Path, *, maximise: bool, 
 
 def ask(study: Any, space: Space, sampler: Sampler, seed: int) -> Any:
     """The next trial. The sampler starts anew for each from the seed and the trial's number, so that a search that
-    was stopped goes on as if it had not been."""
+    was stopped between trials goes on as if it had not been; trials cut off in the middle get new numbers."""
     with calm():
         if sampler == "grid":
             _enqueue_next(study, space, seed)
