@@ -17,6 +17,7 @@ from phasefit.studies.study_file import FigurePart
 from phasefit.studies.tables import Row, Table
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 HUNDRED = 100.0  # gains are told in points
@@ -130,8 +131,22 @@ def draw(figure: FigurePart, found: Sequence[Gain]) -> Figure:
     for line, colour in zip(curve(figure, found)["lines"], (BLUE, ORANGE), strict=False):
         points = np.array([point[:2] for point in line["points"]], dtype=np.float64)
         axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=1.8, label=line["name"])
+    _count_rows(axes)
     axes.set_xlabel("rows of the training table", color=INK, fontsize=9)
     axes.set_ylabel(f"accuracy of {figure.variant} less that of {figure.against}, points", color=INK, fontsize=9)
     axes.set_title(figure.title, loc="left", color=INK, fontsize=11)
     axes.legend(frameon=False, fontsize=8)
     return canvas
+
+
+def _count_rows(axes: Axes) -> None:
+    """Round numbers written out: powers of ten need letters that plain text has not."""
+    from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
+
+    low, high = axes.get_xlim()
+    round_ones = [step * 10**power for power in range(1, 8) for step in (1, 2, 5)]
+    axes.xaxis.set_major_locator(FixedLocator([number for number in round_ones if low <= number <= high]))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.minorticks_off()
+    axes.set_xlim(low, high)
