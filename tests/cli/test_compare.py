@@ -106,6 +106,11 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
         (["snips", "snips"], "the same name"),
         (["snips", "snips2", "--test", "x.csv"], "about one table"),
         (["snips", "-r", "multitask"], "task file"),
+        (["snips", "-r", "majority", "--score", "test.macro_f2"], "did you mean 'macro_f1'"),
+        (["snips", "-r", "majority", "--score", "test.rows"], "--score test.rows: write it as"),
+        (["snips", "-r", "majority", "--test-size", "0"], "no test rows to score"),
+        (["snips", "-r", "majority,simcse"], "simcse on snips: it leaves an encoder"),
+        (["snips", "-r", "majority", "--folds", "400"], "do not fill 400 folds"),
         (["snips", "-r", "mnr"], "mnr on snips: "),
     ],
 )

@@ -109,3 +109,20 @@ def test_without_optuna_it_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert "pip install 'phasefit[search]'" in sentence(invoke(str(table)))
+
+
+def test_a_file_of_the_users_is_not_replaced(tmp_path: Path) -> None:
+    own = tmp_path / "best.toml"
+    own.write_text("precious = 1\n", encoding="utf-8")
+    result = invoke("snips", "--recipe", "finetune", "--trials", "1", "-o", str(own))
+    assert result.exit_code == 2
+    assert "exists already" in result.stderr
+    assert own.read_text(encoding="utf-8") == "precious = 1\n"
+
+
+def test_a_grid_that_cannot_be_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = invoke("snips", "--recipe", "finetune", "--sampler", "grid", "--try", "finetune.lr=1e-5..1e-3")
+    assert result.exit_code == 2
+    assert "no grid has" in result.stderr
+    assert not list(tmp_path.iterdir())

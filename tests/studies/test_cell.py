@@ -80,6 +80,11 @@ def test_tables_in_memory_are_refused() -> None:
         _ = Cell("one", "finetune", TrainRequest([("a", "b")], recipe="finetune")).key
 
 
+def test_a_baseline_leaves_no_run_to_repeat(table: Path) -> None:
+    assert cell(table, recipe="majority").command() == ""
+    assert "--test-size 0.3 --leaked drop-train" in cell(table, test_size=0.3, leaked="drop-train").command()
+
+
 def test_its_command_says_all_of_it(table: Path) -> None:
     said = cell("snips", seed=3, rows=50, fold=(2, 5), settings=("finetune.lr=1e-3",)).command()
     assert said == ("phasefit train snips --recipe finetune --set finetune.lr=1e-3 --rows 50 --fold 2/5 --seed 3")

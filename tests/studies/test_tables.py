@@ -67,6 +67,26 @@ def test_several_datasets_get_lines_over_all_of_them() -> None:
     assert ours.p == 1.0  # two datasets, one better and one worse
 
 
+def test_datasets_that_are_judged_by_different_scores_have_no_line_over_all() -> None:
+    study = Study(
+        "s",
+        "S",
+        (Data("A", {"data": "snips"}), Data("B", {"data": "snips2"})),
+        (Variant("base", "finetune"), Variant("ours", "three-phase")),
+    )
+    grid = study.cells()
+    pearson = Result({"test": {"pearson": 0.5}}, {}, True, 1.0, 1.0)
+    results = {cell.key: result(0.5) if cell.dataset == "A" else pearson for cell in grid}
+    table = fill(study, TableSpec("T"), grid, results)
+    assert table.overall == ()
+    assert "A by accuracy; B by pearson" in table.note
+
+
+def test_differences_stay_within_what_they_can_be() -> None:
+    for row in conducted(TableSpec("T"), rows={"train": 1, "test": 9}).rows:
+        assert row.difference_high is None or -1 <= row.difference_high <= 1
+
+
 def test_less_is_better_for_errors() -> None:
     table = conducted(TableSpec("T", "test.log_loss"))
     rows = {(row.dataset, row.variant): row for row in table.rows}

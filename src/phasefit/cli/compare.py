@@ -110,7 +110,7 @@ def compare(
         variants=variants,
         seeds=seeds_of(seeds),
         folds=folds,
-        tables=(TableSpec("Comparison", score),),
+        tables=(TableSpec("Comparison", score if score is None or "." in score else f"test.{score}"),),
         common=asked,
     )
     with study_listener(quiet) as listen:

@@ -357,7 +357,8 @@ StudyOut: TypeAlias = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="The folder of the study; if not given studies/NAME, then studies/NAME-2 ...",
+        help="The folder of the study, with cells of its own; if not given studies/NAME, then studies/NAME-2 ..., "
+        "which share their cells.",
         metavar="FOLDER",
         rich_help_panel=OUTPUT,
     ),

@@ -189,6 +189,8 @@ def search(
         )
     if out is not None and out.suffix != ".toml":
         raise PhasefitError(f"--out {out}: the recipe is a TOML file; give a name that ends in .toml")
+    if out is not None:
+        check_recipe_out(out, overwrite)
     chosen = (*(settings or ()), *((f"long={long}",) if long else ()))
     known = read_recipe(recipe, chosen)
     named = tried(tries or (), known)
@@ -211,6 +213,18 @@ def search(
     with study_listener(quiet) as listen:
         found = run_search(question, prepared, how, lambda done: _tell(done, quiet), listen)
     show(found, out, json=json)
+
+
+def check_recipe_out(path: Path, overwrite: bool) -> None:
+    """Refuse, before any trial, a file that is not there for the taking; a search may write its own again."""
+    from phasefit.cli.outputs import check_folder
+    from phasefit.studies.search.conduct import MARK
+
+    if path.is_dir():
+        raise PhasefitError(f"--out {path} is a folder; give the name of a file")
+    if path.exists() and not overwrite and MARK not in path.read_text(encoding="utf-8", errors="replace"):
+        raise PhasefitError(f"--out {path} exists already; give another name or --overwrite")
+    check_folder(path.parent)
 
 
 def _tell(done: TrialDone, quiet: bool) -> None:

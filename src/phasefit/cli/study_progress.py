@@ -71,7 +71,7 @@ class StudyProgress:
         )
 
     def _left(self, event: CellDone) -> str:
-        if not self.fresh or event.done == event.total:
+        if self.fresh < 2 or event.done == event.total:  # the first one also waits for torch
             return ""
         each = (time.monotonic() - self.started) / self.fresh
         return f"about {duration(each * (event.total - event.done))} left"

@@ -33,6 +33,10 @@ BESIDE = (
     "data_dir",
     "model_name",
 )
+SAID = (  # options of one value, by the names of their fields
+    *("kind", "tree", "separator", "validation", "test", "unlabelled", "validation_size", "test_size", "rows"),
+    *("validation_rows", "test_rows", "top_classes", "unseen", "leaked", "model", "precision", "threads"),
+)
 SOURCES = ("data", "validation", "test", "unlabelled")
 
 
@@ -81,18 +85,19 @@ class Cell:
     def command(self) -> str:
         """What a user types to do this one run alone, as far as one command can."""
         request = self.request
+        if self.is_baseline:  # these leave no run
+            return ""
         words = ["phasefit", "train", str(request.data), "--recipe", request.recipe]
         words += [word for setting in request.settings for word in ("--set", setting)]
         words += [word for name in ("text", "label") for one in getattr(request, name) for word in (f"--{name}", one)]
-        for name in ("rows", "validation_rows", "test_rows", "top_classes", "model", "kind"):
-            if getattr(request, name) is not None:
+        for name in SAID:
+            if getattr(request, name) != getattr(TrainRequest, name, None):
                 words += [f"--{name.replace('_', '-')}", str(getattr(request, name))]
-        if request.classes:
-            words += ["--classes", ",".join(request.classes)]
+        for name in ("classes", "levels"):
+            if getattr(request, name):
+                words += [f"--{name}", ",".join(getattr(request, name))]
         if request.fold:
             words += ["--fold", f"{request.fold[0]}/{request.fold[1]}"]
-        if request.unseen != "error":
-            words += ["--unseen", request.unseen]
         return shlex.join([*words, "--seed", str(request.seed)])
 
 

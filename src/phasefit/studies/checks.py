@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phasefit.data.task_file import is_task_file
-from phasefit.errors import DataError, PhasefitError
+from phasefit.errors import DataError, PhasefitError, did_you_mean
+from phasefit.metrics.scores import SCORES
 from phasefit.recipes import read_recipe
 from phasefit.runner.default_recipe import asked_recipe
 from phasefit.runner.needs import Needs, needs_of
@@ -16,21 +17,65 @@ from phasefit.runner.starting import base_run
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import RESULT
 
+# What metrics.json has of shares, correlations and errors: what can be compared, not how many rows there were.
+FIGURES = (
+    *SCORES,
+    *("mean", "weighted_precision", "weighted_recall", "micro_precision", "micro_recall", "hierarchical_f1"),
+    *("precision", "recall", "f1", "r2", "quadratic_kappa", "ece", "ece_uncalibrated", "confidence_entropy"),
+    *("answered", "answered_accuracy", "hamming_loss"),
+)
 
-def check_cells(cells: Sequence[Cell], cache: Path) -> None:
-    """Read and split the rows of every cell that has no result, once for each dataset and need of the recipes."""
-    seen: set[tuple[str, Needs]] = set()
+
+def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,)) -> None:
+    """Read and split the rows of every cell that has no result, once for each dataset and need of the recipes.
+
+    `scores` are what the tables will show: rows to score, and something that scores them, must be there.
+    """
+    for score in scores:
+        check_score(score)
+    on_test = any(score is None or score.startswith("test.") for score in scores)
+    seen: set[tuple[str, str, Needs, bool]] = set()
     for cell in cells:
-        needs = needs_of_cell(cell)
-        if (cell.dataset, needs) in seen or (cell_folder(cache, cell) / RESULT).is_file():
+        needs, fold = needs_of_cell(cell), cell.request.fold
+        last = fold is not None and fold[0] == fold[1]  # the one that lacks rows if any does
+        key = (cell.dataset, cell.request.recipe, needs, last)
+        if key in seen or (cell_folder(cache, cell) / RESULT).is_file():
             continue
-        seen.add((cell.dataset, needs))
+        seen.add(key)
         try:
-            if cell.is_baseline and is_task_file(cell.request.data):
-                raise DataError("baselines take one table, and this is a task file; leave them out")
-            prepare(cell.request, base_run(cell.request.model), needs)
+            _check(cell, needs, on_test)
         except PhasefitError as error:
             raise type(error)(f"{cell.variant} on {cell.dataset}: {error}") from error
+
+
+def _check(cell: Cell, needs: Needs, on_test: bool) -> None:
+    if cell.is_baseline and is_task_file(cell.request.data):
+        raise DataError("baselines take one table, and this is a task file; leave them out")
+    if cell.pairs is None and not _predicts(cell):
+        raise DataError("it leaves an encoder and predicts nothing that could be scored; leave it out")
+    prepared = prepare(cell.request, base_run(cell.request.model), needs)
+    tests = [prepared.test, *(task.test for task in prepared.tasks.values())]
+    if on_test and cell.pairs is None and not any(table is not None and len(table) for table in tests):
+        raise DataError("there are no test rows to score; give --test, a --test-size, --folds, or --score validation.X")
+
+
+def check_score(path: str | None) -> None:
+    """Refuse a figure that no metrics.json has, with the nearest name."""
+    if path is None:
+        return
+    split, _, name = path.partition(".")
+    leaf = name.rpartition(".")[2]
+    if split not in ("test", "validation") or leaf not in FIGURES:
+        near = did_you_mean(leaf or split, FIGURES)
+        raise DataError(f"--score {path}: write it as test.NAME or validation.NAME; {near}")
+
+
+def _predicts(cell: Cell) -> bool:
+    if cell.is_baseline:
+        return cell.request.recipe != "untrained"
+    if cell.request.recipe == DEFAULT_RECIPE:
+        return True
+    return any(phase.trains_head for phase in read_recipe(cell.request.recipe, cell.request.settings).phases)
 
 
 def needs_of_cell(cell: Cell) -> Needs:

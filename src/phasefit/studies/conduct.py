@@ -55,10 +55,13 @@ def conduct(
         raise DataError(f"the study '{study.name}' has no cells; name at least one dataset and one recipe")
     keys = [cell.key for cell in cells]  # reads every table once: what is missing is said before anything is trained
     question = _question(study, specs, keys)
-    check_cells(cells, StudyFolder.cache_of(out))
+    check_cells(cells, StudyFolder.cache_of(out), [spec.score for spec in specs])
     folder = StudyFolder.open(study.name, question, out, overwrite=overwrite)
     results = run_cells(cells, folder.cache, jobs=jobs, keep=keep_runs, listen=listen)
     filled = tuple(fill(study, spec, cells, results) for spec in specs)
+    for table in filled:
+        if not table.rows:
+            raise DataError(f"{table.title}: no run has a figure '{table.metric}'; name another score")
     write_files(folder.path, study, filled, cells, results, command, curves(filled))
     folder.finish({"command": command, "cells": keys})
     return Conducted(folder.path, study, filled, tuple(cells), results)

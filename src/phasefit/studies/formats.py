@@ -14,8 +14,9 @@ from phasefit.studies.tables import UNBOUNDED, Row, Table
 
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
 EXPLAINED = (
-    "Difference: to the first line of the dataset, on the same rows and seeds, with its 95 % interval. p: a paired t "
-    "test, corrected for rows that repetitions share (Nadeau and Bengio) and for the number of recipes (Holm); over "
+    "Difference: to the first line of the dataset, on the same rows and seeds, with its 95 % interval, which is "
+    "not corrected for the number of recipes; none where all repetitions gave the same. p: a paired t test, corrected "
+    "for rows that repetitions share (Nadeau and Bengio) and for the number of recipes (Holm); over "
     "all datasets Wilcoxon's signed-rank test. Minutes and MB (the peak of a process) are a run's."
 )
 _LATEX = {

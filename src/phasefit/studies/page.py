@@ -105,11 +105,11 @@ def _difference(best: Content, rows: Sequence[Content]) -> str:
 
 
 def _is_real(row: Content) -> bool:
-    """Whether the interval of the difference leaves out zero; where there is none, whether p is small."""
+    """Whether p, which knows how many were compared, is small; without it, whether the interval leaves out zero."""
     low, high, p = row.get("difference_low"), row.get("difference_high"), row.get("p")
-    if low is not None and high is not None:
-        return bool(low > 0 or high < 0)
-    return p is not None and p < 0.05
+    if p is not None:
+        return bool(p < 0.05)
+    return low is not None and high is not None and bool(low > 0 or high < 0)
 
 
 def _real(row: Content) -> str:

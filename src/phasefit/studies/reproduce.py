@@ -43,7 +43,7 @@ def find_study(name: str) -> StudyInfo:
     packaged = _folder() / f"{name}.toml"
     known = sorted(path.stem for path in _folder().glob("*.toml"))
     if name not in known:
-        raise RecipeError(f"there is no study '{name}'; {did_you_mean(name, known)} Or give a TOML file of your own")
+        raise RecipeError(f"there is no study '{name}'; {did_you_mean(name, known)}; or give a TOML file of your own")
     return StudyInfo(name, packaged, read_study_file(packaged), True)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 LEVEL = 0.95
+EQUAL = 1e-12  # a spread below this is none
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ def estimate(values: Sequence[float], overlap: float = 0.0, bounds: tuple[float,
     `bounds` is what the figure can be: an interval around few repetitions may reach beyond.
     """
     mean, half, sd = _mean_and_half(values, overlap)
-    if half is None:
-        return Estimate(len(values), mean)
+    if half is None or sd is None or sd < EQUAL:  # equal repetitions say nothing of how far others would differ
+        return Estimate(len(values), mean, sd)
     return Estimate(len(values), mean, sd, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
@@ -53,13 +54,9 @@ def paired(values: Sequence[float], base: Sequence[float], overlap: float = 0.0)
     """How much higher than the base, repetition by repetition (the corrected resampled t test)."""
     gains = np.asarray(values, dtype=np.float64) - np.asarray(base, dtype=np.float64)
     mean, half, sd = _mean_and_half(gains.tolist(), overlap)
-    if half is None or sd is None:
+    if half is None or sd is None or sd < EQUAL:
         return Difference(mean)
-    error = _error(len(gains), sd, overlap)
-    if error < 1e-12:
-        p = 1.0 if abs(mean) < 1e-12 else 0.0
-    else:
-        p = float(2 * stats.t.sf(abs(mean) / error, len(gains) - 1))
+    p = float(2 * stats.t.sf(abs(mean) / _error(len(gains), sd, overlap), len(gains) - 1))
     return Difference(mean, mean - half, mean + half, p)
 
 

@@ -71,7 +71,9 @@ Scores = dict[tuple[str, str], dict[tuple[int, int], tuple[float, Result]]]  # b
 
 def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> Table:
     """The table of a specification, of the cells that have results."""
-    scores, metric = _scores(spec, cells, results)
+    scores, metrics = _scores(spec, cells, results)
+    different = list(dict.fromkeys(metrics.values()))
+    metric = ", ".join(different) or spec.score or "test.accuracy"
     datasets = [data.name for data in study.datasets if any(name == data.name for name, _ in scores)]
     rows: list[Row] = []
     for dataset in datasets:
@@ -80,13 +82,18 @@ def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[
             for variant in study.variants
             if (dataset, variant.name) in scores
         }
-        rows += _rows_of(dataset, own, spec, metric)
-    return Table(spec.title, metric, tuple(rows), _overall(rows, _sign(metric)), spec.number, spec.note, spec.scale)
+        rows += _rows_of(dataset, own, spec, metrics[dataset])
+    note, overall = spec.note, _overall(rows, _sign(metric))
+    if len(different) > 1:  # accuracies and correlations have no mean
+        judged = "; ".join(f"{dataset} by {metrics[dataset].partition('.')[2]}" for dataset in datasets)
+        note, overall = f"Datasets are judged by different scores ({judged}): no line is over all of them. {note}", ()
+    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale)
 
 
-def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, str]:
+def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, dict[str, str]]:
+    """The figures, and by dataset which they are."""
     found: Scores = {}
-    metrics: dict[str, None] = {}
+    metrics: dict[str, str] = {}
     for cell in cells:
         wanted = (not spec.datasets or cell.dataset in spec.datasets) and (
             not spec.variants or cell.variant in spec.variants
@@ -98,10 +105,10 @@ def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result
         value = figure(result.metrics, score)
         if value is None:
             continue
-        metrics[score] = None
+        metrics[cell.dataset] = score
         repetition = (cell.request.seed, cell.request.fold[0] if cell.request.fold else 0)
         found.setdefault((cell.dataset, cell.variant), {})[repetition] = (value, result)
-    return found, ", ".join(metrics) or spec.score or "test.accuracy"
+    return found, metrics
 
 
 def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: TableSpec, metric: str) -> list[Row]:
@@ -127,8 +134,8 @@ def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: 
                 known.low,
                 known.high,
                 None if gain is None else gain.mean,
-                None if gain is None else gain.low,
-                None if gain is None else gain.high,
+                None if gain is None or gain.low is None else max(gain.low, bounds[0] - bounds[1]),
+                None if gain is None or gain.high is None else min(gain.high, bounds[1] - bounds[0]),
                 p=p,
                 rank=rank,
                 minutes=float(np.mean([result.seconds for _, result in cells.values()])) / 60,

@@ -22,6 +22,7 @@ from phasefit.studies.tables import Table, fill
 
 RECIPE = "best.toml"
 UNTUNED, TUNED = "as it is", "as found"
+MARK = "settings that a search found best"  # in the header of its recipe files, by which it knows them again
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def search(
 ) -> Searched:
     """Run what is missing of everything; the same command goes on where it was stopped."""
     library.optuna()
+    if asked.limits.sampler == "grid":
+        library.check_grid(question.space)
     name = f"search-{Path(str(question.request.data)).stem}-{question.recipe.name}"
     folder = StudyFolder.open(name, {"search": question.digest}, asked.out, overwrite=asked.overwrite)
     kept = held_apart(question, prepared, folder.path)
@@ -169,7 +172,7 @@ def _notes(question: Question, searched: Searched, asked: Asked, scored: str) ->
 
 def _header(question: Question, found: Found, asked: Asked) -> Sequence[str]:
     return [
-        f"{question.recipe.name} with the settings that a search found best on {question.dataset}",
+        f"{question.recipe.name} with the {MARK} on {question.dataset}",
         f"  {asked.command}",
         f"{_own_best(question, found, asked)}; being the best it is",
         "optimistic: the study's report has the scores on fresh seeds",

@@ -147,6 +147,12 @@ def _enqueue_next(study: Any, space: Space, seed: int) -> None:
             return
 
 
+def check_grid(space: Space) -> None:
+    """Refuse a space that has no grid before anything is written."""
+    for name, dimension in space.dimensions.items():
+        _listed(name, dimension)
+
+
 def _listed(name: str, dimension: Dimension) -> list[Any]:
     values = dimension.listed()
     if values is None:
