@@ -37,15 +37,15 @@ def reproduce(
         ),
     ] = None,
     scale: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--scale",
             help="quick: cut so that the whole set takes a quarter of an hour on two cores, and the tables say what "
-            "was cut; full: the paper's protocol.",
+            "was cut; full: the paper's protocol. If not given quick, or full where a file of yours has no quick.",
             metavar="quick|full",
             rich_help_panel=opt.TRAINING,
         ),
-    ] = "quick",
+    ] = None,
     datasets: Annotated[
         str | None,
         typer.Option(
@@ -101,6 +101,7 @@ def reproduce(
         list_all(json)
         return
     info = find_study(name)
+    scale = scale or ("quick" if "quick" in info.file.scale else "full")
     names = tuple(part.strip() for part in (datasets or "").split(",") if part.strip())
     beside = None if info.packaged else info.path.parent
     found = scaled(info.file, info.name, Choice(scale, names, tuple(table or ()), seeds), beside)

@@ -88,6 +88,9 @@ def _leader(dataset: str, rows: Sequence[Content]) -> str:
     ranked = all(row.get("rank") is not None for row in rows)  # scores that are better when lower know their ranks
     best = min(rows, key=lambda row: row["rank"]) if ranked else max(rows, key=lambda row: row["mean"])
     lead = f"On {dataset}, {best['variant']} leads with {best['mean']:.4f}"
+    first = [row["variant"] for row in rows if row["mean"] == best["mean"]]
+    if len(first) > 1:
+        return f"On {dataset}, {', '.join(first[:-1])} and {first[-1]} come to the same {best['mean']:.4f}."
     if len(rows) == 1:
         return f"On {dataset}, {best['variant']} reaches {best['mean']:.4f}."
     return f"{lead}; {_difference(best, rows)}."
@@ -96,7 +99,7 @@ def _leader(dataset: str, rows: Sequence[Content]) -> str:
 def _difference(best: Content, rows: Sequence[Content]) -> str:
     """What is known of the difference between the leader and what all are compared with."""
     if best.get("difference") is not None:
-        return f"its difference of {best['difference']:+.4f} to the baseline {_real(best)}"
+        return f"its difference of {best['difference']:+.4f} to {rows[0]['variant']} {_real(best)}"
     compared = [row for row in rows if row is not best and row.get("difference") is not None]
     if not compared:
         return "whether that is more than chance was not tested"
