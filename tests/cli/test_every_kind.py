@@ -33,10 +33,11 @@ class Kind:
     options: str = ""
 
 
+PATHS = [f"all/{topic}" if PLACES[topic] else topic for topic in TOPICS]  # one ends a level sooner
 SETS = ["|".join(sorted(PLACES)[: 1 + place % 3]) for place in range(60)]
 KINDS = {
     "multi": Kind(SETS, "micro_f1", "gives each text any of 3 labels"),
-    "tree": Kind([f"all/{topic}" for topic in TOPICS], "hierarchical_f1", "3 paths through a tree", options="--tree /"),
+    "tree": Kind(PATHS, "hierarchical_f1", "3 paths through a tree", options="--tree /"),
     "score": Kind([f"{number}.{row}5" for row, number in enumerate(NUMBERS)], "pearson", "predicts a score"),
     "levels": Kind(TOPICS, "quadratic_kappa", "3 levels of a scale", options=f"--levels {','.join(PLACES)}"),
     "pair": Kind([str(number % 2) for number in NUMBERS], "accuracy", "classifier of 2 classes of pairs", pairs=True),

@@ -52,9 +52,12 @@ MEMORY: dict[str, tuple[Any, type[DataError], str]] = {
     "decimals in a list": ((TWO, [["a"], [0.5]]), LabelError, "table, row 2: label 0.5 is a number and no class"),
     "matrix": ((TWO, np.eye(2, dtype=int)), LabelError, "labels are a matrix of zeros and ones without names; give"),
     "dict": ((TWO, ["a", {"b": 1}]), LabelError, "table, row 2: a label must be a name or a number, not dict"),
-    "depth": ((TWO, [("a", "b"), ("a",)]), LabelError, "table, row 2: label ('a',) has 1 levels where others have 2"),
-    "half a tree": ((TWO, [("a", "b"), "a"]), LabelError, "table, row 2: label 'a' has 1 levels where others have 2"),
-    "hole in a path": ((TWO, [("a", "b"), ("a", None)]), LabelError, "table, row 2: a level of the label is missing"),
+    "hole in a path": (
+        (TWO, [("a", "b"), (None, "b")]),
+        LabelError,
+        "table, row 2: level 1 of the label is missing above level 2, 'b'; fill in or remove the row",
+    ),
+    "path of nothing": ((TWO, [("a", "b"), (None, "")]), LabelError, "table, row 2: the label is an empty path"),
     "not data": (42, DataError, "texts are needed as a file, a frame or a list, not int"),
     "empty name": ("", DataError, "the name of the data is empty"),
     "pairs": (pd.DataFrame({"text_a": TWO, "text_b": TWO, "label": TWO}), DataError, "table: columns 'text_a' and"),
@@ -110,11 +113,9 @@ def test_columns_that_cannot_be_meant(write) -> None:
 
 
 def test_trees(write) -> None:
-    path = write("t.csv", "text,label\na,x/y\nb,x/y/z\n")
-    with pytest.raises(LabelError, match=r"t.csv, row 2 \(line 3\): label .* has 3 levels where others have 2"):
+    path = write("t.csv", "text,label\na,x/y\nb,x//z\n")
+    with pytest.raises(LabelError, match=r"t.csv, row 2 \(line 3\): label 'x//z' has an empty level between its '/'"):
         read_table(path, tree="/")
-    with pytest.raises(LabelError, match=r"t.csv, row 1 \(line 2\): label 'x/y' is no path of levels separated by '>'"):
-        read_table(path, tree=">")
 
 
 def test_no_such_file_or_dataset(tmp_path: Path, no_data: None) -> None:

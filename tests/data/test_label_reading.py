@@ -144,7 +144,7 @@ def test_what_contradicts_itself_is_refused(how: dict[str, Any], message: str) -
         (["1", "\udc80"], {"levels": ("1", "2")}, "row 2: the label holds half a surrogate pair"),
         (["a", "b|\udc80"], {"kind": "multi"}, "row 2: the label holds half a surrogate pair"),
         (["a", {"b": 1}], {"kind": "multi"}, "row 2: a label must be a name or a number, not dict"),
-        (["a", "b"], {"kind": "tree"}, "row 1: label 'a' is no path of levels separated by '/'"),
+        (["a/b", "a/"], {"kind": "tree"}, "row 2: label 'a/' has an empty level between its '/'"),
     ],
 )
 def test_labels_that_do_not_fit_what_was_said(values: list[Any], how: dict[str, Any], message: str) -> None:

@@ -114,6 +114,20 @@ def test_tree_targets_obey_the_prefix_rule() -> None:
     assert target[0, 1] == target[2, 1]  # an equal child name shares its code: only the prefix tells them apart
 
 
+def test_paths_may_end_on_different_levels() -> None:
+    space = label_space([("a",), ("a", "x"), ("a", "x", "1"), ("b",), ("b", "x"), "c"])
+    assert isinstance(space, TreeLabels)
+    assert (space.shallowest, space.depth) == (1, 3)
+    assert space.names == ["a", "a/x", "a/x/1", "b", "b/x", "c"]
+    target = space.targets(np.arange(6))
+    same = np.cumprod(target[:, None] == target[None, :], axis=2).sum(axis=2)
+    assert same.diagonal().tolist() == [3] * 6  # a path that ends early still agrees wholly with itself
+    assert same[0].tolist() == [3, 1, 1, 0, 0, 0]
+    assert same[1].tolist() == [1, 3, 2, 0, 0, 0]
+    wider = space.extend([("a", "x", "1", "deep")])
+    assert wider.targets(np.array([6]))[0, :3].tolist() == target[2].tolist()
+
+
 @pytest.mark.parametrize(
     ("labels", "kind", "message"),
     [
@@ -122,7 +136,7 @@ def test_tree_targets_obey_the_prefix_rule() -> None:
         ([1, "1"], None, "both written '1'"),
         ([True, 2], None, "mix true/false with numbers"),
         ([("a/b", "c"), ("a", "b/c")], None, "both written 'a/b/c'"),
-        ([("a", "b"), ("a",)], None, "same depth"),
+        ([("a", "b"), ()], None, "a path of a tree has no level"),
         ([frozenset(), frozenset()], None, "no labels"),
         ([("a", "b"), ("a", "c")], "multi", r"are sets of classes, not \('a', 'b'\)"),
         (["a", "b"], "score", "labels, row 1: 'a' is no score; scores are numbers"),

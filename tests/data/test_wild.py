@@ -140,7 +140,7 @@ def test_any_labels_are_taken_or_refused(labels: list[object]) -> None:
 # --- label spaces -----------------------------------------------------------------------------------------------------
 
 PART = st.one_of(TEXT, st.integers(), st.booleans())
-PATHS = st.integers(1, 3).flatmap(lambda depth: st.lists(st.tuples(*[PART] * depth), min_size=1, max_size=8))
+PATHS = st.lists(st.lists(PART, min_size=1, max_size=3).map(tuple), min_size=1, max_size=8)
 LABELS: st.SearchStrategy[list[Any]] = st.one_of(st.lists(PART, min_size=1, max_size=12), PATHS)
 
 
@@ -182,11 +182,10 @@ def flat(labels: list[Any]) -> list[Any]:
 
 
 def is_doubtful(labels: list[Any]) -> bool:
-    """One class only, two types, two depths, or two labels that are written alike."""
+    """One class only, two types, or two labels that are written alike."""
     written = {"/".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels}
     kinds = {type(part) for part in flat(labels)}
-    depths = {len(label) if isinstance(label, tuple) else 1 for label in labels}
-    return len(written) < max(2, len(set(labels))) or len(depths) > 1 or {bool, int} <= kinds
+    return len(written) < max(2, len(set(labels))) or {bool, int} <= kinds
 
 
 # --- splits -----------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ LABELS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "names": (NAMES, {}),
     "numbers": ([len(name) for name in NAMES], {"kind": "single"}),
     "paths": (tree(NAMES), {}),
+    "paths of different depths": ([path if row % 3 else path[:1] for row, path in enumerate(tree(NAMES))], {}),
     "several": ([[name, "all"] if row % 2 else [name] for row, name in enumerate(NAMES)], {}),
     "scores": ([row / 7 for row in range(60)], {"kind": "score"}),
     "levels": ([["bad", "fair", "good"][row % 3] for row in range(60)], {"levels": ("bad", "fair", "good")}),

@@ -74,22 +74,22 @@ def check_labels(values: Sequence[Any], place: Place, *, paths: bool = False) ->
             raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {kind.__name__}") from None
     if missing:
         raise LabelError(f"{place.row(missing[0])}: {_counted(missing, 'label')} missing; fill in or remove these rows")
-    _same_depth(labels, place)
+    if any(isinstance(label, tuple) for label in labels):  # a bare name among paths is a path of one level
+        return [label if isinstance(label, tuple) else (label,) for label in labels]
     return labels
 
 
 def split_paths(labels: Sequence[Label], separator: str, place: Place) -> list[Label]:
-    """The paths of labels such as a/b, split at the separator; all must have the same depth."""
+    """The paths of labels such as a/b, split at the separator; one without it is a path of one level."""
     made: dict[Label, Label] = {}
     paths: list[Label] = []
     for row, label in enumerate(labels):
         if label not in made:
             parts = tuple(part.strip() for part in str(label).split(separator))
-            if len(parts) < 2 or not all(parts):
-                raise LabelError(f"{place.row(row)}: label '{label}' is no path of levels separated by '{separator}'")
+            if not all(parts):
+                raise LabelError(f"{place.row(row)}: label '{label}' has an empty level between its '{separator}'")
             made[label] = parts
         paths.append(made[label])
-    _same_depth(paths, place)
     return paths
 
 
@@ -135,24 +135,18 @@ def _repaired(texts: list[Any], bad: list[int], place: Place) -> list[str]:
 def _path(value: Any, place: Place, row: int, paths: bool) -> tuple[str | int, ...]:
     if not paths and not isinstance(value, tuple):
         raise LabelError(f"{place.row(row)}: the label is a list; several labels per text are --kind multi")
-    if any(is_missing(part) for part in value):
-        raise LabelError(f"{place.row(row)}: a level of the label is missing; fill in or remove the row")
-    if not len(value):
+    levels = list(value)
+    while levels and is_missing(levels[-1]):  # columns of levels that a shorter path does not reach
+        levels.pop()
+    if not levels:
         raise LabelError(f"{place.row(row)}: the label is an empty path; fill in or remove the row")
-    return tuple(plain_label(part, place, row) for part in value)
-
-
-def _same_depth(labels: Sequence[Any], place: Place) -> None:
-    first = next((label for label in labels if isinstance(label, tuple)), None)
-    if first is None:
-        return
-    for row, label in enumerate(labels):
-        depth = len(label) if isinstance(label, tuple) else 1
-        if depth != len(first):
-            raise LabelError(
-                f"{place.row(row)}: label {label!r} has {depth} levels where others have {len(first)}; "
-                "all paths of a tree must have the same depth"
-            )
+    gap = next((level for level, part in enumerate(levels, start=1) if is_missing(part)), None)
+    if gap is not None:
+        raise LabelError(
+            f"{place.row(row)}: level {gap} of the label is missing above level {len(levels)}, '{levels[-1]}'; fill in "
+            "or remove the row"
+        )
+    return tuple(plain_label(part, place, row) for part in levels)
 
 
 def _counted(rows: Sequence[int], noun: str) -> str:

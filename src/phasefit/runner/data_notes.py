@@ -8,7 +8,7 @@ import numpy as np
 
 from phasefit.data.hashes import normal_form
 from phasefit.data.hygiene import NEAR_EMPTY, Conflict, Hygiene
-from phasefit.data.labels import LabelSpace
+from phasefit.data.labels import LabelSpace, TreeLabels
 from phasefit.data.table import Table
 
 NUMBERS = {1: "one row", 2: "two rows", 3: "three rows"}
@@ -45,8 +45,10 @@ def kind_note(space: LabelSpace, train: Table) -> str:
         return (
             f"labels: several per text (kind 'multi'), {len(space)} classes, {each:.2f} per text in the mean{without}"
         )
-    levels = f", paths of {space.depth} levels" if space.kind == "tree" else ""
-    return f"labels: kind '{space.kind}', {len(space)} classes{levels}"
+    if isinstance(space, TreeLabels):
+        levels = f"{space.shallowest} to {space.depth}" if space.shallowest < space.depth else f"{space.depth}"
+        return f"labels: kind 'tree', {len(space)} classes, paths of {levels} levels"
+    return f"labels: kind '{space.kind}', {len(space)} classes"
 
 
 def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -> str:

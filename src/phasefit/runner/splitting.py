@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from phasefit.data.hashes import are_among, text_hashes
-from phasefit.data.labels import LabelSpace, ScoreLabels, kind_of, label_space
+from phasefit.data.labels import LabelSpace, ScoreLabels, TreeLabels, kind_of, label_space
 from phasefit.data.labels.multi import parts
 from phasefit.data.seeds import generator
 from phasefit.data.splits import Splits, sample, split
@@ -54,7 +54,13 @@ def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
     """The label space of a table; one to go on from keeps its classes and gets the new ones."""
     labels = labels_of(table)
     if base is None:
-        return label_space(labels, where=table.name, levels=table.levels)
+        space = label_space(labels, where=table.name, levels=table.levels)
+        if isinstance(space, TreeLabels) and space.depth == 1:
+            raise LabelError(
+                f"{table.name}: labels are to be paths of a tree, and none has a second level (the first is "
+                f"'{space.names[0]}'); --tree says what separates levels, --label given again names a column for each"
+            )
+        return space
     kind = kind_of(labels)
     if kind != base.kind:
         raise LabelError(

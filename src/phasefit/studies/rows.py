@@ -80,9 +80,7 @@ def _with_labels(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
     first = labels[0]
     if isinstance(first, tuple):
         paths = [label for label in labels if isinstance(label, tuple)]
-        return frame.assign(
-            **{f"{LABEL}_{level}": [str(path[level - 1]) for path in paths] for level in range(1, _depth(labels) + 1)}
-        )
+        return frame.assign(**{f"{LABEL}_{level + 1}": _level(paths, level) for level in range(_depth(labels))})
     return frame.assign(**{LABEL: _plain(labels, table.levels)})
 
 
@@ -96,5 +94,10 @@ def _plain(labels: Sequence[Label], levels: tuple[str, ...]) -> list[Any]:
     return [str(label) for label in labels]
 
 
+def _level(paths: Sequence[tuple[object, ...]], level: int) -> list[str | None]:
+    """The names on one level; nothing where a path has ended."""
+    return [str(path[level]) if level < len(path) else None for path in paths]
+
+
 def _depth(labels: Sequence[Label]) -> int:
-    return len(labels[0]) if labels and isinstance(labels[0], tuple) else 1
+    return max((len(label) for label in labels if isinstance(label, tuple)), default=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import zip_longest
 from typing import cast
 
 import numpy as np
@@ -26,30 +27,35 @@ class SingleLabels(LabelSpace):
         return np.asarray(values, dtype=np.int64)
 
 
+ENDED = -1  # the code on the levels below the end of a path
+_END = object()
+
+
 class TreeLabels(LabelSpace):
-    """One path per text, from the root to the leaf, all of one depth; a class is a whole path."""
+    """One path per text, from the root to wherever it ends; a class is a whole path. `depth` is that of the longest."""
 
     kind = "tree"
 
     def __init__(self, classes: Sequence[Label]) -> None:
         """Take the paths as they stand, in the order of their codes."""
         paths = [label if isinstance(label, tuple) else (label,) for label in classes]
-        depths = sorted({len(path) for path in paths})
-        if len(depths) > 1 or depths == [0]:
-            raise LabelError(f"tree labels must all have the same depth; found depths {', '.join(map(str, depths))}")
+        if not all(paths):
+            raise LabelError("a path of a tree has no level; every label needs at least one")
         super().__init__(cast("list[Label]", paths))
-        self.depth = depths[0] if depths else 1
-        self._levels = np.array([_codes_in_order(level) for level in zip(*paths, strict=True)], dtype=np.int64).T
+        depths = {len(path) for path in paths} or {1}
+        self.shallowest, self.depth = min(depths), max(depths)
+        levels = [_codes_in_order(level) for level in zip_longest(*paths, fillvalue=_END)]
+        self._levels = np.array(levels, dtype=np.int64).T
 
     def name(self, label: Label) -> str:
         """The levels joined with a slash."""
         return "/".join(map(str, label)) if isinstance(label, tuple | list) else str(label)
 
     def targets(self, values: np.ndarray) -> np.ndarray:
-        """Codes per level, (n, depth) int64.
+        """Codes per level, (n, depth) int64; -1 below the end of a path.
 
         Equal names on one level share a code whatever their parent, so compare prefixes: the agreement of two rows
-        is the number of leading equal levels / depth.
+        is the number of leading equal levels / depth. Two paths that end in the same place agree wholly.
         """
         return cast(np.ndarray, self._levels[np.asarray(values, dtype=np.int64)])
 
@@ -79,4 +85,4 @@ class NoLabels(LabelSpace):
 def _codes_in_order(names: Iterable[Hashable]) -> list[int]:
     """Codes by first appearance: they stay the same when the space is extended."""
     seen: dict[Hashable, int] = {}
-    return [seen.setdefault(name, len(seen)) for name in names]
+    return [ENDED if name is _END else seen.setdefault(name, len(seen)) for name in names]
