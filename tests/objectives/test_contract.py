@@ -265,6 +265,7 @@ def test_it_is_known_by_its_name_and_its_options_are_plain(name: str) -> None:
     ("name", "wrong"),
     [
         ("contrastive", {"margin": 0}),
+        ("supcon", {"upper_levels": 1.1}),
         ("triplet", {"margin": -0.1}),
         ("triplet", {"mining": "easy"}),
         ("triplet", {"mining": "semi-hard", "margin": 0}),

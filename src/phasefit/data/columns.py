@@ -38,6 +38,7 @@ class PairsError(DataError):
     """Pairs of texts where single texts are needed; whoever knows another use for them can say so."""
 
 
+OBJECTIVES_OF_PAIRS = "one with an objective beside it takes pairs with --set finetune.pair=together"
 Sides: TypeAlias = Literal["one", "two", "pairs", "each", "any"]
 """What a reader makes of pairs and triples: `one` wants single texts and refuses them, `two` takes single texts, or
 pairs with a label for both, `pairs` needs several texts a row, `each` takes every side as a text of its own, `any`
@@ -104,7 +105,8 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
         if sides == "one":
             raise PairsError(
                 f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, and this "
-                "recipe takes single texts; name one of them with --text to use it alone, or take --recipe finetune"
+                "recipe takes single texts; name one of them with --text to use it alone, or take --recipe finetune "
+                f"({OBJECTIVES_OF_PAIRS})"
             )
         found = [by_name[name] for name in usual if name in by_name]
         return found[:2] if sides == "two" else found  # the label of a triple would be that of its first two
@@ -120,7 +122,7 @@ def _check_sides(texts: Sequence[str], sides: Sides, where: str) -> None:
     if sides == "one" and len(texts) > 1:
         raise PairsError(
             f"{where}: --text names {len(texts)} columns ({_listed(texts)}), and this recipe takes single texts; name "
-            "one of them, or take --recipe finetune as it is"
+            f"one of them, or take --recipe finetune ({OBJECTIVES_OF_PAIRS})"
         )
     if sides == "pairs" and len(texts) < 2:
         raise DataError(

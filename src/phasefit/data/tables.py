@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.checks import Place, check_texts, is_missing
-from phasefit.data.columns import Columns, NoLabelsError, PairsError, Sides, find_columns
+from phasefit.data.columns import OBJECTIVES_OF_PAIRS, Columns, NoLabelsError, PairsError, Sides, find_columns
 from phasefit.data.label_reading import LabelReading, read_labels
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
@@ -143,7 +143,10 @@ def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[li
             )
         return [check_texts(rows, place)]
     if sides == "one":
-        raise PairsError(f"{place.name}: this recipe takes single texts, and these are pairs; finetune takes both")
+        raise PairsError(
+            f"{place.name}: this recipe takes single texts, and these are pairs; finetune takes both "
+            f"({OBJECTIVES_OF_PAIRS})"
+        )
     if sides == "two" and widths != {2}:
         raise DataError(f"{place.name}: a row has one text, or the two of a pair; found rows of {_listing(widths)}")
     if len(widths) > 1 or not widths <= {2, 3}:

@@ -17,7 +17,12 @@ def pair_agreement(left: Tensor, right: Tensor) -> Tensor:
         both = (left & right).sum(-1)
         either = (left | right).sum(-1)
         return torch.where(either > 0, both / either.clamp(min=1), torch.zeros_like(both, dtype=torch.float32))
-    return (left == right).long().cumprod(-1).float().mean(-1)
+    return same_so_far(left, right).float().mean(-1)
+
+
+def same_so_far(left: Tensor, right: Tensor) -> Tensor:
+    """Of paths that broadcast against each other, (..., levels): 1 where all levels down to this one are the same."""
+    return (left == right).long().cumprod(-1)
 
 
 def agreement(targets: Tensor) -> Tensor:

@@ -17,3 +17,10 @@ def must_not_be_negative(**options: float) -> None:
     for name, value in options.items():
         if not 0 <= value < math.inf:
             raise ValueError(f"the {name} must be 0 or greater")
+
+
+def must_be_share(**options: float) -> None:
+    """What counts for so much of a whole."""
+    for name, value in options.items():
+        if not 0 <= value <= 1:
+            raise ValueError(f"the {name} must lie between 0 and 1")

@@ -9,19 +9,22 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from phasefit.objectives.agreement import agreement
-from phasefit.objectives.checks import must_be_positive
+from phasefit.objectives.agreement import agreement, same_so_far
+from phasefit.objectives.checks import must_be_positive, must_be_share
 from phasefit.objectives.contract import Learned, Objective
 
 
 @dataclass(frozen=True)
 class SupCon(Objective):
-    """Supervised contrastive loss (Khosla et al., 2020); agreements between 0 and 1 weigh the positives of trees.
+    """Supervised contrastive loss (Khosla et al., 2020); Jaccard agreements weigh the positives of several labels.
 
+    Of trees it is the mean of this loss by whole paths and, for a share of `upper_levels`, by each level above. Weights
+    by agreement alone would do harm: siblings are many, and half a weight each drowns the few texts of the same path.
     An anchor without a positive in the batch is left out, not NaN.
     """
 
     temperature: float = 0.1
+    upper_levels: float = 0.2
 
     name: ClassVar[str] = "supcon"
     inputs: ClassVar[tuple[str, ...]] = ("labelled",)
@@ -30,18 +33,28 @@ class SupCon(Objective):
     def __post_init__(self) -> None:
         """Refuse what can only give NaN."""
         must_be_positive(temperature=self.temperature)
+        must_be_share(upper_levels=self.upper_levels)
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text of the batch is an anchor."""
         itself = torch.eye(len(embeddings), dtype=torch.bool, device=embeddings.device)
-        weight = agreement(targets).to(embeddings.dtype).masked_fill(itself, 0.0)
+        agreed = agreement(targets)
+        if bool(((agreed == 1) | itself).all()):
+            return self._nothing("all texts have the same label", embeddings)
+        of_a_tree = targets.dim() == 2 and targets.shape[1] > 1 and targets.dtype != torch.bool
+        weight = self._by_level(targets, itself) if of_a_tree else agreed.masked_fill(itself, 0.0)
+        weight = weight.to(embeddings.dtype)
         mass = weight.sum(1)
         used = mass > 0
         if not used.any():
             return self._nothing("no two texts share a label", embeddings)
-        if bool(((weight == 1) | itself).all()):
-            return self._nothing("all texts have the same label", embeddings)
         z = normalize(embeddings, dim=1)
         logits = (z @ z.T / self.temperature).masked_fill(itself, float("-inf"))
         log_prob = (logits - logits.logsumexp(1, keepdim=True)).masked_fill(itself, 0.0)
         return (-(weight * log_prob).sum(1)[used] / mass[used]).mean()
+
+    def _by_level(self, paths: Tensor, itself: Tensor) -> Tensor:
+        """(n, levels) -> (n, n): each level's share is spread evenly over the texts that are the same so far."""
+        same = same_so_far(paths[:, None], paths[None, :]).masked_fill(itself[..., None], 0).double()
+        each = same / same.sum(1, keepdim=True).clamp(min=1)
+        return (1 - self.upper_levels) * each[..., -1] + self.upper_levels * each[..., :-1].mean(-1)

@@ -94,7 +94,7 @@ def _plain(labels: Sequence[Label], levels: tuple[str, ...]) -> list[Any]:
     return [str(label) for label in labels]
 
 
-def _level(paths: Sequence[tuple[object, ...]], level: int) -> list[str | None]:
+def _level(paths: Sequence[tuple[object, ...]], level: int) -> list[Any]:
     """The names on one level; nothing where a path has ended."""
     return [str(path[level]) if level < len(path) else None for path in paths]
 

@@ -33,10 +33,16 @@ class Weighting(nn.Module):
 
 
 class Beside(nn.Module):
-    """An objective in training beside a classifier; thrown away with the phase."""
+    """An objective in training beside a classifier; thrown away with the phase.
 
-    def __init__(self, name: str, options: Options, encoder: Encoder, data: PhaseData, seed: int) -> None:
+    A row that is read as `sequences` of tokens (a pair in both orders) is so many texts with one label to it.
+    """
+
+    def __init__(
+        self, name: str, options: Options, encoder: Encoder, data: PhaseData, seed: int, *, sequences: int = 1
+    ) -> None:
         super().__init__()
+        self.sequences = sequences
         assert options.objective is not None
         self.objective: Objective = build_objective(name, options.objective)
         check_labels(name, self.objective, data.space)
@@ -63,7 +69,21 @@ class Beside(nn.Module):
             encoded["states"], encoded["mask"] = output["token_embeddings"], features["attention_mask"].bool()
         if self.weighting is not None:
             encoded["weights"] = self.weighting(features)
-        return encoded
+        return {name: self._by_row(value) for name, value in encoded.items()}
+
+    def _by_row(self, found: Tensor) -> Tensor:
+        """What was found of each sequence, side by side for each row: chunks of a batch are counted in rows."""
+        if self.sequences == 1:
+            return found
+        return found.reshape(len(found) // self.sequences, self.sequences * found.shape[1], *found.shape[2:])
+
+    def by_sequence(self, found: Tensor) -> Tensor:
+        """(rows, sequences * width) -> (rows * sequences, width)."""
+        return found.reshape(len(found) * self.sequences, -1)
+
+    def for_sequences(self, labels: Tensor) -> Tensor:
+        """The label of a row for each of its sequences."""
+        return labels.repeat_interleave(self.sequences, dim=0)
 
     def loss(self, encoded: Encoded, targets: Tensor) -> Tensor:
         """The objective over the batch, across processes; in full precision, which temperatures need."""
@@ -74,8 +94,9 @@ class Beside(nn.Module):
                 return value * _share(encoded["mask"].sum())
             weights = None
             if "weights" in encoded:
-                weights = gather(encoded["weights"].float().softmax(1))
-            return self.objective(gather(vectors), gather(targets), parameters=self.proxies, class_weights=weights)
+                weights = gather(self.by_sequence(encoded["weights"]).float().softmax(1))
+            every, labels = gather(self.by_sequence(vectors)), gather(self.for_sequences(targets))
+            return self.objective(every, labels, parameters=self.proxies, class_weights=weights)
 
 
 def _share(tokens: Tensor) -> Tensor:

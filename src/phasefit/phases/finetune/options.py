@@ -79,8 +79,8 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
 
     @property
     def takes_pairs(self) -> bool:
-        """An objective beside the head, or views, compare single texts."""
-        return self.objective is None and not self.views
+        """Views are of single texts; an objective beside the head compares inputs, which must hold both texts."""
+        return (self.objective is None or self.pair == "together") and not self.views
 
     @field_validator("watch")
     @classmethod

@@ -48,7 +48,7 @@ class Finetune(Phase):
         self.weighting_loss = CrossEntropy(options.label_smoothing, options.focal)
         self.beside: Beside | None = None
         if options.objective is not None:
-            self.beside = Beside(name, options, self.encoder, data, seed)
+            self.beside = Beside(name, options, self.encoder, data, seed, sequences=self.rows.index.shape[1])
         self.views: Views | None = None
         if options.views:
             self.views = Views(build_views(name, options.views), self.encoder, where=name)
@@ -141,8 +141,8 @@ class Finetune(Phase):
         total = share * plain + (1 - share) * other
         scalars = {"cross_entropy": plain.detach(), self.beside.objective.name: other.detach()}
         if "weights" in encoded:
-            codes = batch.tensor(self.data.codes[rows])
-            weighting = self.weighting_loss(encoded["weights"], codes)
+            codes = self.beside.for_sequences(batch.tensor(self.data.codes[rows]))
+            weighting = self.weighting_loss(self.beside.by_sequence(encoded["weights"]), codes)
             total, scalars["weighting"] = total + share * weighting, weighting.detach()
         return StepOutput(total, scalars)
 
