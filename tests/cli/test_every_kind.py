@@ -13,6 +13,10 @@ from typer.testing import CliRunner, Result
 
 from phasefit.cli.app import app
 from phasefit.data.labels import LABEL_KINDS
+from phasefit.runner.needs import Needs
+from phasefit.runner.prepare import prepare
+from phasefit.runner.request import TrainRequest
+from phasefit.runner.starting import base_run
 from phasefit.store import load_model
 from tiny import make_table
 
@@ -35,7 +39,14 @@ class Kind:
 
 PATHS = [f"all/{topic}" if PLACES[topic] else topic for topic in TOPICS]  # one ends a level sooner
 SETS = ["|".join(sorted(PLACES)[: 1 + place % 3]) for place in range(60)]
+SEMICOLONS = [labels.replace("|", ";") for labels in SETS]
 KINDS = {
+    "semicolons": Kind(
+        [labels.replace("|", ";") for labels in SETS],
+        "micro_f1",
+        "any of 3 labels",
+        options="--kind multi --separator ;",
+    ),
     "multi": Kind(SETS, "micro_f1", "gives each text any of 3 labels"),
     "tree": Kind(PATHS, "hierarchical_f1", "3 paths through a tree", options="--tree /"),
     "score": Kind([f"{number}.{row}5" for row, number in enumerate(NUMBERS)], "pearson", "predicts a score"),
@@ -43,7 +54,7 @@ KINDS = {
     "pair": Kind([str(number % 2) for number in NUMBERS], "accuracy", "classifier of 2 classes of pairs", pairs=True),
     "pair-score": Kind([f"{n}.{row}5" for row, n in enumerate(NUMBERS)], "spearman", "score of pairs", pairs=True),
 }
-KIND_OF = {"levels": "score", "pair": "single", "pair-score": "score"}
+KIND_OF = {"semicolons": "multi", "levels": "score", "pair": "single", "pair-score": "score"}
 
 
 def phasefit(line: str) -> Result:
@@ -80,6 +91,18 @@ def test_the_kind_is_found_out_and_kept(case) -> None:
     assert load_model(folder / "run").space.kind == KIND_OF.get(name, name)
 
 
+def test_going_on_reads_a_table_as_the_run_did(case) -> None:
+    _, folder = case
+    base = base_run(str(folder / "run"))
+    again = prepare(TrainRequest(str(folder / "t.csv")), base, Needs(labels=True, labels_of_pairs=True))
+    assert base is not None
+    assert again.space == base.space, "no class is new"
+    assert (
+        json.loads(json.dumps(again.columns))
+        == json.loads((folder / "run" / "phasefit.json").read_text())["data"]["columns"]
+    )
+
+
 def test_its_own_metrics_are_kept(case) -> None:
     name, folder = case
     metrics = json.loads((folder / "run" / "metrics.json").read_text())
@@ -94,7 +117,7 @@ def test_predictions_are_columns_beside_those_of_the_table(case) -> None:
     assert len(found) == 60
     assert list(found.columns)[: len(frame_of(KINDS[name]).columns)] == list(frame_of(KINDS[name]).columns)
     predicted = found["prediction"].dropna()
-    if name == "multi":
+    if KIND_OF.get(name, name) == "multi":
         assert {part for cell in predicted for part in cell.split("|")} <= set(PLACES)
         assert {f"probability_{topic}" for topic in PLACES} <= set(found.columns)
     elif name in ("score", "pair-score"):
@@ -120,7 +143,8 @@ def test_evaluating_gives_what_predicting_comes_to(case) -> None:
         error = predicted.astype(float) - truth.astype(float)
         assert metrics["mse"] == pytest.approx(float((error**2).mean()))
         assert (folder / "scores" / "scores.png").is_file()
-    elif name == "multi":
+    elif KIND_OF.get(name, name) == "multi":
+        truth = truth.str.replace(";", "|")
         sets = [set(cell.split("|")) if isinstance(cell, str) else set() for cell in predicted]
         right = [one == set(other.split("|")) for one, other in zip(sets, truth, strict=True)]
         assert metrics["accuracy"] == pytest.approx(np.mean(right))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.errors import DataError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,7 +25,10 @@ def datasets(
     ] = None,
     text: opt.Texts = None,
     label: opt.Label = None,
+    kind: opt.Kind = None,
     tree: opt.Tree = None,
+    separator: opt.Separator = None,
+    levels: opt.Levels = None,
     validation: opt.Validation = None,
     test: opt.Test = None,
     data_dir: opt.DataDir = None,
@@ -42,11 +46,18 @@ def datasets(
     [bold]phasefit datasets reviews.csv --label stars --test held-out.csv[/]
     """
     from phasefit.cli.console import print_json, stdout
+    from phasefit.cli.train import as_levels
     from phasefit.data.describe import describe_card
     from phasefit.data.named import named_datasets
+    from phasefit.data.task_file import is_task_file
 
     if name is not None:
-        given = {"text": text, "label": label, "tree": tree, "validation": validation, "test": test}
+        if is_task_file(name):
+            raise DataError(
+                f"{name} is a task file; look at its tables one by one, or say 'phasefit train {name} --plan'"
+            )
+        given: dict[str, Any] = {"text": text, "label": label, "validation": validation, "test": test}
+        given |= {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
         seen = look_at(name, data_dir, {key: value for key, value in given.items() if value})
         if json:
             print_json(as_json(seen))

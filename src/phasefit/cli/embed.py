@@ -54,9 +54,10 @@ def embed(
 
     [bold]phasefit embed sentence-transformers/all-MiniLM-L6-v2 new.csv -o vectors.parquet[/]
     """
-    from phasefit.cli.inputs import columns_of, frame_of, load, read_texts
+    from phasefit.cli.inputs import frame_of, load, read_texts
     from phasefit.cli.outputs import check_out, say_written, write_out
     from phasefit.cli.progress import counting
+    from phasefit.store.data_read import columns_of
 
     check_out(out, overwrite, also=(ARRAY,))
     table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=columns_of(model))

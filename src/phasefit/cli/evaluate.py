@@ -63,10 +63,11 @@ def evaluate(
 
     [bold]phasefit evaluate runs/three tasks.toml[/]
     """
-    from phasefit.cli.inputs import check_run, check_task, reading_of, sides_of
+    from phasefit.cli.inputs import check_run, check_task, sides_of
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.train import as_levels
     from phasefit.data.task_file import is_task_file
+    from phasefit.store.data_read import reading_of
 
     check_run(run)
     check_out_folder(out, overwrite)
@@ -112,7 +113,8 @@ class Evaluated(NamedTuple):
 
 def read_scored(run: str, data: str, task: str | None, how: Way, sides: Sides, options: dict[str, Any]) -> Table:
     """The table to score on, read as the run's own was."""
-    from phasefit.cli.inputs import columns_of, read_labelled
+    from phasefit.cli.inputs import read_labelled
+    from phasefit.store.data_read import columns_of
 
     usual = columns_of(run, task)
     return read_labelled(data, split=how.split, usual=usual, sides=sides, data_dir=how.data_dir, **options)
@@ -144,10 +146,11 @@ def evaluate_all(
     run: str, data: str, how: Way, out: Path | None, device: str, threads: int | None, only: str | None = None
 ) -> dict[str, Any]:
     """Each task of a task file that the run knows, or only one, and the mean of what they are judged by."""
-    from phasefit.cli.inputs import load, reading_of, sides_of, tasks_of
+    from phasefit.cli.inputs import load, sides_of, tasks_of
     from phasefit.data.sources import NoSplitError
     from phasefit.data.task_file import read_task_file
     from phasefit.metrics.kinds import mean_of_tasks
+    from phasefit.store.data_read import reading_of
 
     file, known = read_task_file(data), tasks_of(run)
     specs = [spec for spec in file.tasks if spec.name in known and only in (None, spec.name)]
@@ -160,11 +163,8 @@ def evaluate_all(
         sides: Sides = sides_of(run, spec.name)
         given = spec.part(how.split)
         said = spec.options()
-        own = (
-            {}
-            if any(said[name] for name in ("label", "kind", "tree", "separator", "levels"))
-            else reading_of(run, spec.name)
-        )
+        told = any(said[name] for name in ("kind", "tree", "separator", "levels")) or len(said["label"]) > 1
+        own = {} if told else reading_of(run, spec.name)
         try:
             tables[spec.name] = read_scored(run, given, spec.name, how, sides, {**said, **own})
         except NoSplitError as error:
@@ -176,13 +176,24 @@ def evaluate_all(
     found = {name: evaluate_one(run, model, table, name, how) for name, table in tables.items()}
     metrics = {"tasks": {name: one.metrics for name, one in found.items()}}
     kinds = {name: model.space_of(name).kind for name in found}
-    watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs}
+    watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs} | judged_by(run)
     whole = {"mean": mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
     if out is not None:
         for name, one in found.items():
             write_evaluation(out / name, one.predicted, one.metrics, how.quiet)
         write_metrics(out, whole)
     return whole
+
+
+def judged_by(run: str) -> dict[str, str]:
+    """What the tasks of a run were judged by when it was trained; nothing of a model without its recipe."""
+    from phasefit.recipes import parse_recipe
+    from phasefit.runner.task_recipe import watches_of
+
+    path = Path(run).expanduser() / "recipe.toml"
+    if not path.is_file():
+        return {}
+    return watches_of(parse_recipe(path.read_text(encoding="utf-8"), name=path.stem, where=str(path)))
 
 
 def show_all(metrics: dict[str, Any], json: bool) -> None:

@@ -30,7 +30,10 @@ def geometry(
     ] = None,
     text: opt.Texts = None,
     label: opt.Label = None,
+    kind: opt.Kind = None,
     tree: opt.Tree = None,
+    separator: opt.Separator = None,
+    levels: opt.Levels = None,
     split: Annotated[
         str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
     ] = "test",
@@ -64,51 +67,58 @@ def geometry(
     """
     from phasefit.cli.inputs import check_run
     from phasefit.cli.outputs import check_out_folder
+    from phasefit.cli.train import as_levels
+    from phasefit.data.task_file import is_task_file
 
     check_run(run)
     check_out_folder(out, overwrite)
+    told = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:
-        if text or label or tree:
-            raise PhasefitError("--text, --label and --tree are about a table; give DATA to measure on")
+        if text or label or any(told.values()):
+            raise PhasefitError("--text, --label and the like are about a table; give DATA to measure on")
         from phasefit.runner.geometry import stored_geometry
 
         found = stored_geometry(Path(run).expanduser())
+    elif is_task_file(data):
+        raise DataError(f"{data} is a task file, and the embedding space is measured on one table; give one of its own")
     else:
         from phasefit.store.manifest import read_manifest
 
         read_manifest(Path(run).expanduser())  # before a long table is read
-        table = read(
-            run, data, quiet, split=split, text=tuple(text or ()), label=label or (), tree=tree, data_dir=data_dir
-        )
+        columns = {"text": tuple(text or ()), "label": tuple(label or ())}
+        table = read(run, data, quiet, told, split=split, data_dir=data_dir, **columns)
         found = measured(run, table, quiet, device=device, threads=threads, batch_size=batch_size)
     if out is not None:
         write(out, found, quiet)
     show(found, json)
 
 
-def read(run: str, data: str, quiet: bool, **options: Any) -> Table:
+def read(run: str, data: str, quiet: bool, told: dict[str, Any], **options: Any) -> Table:
     """The table: pairs where they are asked for or the run's own, else labels where it has some; it is said if not."""
     from phasefit.cli.evaluate import say_notes
-    from phasefit.cli.inputs import columns_of, read_labelled, reading_of
+    from phasefit.cli.inputs import read_labelled
     from phasefit.data.labels import kind_of
+    from phasefit.store.data_read import columns_of, reading_of
 
     usual = columns_of(run)
-    if len(options["text"]) > 1 and (options["label"] or options["tree"]):
-        raise DataError("--label and --tree are about single texts; give one --text with them, or a pair without them")
+    named = bool(options["label"]) or any(told.values())
+    if len(options["text"]) > 1 and named:
+        raise DataError("--label and the like are about single texts; give one --text with them, a pair without them")
     if len(options["text"]) > 1 or (usual is not None and usual.others and not (options["text"] or options["label"])):
         table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
         if table.others:
             return replace(table, labels=None)  # they would be of the pair
-    if not options["label"]:
-        options |= {"tree": options["tree"]} if options["tree"] else reading_of(run)
+    options |= told if any(told.values()) or len(options["label"]) > 1 else reading_of(run)
     try:
         table = read_labelled(data, usual=usual, **options)
+        if table.labels is not None and table.levels:
+            return replace(table, labels=table.level_names, levels=())
         if table.labels is not None and kind_of(table.labels) == "score":
             say_notes(["scores are no classes: only figures that need none"], quiet)
             return replace(table, labels=None)
         return table
     except DataError as error:
-        if options["label"] or options["tree"]:
+        if named:
             raise
         # What else is wrong is raised again.
         table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)

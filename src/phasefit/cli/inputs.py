@@ -37,25 +37,6 @@ def is_run(folder: str) -> bool:
     return (Path(folder).expanduser() / MANIFEST).is_file()
 
 
-def columns_of(run: str, task: str | None = None) -> Columns | None:
-    """The columns that a run was trained on, to be taken where a table has them and no others are named."""
-    from phasefit.data.columns import Columns
-
-    known = _about_data(run, task).get("columns")
-    if not isinstance(known, dict):
-        return None
-    return Columns(str(known["text"]), tuple(known.get("labels", ())), tuple(known.get("others", ())))
-
-
-def reading_of(run: str, task: str | None = None) -> dict[str, Any]:
-    """How the labels that a run was trained on are to be read."""
-    about = _about_data(run, task)
-    known = about.get("columns")
-    columns = known if isinstance(known, dict) else {}
-    found = {"kind": about.get("kind"), **{name: columns.get(name) for name in ("tree", "separator")}}
-    return found | {"levels": tuple(columns.get("levels") or ())}
-
-
 def sides_of(run: str, task: str | None = None) -> Sides:
     """Whether a run's head, or that of one of its tasks, takes single texts or pairs."""
     from phasefit.store.manifest import read_manifest
@@ -83,16 +64,6 @@ def check_task(run: str, task: str | None) -> str | None:
     if task is None and len(tasks) > 1:
         raise ModelError(f"the run '{run}' has several tasks; say which with --task: {', '.join(tasks)}")
     return task
-
-
-def _about_data(run: str, task: str | None = None) -> dict[str, Any]:
-    from phasefit.store.manifest import read_manifest
-
-    found = read_manifest(Path(run).expanduser()).get("data") if is_run(run) else None
-    tasks = found.get("tasks") if isinstance(found, dict) else None
-    if isinstance(tasks, dict):
-        found = tasks.get(task or "") or (next(iter(tasks.values())) if len(tasks) == 1 else None)
-    return found if isinstance(found, dict) else {}
 
 
 def load(run: str, device: str, threads: int | None, quiet: bool = False) -> Model:

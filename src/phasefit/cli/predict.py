@@ -77,11 +77,12 @@ def predict(
 
     [bold]cat lines.txt | phasefit predict runs/reviews - > predictions.csv[/]
     """
-    from phasefit.cli.inputs import check_run, check_task, columns_of, frame_of, load, read_texts, sides_of
+    from phasefit.cli.inputs import check_run, check_task, frame_of, load, read_texts, sides_of
     from phasefit.cli.outputs import check_out, write_out
     from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
     from phasefit.cli.progress import counting
     from phasefit.data.sources import read_table
+    from phasefit.store.data_read import columns_of
 
     check_run(run)
     task = check_task(run, task)

@@ -75,7 +75,7 @@ def look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Look:
     tables = {part: table for part in PARTS if (table := getattr(source, part)) is not None}
     rows = {part: len(table) for part, table in tables.items()}
     train = source.train
-    labels = train.labels or []
+    labels = train.level_names if train.levels else train.labels or []
     title = source.card.title if source.card else source.name
     base = Description(source.name, title, _kind(train), None, rows, card=source.card)
     found = _described(base, _class_names(labels), list(train.all_texts))

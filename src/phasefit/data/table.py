@@ -70,6 +70,11 @@ class Table:
         """Every text there is, one side after the other."""
         return chain(*self.sides)
 
+    @property
+    def level_names(self) -> list[str]:
+        """The level of each row by its name, where labels are levels of a scale."""
+        return [self.levels[int(label)] for label in self.labels or () if isinstance(label, float)]
+
     def flat(self) -> Table:
         """Each side of a pair or triple as a row of its own, without labels: those were of the whole row."""
         if not self.others:

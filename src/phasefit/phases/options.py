@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -63,6 +64,9 @@ class PhaseOptions(Strict):
     def takes_pairs(self) -> bool:
         """Whether rows may be pairs of texts with a label for both."""
         return False
+
+    def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
+        """Refuse what cannot be done with labels of these kinds, by task; one table is one task without a name."""
 
     @property
     def skips_parameters(self) -> bool:

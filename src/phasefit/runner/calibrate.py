@@ -8,30 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from phasefit.data.table import Table
-from phasefit.errors import DataError
 from phasefit.metrics.calibration import best_temperature, threshold_for
 from phasefit.metrics.multi_label import best_multi_temperature, best_thresholds
 from phasefit.models.decision import Decision
 from phasefit.models.model import TASK, Model
-from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.splitting import labels_of
-
-
-def check_reject(request: TrainRequest, prepared: Prepared) -> None:
-    """A threshold needs rows that it can be chosen on, and answers that can be withheld."""
-    if not 0 <= request.reject < 1:
-        raise DataError(f"--reject is a share of the validation rows from 0 to below 1, not {request.reject}")
-    if not request.reject:
-        return
-    if prepared.tasks:
-        raise DataError("--reject is about one task, and there are several; leave it out")
-    space, validation = prepared.space, prepared.validation
-    if space.kind in ("multi", "score"):
-        why = "a text may get no label as it is" if space.kind == "multi" else "scores have no probabilities"
-        raise DataError(f"--reject is about one class per text, and the labels are of kind '{space.kind}': {why}")
-    if validation is None or validation.labels is None:
-        raise DataError("--reject chooses its threshold on validation rows, and there are none; give --validation")
 
 
 def decide(model: Model, validation: Table, outputs: np.ndarray, request: TrainRequest, task: str = TASK) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
 from phasefit.recipes import Recipe, read_recipe
+from phasefit.runner.check_recipe import check_recipe
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import AUTO, DEFAULT_RECIPE, TrainRequest
 from phasefit.runner.task_recipe import with_tasks
@@ -36,7 +37,14 @@ def asked_recipe(request: TrainRequest) -> Recipe:
 
 
 def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
-    """The recipe for these rows: another one only where none was named, rows are few and nothing else speaks for it."""
+    """The recipe for these rows, which it was found to fit."""
+    settled = _for_rows(request, recipe, prepared, listen)
+    check_recipe(request, settled, prepared)
+    return settled
+
+
+def _for_rows(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
+    """Another one only where none was named, rows are few and nothing else speaks for it."""
     if prepared.file is not None:
         return with_tasks(recipe, prepared.file, prepared.tasks)
     if request.recipe != DEFAULT_RECIPE:

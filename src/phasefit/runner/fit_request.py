@@ -14,7 +14,7 @@ from phasefit.metrics.kinds import mean_of_tasks
 from phasefit.models.decision import Decision
 from phasefit.models.model import TASK, Model
 from phasefit.recipes import Recipe
-from phasefit.runner.calibrate import check_reject, decide
+from phasefit.runner.calibrate import decide
 from phasefit.runner.default_recipe import asked_recipe, settled_recipe
 from phasefit.runner.evaluate import score
 from phasefit.runner.fit import Fitted, Listener, fit
@@ -26,6 +26,7 @@ from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.runner.starting import base_run, starting_model
+from phasefit.runner.task_recipe import watches_of
 from phasefit.runner.tracking import tracked
 from phasefit.training.device import make_accelerator, set_threads
 from phasefit.training.events import Note, Stage
@@ -61,7 +62,6 @@ def fit_prepared(
 ) -> FitResult:
     """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
     recipe.check()
-    check_reject(request, prepared)
     keeper = keeper or NoKeeper()
     before = keeper.facts
     threads = set_threads(before.get("threads", request.threads))
@@ -81,7 +81,7 @@ def fit_prepared(
         steps = History(before.get("history", ())).steps
         with tracked(accelerator, request, recipe.name, listen, steps) as told:
             fitted = fit(model, prepared, recipe, accelerator, seed=request.seed, listen=told, keeper=keeper)
-        metrics = _evaluate(model, prepared, request, listen, outputs) | {"phases": fitted.phases}
+        metrics = _evaluate(model, prepared, recipe, request, listen, outputs) | {"phases": fitted.phases}
         if shape := run_geometry(fitted.snapshots, model):
             metrics["geometry"] = shape
     if request.refit:
@@ -111,6 +111,7 @@ def _same_start(model: Model, before: dict[str, Any]) -> int:
 def _evaluate(
     model: Model,
     prepared: Prepared,
+    recipe: Recipe,
     request: TrainRequest,
     listen: Listener,
     outputs: dict[str, dict[str, np.ndarray]],
@@ -132,9 +133,7 @@ def _evaluate(
         found = {name: score(model, table, said[name], name) for name, table in labelled.items()}
         if prepared.tasks:
             kinds = {name: model.space_of(name).kind for name in found}
-            specs = () if prepared.file is None else prepared.file.tasks
-            watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs}
-            metrics[split] = {"mean": mean_of_tasks(found, kinds, watches), "tasks": found}
+            metrics[split] = {"mean": mean_of_tasks(found, kinds, watches_of(recipe)), "tasks": found}
         else:
             metrics[split] = found[TASK]
     decisions = {name: decision.to_json() for name, decision in model.decisions.items()}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.data.columns import NoLabelsError, PairsError, as_names
+from phasefit.data.columns import Columns, NoLabelsError, PairsError, as_names
 from phasefit.data.dataset import Dataset, content_hash
 from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.labels import LabelSpace, kind_of
@@ -137,7 +137,8 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         return prepare_tasks(request, needs, base)
     if is_task_file(request.data):
         raise DataError(f"{request.data} is a task file: train it with --recipe multitask")
-    dataset = _read(_like_base(request, base), needs)
+    request = _like_base(request, base)
+    dataset = _read(request, needs, None if base is None else base.usual)
     train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
     free_unused()  # the frames are gone, before rows are copied
 
@@ -196,17 +197,15 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
 
 def _like_base(request: TrainRequest, base: Base | None) -> TrainRequest:
     """Labels are read as those of the run to go on from, where nobody says how: a few rows may look otherwise."""
-    space = None if base is None else base.space
-    said = request.levels or request.tree or request.separator
-    if space is None or said or request.kind not in (None, space.kind):
+    own = {} if base is None else base.reading
+    said = request.levels or request.tree or request.separator or len(as_names(request.label)) > 1
+    if not own or said or request.kind not in (None, own["kind"]):
         return request
-    if space.kind == "score":
-        return replace(request, kind="score", levels=tuple(map(str, space.classes)))
-    return replace(request, kind="multi") if space.kind == "multi" else request
+    return replace(request, **own)
 
 
-def _read(request: TrainRequest, needs: Needs) -> Dataset:
-    """All tables of a request, without the columns that nothing is trained on."""
+def _read(request: TrainRequest, needs: Needs, usual: Columns | None) -> Dataset:
+    """All tables of a request, without the columns that nothing is trained on; `usual` are those of the run before."""
     options: dict[str, Any] = {
         "text": request.text,
         "label": request.label,
@@ -217,6 +216,7 @@ def _read(request: TrainRequest, needs: Needs) -> Dataset:
         "data_dir": request.data_dir,
         "need_labels": needs.labels,
         "sides": needs.sides,
+        "usual": usual,
     }
     try:
         dataset = read_dataset(request.data, **options)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from phasefit.data.columns import Columns
 from phasefit.data.hashes import are_among, text_hashes
 from phasefit.data.labels import LabelSpace, ScoreLabels, TreeLabels, kind_of, label_space
 from phasefit.data.labels.multi import parts
@@ -16,6 +19,7 @@ from phasefit.data.table import Label, Table
 from phasefit.errors import DataError, LabelError
 from phasefit.runner.data_notes import few_rows_note
 from phasefit.runner.request import TrainRequest
+from phasefit.store.data_read import columns_of, reading_of
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,27 @@ class Base:
     space: LabelSpace | None
     seen: np.ndarray
     tasks: Mapping[str, LabelSpace] = field(default_factory=dict)
+    folder: Path | None = None
+    task: str | None = None  # which of them goes on
 
     def of_task(self, task: str) -> Base:
         """As one of its tasks goes on from it; a new task knows its texts only."""
-        return replace(self, space=self.tasks.get(task), tasks={})
+        return replace(self, space=self.tasks.get(task), tasks={}, task=task)
+
+    @property
+    def usual(self) -> Columns | None:
+        """The columns of its own table."""
+        return None if self.folder is None or self.space is None else columns_of(self.folder, self.task)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the labels of its own table were read, by the names of a request."""
+        if self.space is None:
+            return {}
+        own = {} if self.folder is None else reading_of(self.folder, self.task)
+        if isinstance(self.space, ScoreLabels):
+            own["levels"] = tuple(map(str, self.space.classes))
+        return own | {"kind": self.space.kind}
 
     def knows(self, table: Table) -> np.ndarray:
         """Which rows have a text that it was trained on."""

@@ -35,7 +35,7 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     if not spaces:
         return None
     one = next(iter(spaces.values())) if len(spaces) == 1 else None  # of several tasks none is the one to go on with
-    return Base(name or str(model), one, read_seen(folder), spaces)
+    return Base(name or str(model), one, read_seen(folder), spaces, folder)
 
 
 def starting_model(request: TrainRequest, prepared: Prepared) -> Model:

@@ -21,6 +21,12 @@ def with_tasks(recipe: Recipe, file: TaskFile, tasks: Iterable[str]) -> Recipe:
     return replace(recipe, phases=tuple(_filled(options, file, names) for options in recipe.phases))
 
 
+def watches_of(recipe: Recipe) -> dict[str, str]:
+    """What each task is judged by, `auto` where nobody says; a later phase has the last word."""
+    phases = [options for options in recipe.phases if isinstance(options, Options)]
+    return {name: settings.watch for options in phases for name, settings in options.tasks.items()}
+
+
 def _filled(options: PhaseOptions, file: TaskFile, names: list[str]) -> PhaseOptions:
     if not isinstance(options, Options):
         return options

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from phasefit.data.labels import LabelSpace, ScoreLabels
-from phasefit.errors import RecipeError
 from phasefit.objectives.cross_entropy import CrossEntropy
 from phasefit.objectives.head_losses import BinaryCrossEntropy, SquaredError, UpperLevels
 from phasefit.phases.finetune.options import HeadSettings
@@ -26,7 +23,7 @@ class HeadLoss(nn.Module):
         """`train` are the values of the training rows."""
         super().__init__()
         self.space = space
-        _refuse(where, space, options)
+        options.check_kind(where, space.kind)
         self._upper: UpperLevels | None = None
         self._share = options.upper_levels
         if space.kind == "score":
@@ -52,16 +49,6 @@ class HeadLoss(nn.Module):
         if self._upper is None:
             return plain
         return (1 - self._share) * plain + self._share * self._upper(logits, values)
-
-
-def _refuse(where: str, space: LabelSpace, options: HeadSettings) -> None:
-    """Options that mean nothing for these labels are not passed over in silence."""
-    if options.upper_levels and space.kind != "tree":
-        raise RecipeError(f"{where}: upper_levels is about paths of a tree, and labels are of kind '{space.kind}'")
-    idle: Sequence[str] = ("class_weights", "label_smoothing", "focal") if space.kind == "score" else ()
-    for name in idle:
-        if getattr(options, name) != type(options).model_fields[name].default:
-            raise RecipeError(f"{where}: {name} is about classes, and the labels are scores; leave it out")
 
 
 def _weights(space: LabelSpace, train: np.ndarray) -> Tensor:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from phasefit.errors import RecipeError
 from phasefit.metrics.scores import watchable
 from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
 from phasefit.phases.views_option import ViewList
@@ -35,6 +37,14 @@ class HeadSettings(Strict):
     upper_levels: float = Field(
         0.0, ge=0, lt=1, description="of tree labels: the share of the loss that is about the levels above the last"
     )
+
+    def check_kind(self, where: str, kind: str) -> None:
+        """Options that mean nothing for these labels are not passed over in silence."""
+        if self.upper_levels and kind != "tree":
+            raise RecipeError(f"{where}: upper_levels is about paths of a tree, and labels are of kind '{kind}'")
+        for name in ("class_weights", "label_smoothing", "focal") if kind == "score" else ():
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise RecipeError(f"{where}: {name} is about classes, and the labels are scores; leave it out")
 
 
 class Options(PhaseOptions, ChunkOptions, HeadSettings):
@@ -81,6 +91,14 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     def takes_pairs(self) -> bool:
         """Views are of single texts; an objective beside the head compares inputs, which must hold both texts."""
         return (self.objective is None or self.pair == "together") and not self.views
+
+    def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
+        """The head's loss, and the score to watch."""
+        from phasefit.metrics.kinds import WATCHING
+
+        for kind in kinds.values():
+            self.check_kind(where, kind)
+            WATCHING[kind].check(self.watch, kind, where)
 
     @field_validator("watch")
     @classmethod

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from phasefit.metrics.scores import watchable
+from phasefit.errors import RecipeError, did_you_mean
+from phasefit.metrics.scores import SCORES, watchable
 from phasefit.phases.finetune.options import HeadSettings
 from phasefit.phases.options import PhaseOptions
 
@@ -16,6 +18,17 @@ class TaskSettings(HeadSettings):
 
     weight: float = Field(1.0, gt=0, description="what the task's loss counts for")
     watch: str = Field("auto", description="the task's own metric; auto: accuracy, micro F1 of several labels, pearson")
+
+    def watched(self, where: str, kind: str) -> str:
+        """The metric that a task with labels of this kind is judged by."""
+        from phasefit.metrics.kinds import JUDGED, WATCHING
+
+        watch = JUDGED[kind] if self.watch == "auto" else WATCHING[kind].check(self.watch, kind, where)
+        if not SCORES[watch].higher_is_better:
+            raise RecipeError(
+                f"{where}: '{watch}' falls as it gets better, and cannot be part of a mean; watch another"
+            )
+        return watch
 
     @field_validator("watch")
     @classmethod
@@ -59,6 +72,15 @@ class Options(PhaseOptions):
     def skips_parameters(self) -> bool:
         """A step leaves the heads of other tasks alone."""
         return True
+
+    def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
+        """The tasks that are named, and what each says about its head."""
+        for given in (*self.order, *self.tasks):
+            if given not in kinds:
+                raise RecipeError(f"{where}: there is no task '{given}'; {did_you_mean(given, kinds)}")
+        for task, settings in self.tasks.items():
+            settings.check_kind(f"{where}, task '{task}'", kinds[task])
+            settings.watched(f"{where}, task '{task}'", kinds[task])
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

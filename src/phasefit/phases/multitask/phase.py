@@ -8,9 +8,8 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches, TaskBatches
 from phasefit.data.seeds import derive
-from phasefit.errors import RecipeError, did_you_mean
-from phasefit.metrics.kinds import JUDGED, WATCHING
-from phasefit.metrics.scores import SCORES
+from phasefit.errors import RecipeError
+from phasefit.metrics.kinds import WATCHING
 from phasefit.models.model import Model
 from phasefit.models.rows import FrozenVectors, Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
@@ -33,11 +32,7 @@ class Task(nn.Module):
         self.rows: Rows = read_rows(model, data, settings.pair)
         kind = data.space.kind
         self._watching = WATCHING[kind]
-        self.watch = JUDGED[kind] if settings.watch == "auto" else self._watching.check(settings.watch, kind, where)
-        if not SCORES[self.watch].higher_is_better:
-            raise RecipeError(
-                f"{where}: '{self.watch}' falls as it gets better, and cannot be part of a mean; watch another"
-            )
+        self.watch = settings.watched(where, kind)
         self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation]))
 
     def batches(self, size: int, seed: int) -> Batches:
@@ -65,9 +60,7 @@ class Multitask(Phase):
         super().__init__(name, options, model, data, seed)
         if not data.tasks:
             raise RecipeError(f"{name}: several tasks are needed; give a task file as DATA")
-        for given in (*options.order, *options.tasks):
-            if given not in data.tasks:
-                raise RecipeError(f"{name}: there is no task '{given}'; {did_you_mean(given, data.tasks)}")
+        options.check_kinds(name, {task: own.space.kind for task, own in data.tasks.items()})
         self._model = [model]  # in a list: a phase trains its parts, the model is not one of them
         if options.shared and not all(task in model.heads for task in data.tasks):  # else it has one already
             self.encoder.append_dense("identity", derive(seed, name, "shared"))
