@@ -88,3 +88,14 @@ def test_a_baseline_leaves_no_run_to_repeat(table: Path) -> None:
 def test_its_command_says_all_of_it(table: Path) -> None:
     said = cell("snips", seed=3, rows=50, fold=(2, 5), settings=("finetune.lr=1e-3",)).command()
     assert said == ("phasefit train snips --recipe finetune --set finetune.lr=1e-3 --rows 50 --fold 2/5 --seed 3")
+
+
+def test_what_a_recipes_files_hold_is_part_of_the_key(tmp_path: Path) -> None:
+    described = tmp_path / "described.csv"
+    described.write_text("label,text\na,one\nb,two\n")
+    settings = (f'contrast.class_texts="{described}"',)
+    request = TrainRequest("snips", recipe="contrast-finetune", settings=settings)
+    before = Cell("d", "v", request).key
+    assert Cell("d", "v", request).key == before
+    described.write_text("label,text\na,other\nb,two\n")
+    assert Cell("d", "v", request).key != before

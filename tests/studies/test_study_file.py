@@ -13,7 +13,7 @@ from phasefit.recipes import read_recipe
 from phasefit.studies.baselines import BASELINES
 from phasefit.studies.reproduce import StudyInfo, find_study, list_studies
 from phasefit.studies.scaling import Choice, scaled
-from phasefit.studies.study import fitting
+from phasefit.studies.study import Study, fitting
 from phasefit.studies.study_file import FULL, flat, parse_study, read_study_file, toml
 
 STUDIES = list_studies()
@@ -214,7 +214,7 @@ def test_its_header_has_a_title_and_a_command(info: StudyInfo) -> None:
     header = [line for line in info.path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
     assert any(line.strip("# ").startswith(f"phasefit reproduce {info.name}") for line in header)
     assert info.file.paper
-    assert any("Ours is the packaged" in note for note in info.file.notes)
+    assert not any("Ours is" in note for note in info.file.notes), "--model decides which it is"
 
 
 @every_study
@@ -285,3 +285,45 @@ def test_the_protocols_are_those_of_the_papers() -> None:
     aware = scaled(by_name["label-aware"], "label-aware", Choice()).study
     (phase,) = read_recipe("label-aware", settings(aware, "ISEAR", "LCL")).phases
     assert (phase.lr, phase.epochs, phase.weight_decay, phase.ce_weight) == (2e-5, 5, 0.01, 0.5)
+
+
+def test_a_papers_settings_follow_the_model() -> None:
+    info = find_study("three-phase")
+    ours = scaled(info.file, info.name, Choice(FULL)).study
+    theirs = scaled(info.file, info.name, Choice(FULL, model="FacebookAI/roberta-base")).study
+
+    def of(study: Study, variant: str, dataset: str) -> tuple[str, ...]:
+        return next(one for one in study.variants if one.name == variant).on[dataset]
+
+    assert {"denoise.epochs=4", "finetune.freeze=true", 'max_length="auto"'} <= {*of(ours, "three-phase", "SNIPS")}
+    assert {"denoise.epochs=2", "finetune.freeze=false", "max_length=48"} <= {*of(theirs, "three-phase", "SNIPS")}
+    assert of(ours, "three-phase", "IMDB") == of(theirs, "three-phase", "IMDB")
+    assert [source.model for source in ours.tables[0].published] == ["MiniLM-L12", "RoBERTa"]
+    assert [source.model for source in theirs.tables[0].published] == ["RoBERTa", "MiniLM-L12"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"common": {"unseen": "foo"}}, "unseen"),
+        ({"variant": {"v": {"recipe": "tfidf", "set": {"finetune": {"lr": 1.0}}}}}, "the baseline .* has no settings"),
+    ],
+)
+def test_what_a_file_may_not_say(change: dict[str, Any], message: str) -> None:
+    content = {"title": "T", "dataset": {"d": {"data": "snips"}}, "variant": {"v": {"recipe": "finetune"}}}
+    with pytest.raises(RecipeError, match=message):
+        parse_study(content | change, "s.toml")
+
+
+def test_a_setting_for_a_phase_that_no_variant_has() -> None:
+    content = {"title": "T", "set": {"denoise": {"lr": 1.0}}, "dataset": {"d": {"data": "snips"}}}
+    file = parse_study(content | {"variant": {"v": {"recipe": "finetune"}}}, "s.toml")
+    with pytest.raises(RecipeError, match=r"denoise.lr=1.0: none of the recipes has such a phase"):
+        scaled(file, "s", Choice())
+
+
+def test_tables_of_its_own_lie_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "held.csv").write_text("text,label\na,b\n")
+    content = {"title": "T", "dataset": {"d": {"data": "snips", "test": "held.csv"}}}
+    file = parse_study(content | {"variant": {"v": {"recipe": "finetune"}}}, "s.toml")
+    assert scaled(file, "s", Choice(), tmp_path).study.datasets[0].request["test"] == str(tmp_path / "held.csv")

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from phasefit.studies.cell import Cell
 from phasefit.studies.formats import cells, metric_name, to_csv, to_json, to_latex, to_markdown
+from phasefit.studies.known_figures import bounds_of
 from phasefit.studies.result import Result, figure, read_result, usual_score
-from phasefit.studies.statistics import paired
+from phasefit.studies.statistics import holm, paired
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant
 from phasefit.studies.tables import ALL, Row, Table, fill
 
@@ -174,3 +175,65 @@ def test_cell_names_for_messages() -> None:
     study = Study("s", "S", (Data("A", {"data": "snips"}),), (Variant("base", "finetune"),), folds=2)
     found: list[Cell] = study.cells()
     assert found[1].name == "base on A, seed 0, fold 2 of 2"
+
+
+def test_the_base_is_the_first_variant_or_none() -> None:
+    datasets = (Data("A", {"data": "snips"}),)
+    variants = (Variant("first", "majority"), Variant("base", "tfidf"), Variant("ours", "frozen"))
+    study = Study("s", "S", datasets, variants, (0, 1, 2))
+    grid = study.cells()
+    results = {
+        cell.key: result(ACCURACY["A", cell.variant][cell.request.seed]) for cell in grid if cell.variant != "first"
+    }
+    table = fill(study, TableSpec("T"), grid, results)
+    assert [row.variant for row in table.rows] == ["base", "ours"]
+    assert [row.difference for row in table.rows] == [None, None], "nothing is measured against the second in silence"
+    assert table.note.startswith("Without a figure 'test.accuracy': first on A.")
+    told = fill(study, TableSpec("T", against="base", variants=("base", "ours")), grid, results)
+    assert told.rows[1].difference == pytest.approx(0.04)
+
+
+def test_a_constant_prediction_follows_nothing() -> None:
+    assert figure({"test": {"pearson": None}}, "test.pearson") == 0.0
+    assert figure({"test": {"roc_auc": None}}, "test.roc_auc") is None
+    assert figure({}, "test.pearson") is None
+
+
+def test_calibration_errors_rank_the_lowest_first() -> None:
+    datasets, variants = (Data("A", {"data": "snips"}),), (Variant("off", "tfidf"), Variant("right", "frozen"))
+    study = Study("s", "S", datasets, variants)
+    grid = study.cells()
+    errors = {"off": 0.3, "right": 0.0}
+    results = {cell.key: Result({"test": {"ece": errors[cell.variant]}}, {}, True, 1.0, 1.0) for cell in grid}
+    table = fill(study, TableSpec("T", "test.ece"), grid, results)
+    assert {row.variant: row.rank for row in table.rows} == {"right": 1.0, "off": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "bounds"),
+    [
+        ("test.accuracy", (0, 1)),
+        ("test.tasks.sts.pearson", (-1, 1)),
+        ("validation.mean", (-1, 1)),
+        ("test.r2", (-float("inf"), 1)),
+        ("test.mse", (0, float("inf"))),
+        ("test.ece", (0, 1)),
+    ],
+)
+def test_what_a_figure_can_be(metric: str, bounds: tuple[float, float]) -> None:
+    assert bounds_of(metric) == bounds
+
+
+def test_rows_that_repetitions_share_are_those_of_the_split_that_is_scored() -> None:
+    known = result(0.5, rows={"train": 96, "validation": 24, "test": 12}, own_test=True)
+    assert known.overlap_on("test") == 0
+    assert known.overlap_on("validation") == 0.25
+    rows = {"a": {"train": 100, "test": 50}, "b": {"train": 100, "test": 10}}
+    tasks = result(0.5, rows=rows, own_test={"a": False, "b": True})
+    assert tasks.overlap_on("test") == 0.25
+    assert result(0.5, rows=rows, own_test=False).overlap_on("test") == pytest.approx(0.3)
+
+
+def test_holm_counts_comparisons_without_a_chance() -> None:
+    assert holm([0.01, None, None], 3) == [pytest.approx(0.03), None, None]
+    assert holm([0.01, None]) == [0.01, None]

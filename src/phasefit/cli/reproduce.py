@@ -12,9 +12,14 @@ import typer
 from phasefit.cli import options as opt
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phasefit.studies.cell import Cell
     from phasefit.studies.reproduce import StudyInfo
+    from phasefit.studies.result import Result
     from phasefit.studies.scaling import Scaled
     from phasefit.studies.study import Study
+    from phasefit.studies.study_file import FigurePart
 
 
 def reproduce(
@@ -104,7 +109,7 @@ def reproduce(
     scale = scale or ("quick" if "quick" in info.file.scale else "full")
     names = tuple(part.strip() for part in (datasets or "").split(",") if part.strip())
     beside = None if info.packaged else info.path.parent
-    found = scaled(info.file, info.name, Choice(scale, names, tuple(table or ()), seeds), beside)
+    found = scaled(info.file, info.name, Choice(scale, names, tuple(table or ()), seeds, model), beside)
     study = with_common(found.study, model=model, device=device, threads=threads, data_dir=data_dir)
     if plan:
         show_plan(info, found, study, scale, data_dir, json)
@@ -118,20 +123,24 @@ def run(found: Scaled, study: Study, where: dict[str, Any], data_dir: Path | Non
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
     from phasefit.studies.conduct import conduct
-    from phasefit.studies.gains import curve, gains, write_gains
+    from phasefit.studies.gains import Gain, compared, curve, gains, rows_of, write_gains
     from phasefit.studies.reproduce import training_rows
 
     rows = {data.name: training_rows(data, data_dir) for data in study.datasets}
     paper = {data.name: training_rows(data, data_dir) for data in found.whole.datasets}
 
-    def curves(tables: Any) -> list[dict[str, Any]]:
-        drawn = [(figure, gains(figure, tables, rows, paper)) for figure in found.figures]
+    def points_of(figure: FigurePart, cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Gain]:
+        known = {name: rows.get(name) or counted for name, counted in rows_of(cells, results).items()}
+        return gains(figure, compared(figure, study, cells, results), known, paper)
+
+    def curves(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[dict[str, Any]]:
+        drawn = [(figure, points_of(figure, cells, results)) for figure in found.figures]
         return [curve(figure, points) for figure, points in drawn if points]
 
     with study_listener(quiet) as listen:
         done = conduct(study, listen, command=shlex.join(["phasefit", *sys.argv[1:]]), curves=curves, **where)
     for number, figure in enumerate(found.figures, start=1):
-        points = gains(figure, done.tables, rows, paper)
+        points = points_of(figure, done.cells, done.results)
         if points:
             write_gains(done.folder, figure, points, "gain" if number == 1 else f"gain-{number}")
     show_study(done, json=json)

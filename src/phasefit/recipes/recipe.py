@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from phasefit.phases.contrast.class_texts import read_class_texts
@@ -33,10 +34,20 @@ class Recipe:
 
     def check_files(self) -> None:
         """Refuse files of class texts that cannot be used, before the data are read; imports no torch."""
-        for name, options in zip(self.phase_names, self.phases, strict=True):
-            settings = getattr(options, "contrast", options)
-            if isinstance(settings, ContrastSettings):
-                read_class_texts(settings.class_texts, f"{self.name}, {name}")
+        for name, settings in self._contrasts().items():
+            read_class_texts(settings.class_texts, f"{self.name}, {name}")
+
+    def files(self) -> list[Path]:
+        """The files that its options name: what they hold is part of what the recipe says."""
+        named = [(one.class_texts, one.balance.stop_words) for one in self._contrasts().values()]
+        return [Path(name) for names in named for name in names if Path(name).is_file()]
+
+    def _contrasts(self) -> dict[str, ContrastSettings]:
+        parts = {
+            name: getattr(options, "contrast", options)
+            for name, options in zip(self.phase_names, self.phases, strict=True)
+        }
+        return {name: part for name, part in parts.items() if isinstance(part, ContrastSettings)}
 
     def to_toml(self) -> str:
         """The whole recipe with every option spelled out; reading it gives the same recipe."""

@@ -79,6 +79,8 @@ class Cell:
         if not self.is_baseline and self.request.recipe != DEFAULT_RECIPE:
             kept["recipe"] = _resolved(self.request.recipe, self.request.settings)
             kept.pop("settings")
+            if files := read_recipe(self.request.recipe, self.request.settings).files():
+                kept["files"] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
         pairs = {} if self.pairs is None else {"pairs": data_fingerprint(self.pairs, where)}
         return {**kept, **pairs, **self.extra, "versions": versions()}
 

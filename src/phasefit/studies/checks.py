@@ -11,10 +11,12 @@ from phasefit.metrics.scores import SCORES
 from phasefit.recipes import read_recipe
 from phasefit.runner.default_recipe import asked_recipe
 from phasefit.runner.needs import Needs, needs_of
-from phasefit.runner.prepare import prepare
+from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.runner.starting import base_run
+from phasefit.studies.baselines import baseline
 from phasefit.studies.cell import Cell, cell_folder
+from phasefit.studies.known_figures import leaf
 from phasefit.studies.result import RESULT
 
 # What metrics.json has of shares, correlations and errors: what can be compared, not how many rows there were.
@@ -22,8 +24,10 @@ FIGURES = (
     *SCORES,
     *("mean", "weighted_precision", "weighted_recall", "micro_precision", "micro_recall", "hierarchical_f1"),
     *("precision", "recall", "f1", "r2", "quadratic_kappa", "ece", "ece_uncalibrated", "confidence_entropy"),
-    *("answered", "answered_accuracy", "hamming_loss"),
+    *("answered", "answered_accuracy"),
 )
+OF_SCORES = ("pearson", "spearman", "mse", "mae", "r2", "quadratic_kappa")
+OF_LEVELS = ("accuracy", "quadratic_kappa")  # what scores have only where they are levels of a scale
 
 
 def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,)) -> None:
@@ -43,20 +47,36 @@ def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None]
             continue
         seen.add(key)
         try:
-            _check(cell, needs, on_test)
+            _check(cell, needs, on_test, [score for score in scores if score is not None])
         except PhasefitError as error:
             raise type(error)(f"{cell.variant} on {cell.dataset}: {error}") from error
 
 
-def _check(cell: Cell, needs: Needs, on_test: bool) -> None:
+def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> None:
     if cell.is_baseline and is_task_file(cell.request.data):
         raise DataError("baselines take one table, and this is a task file; leave them out")
     if cell.pairs is None and not _predicts(cell):
         raise DataError("it leaves an encoder and predicts nothing that could be scored; leave it out")
+    if cell.pairs is not None and cell.is_baseline and cell.request.recipe != "untrained":
+        raise DataError("encoders are scored on pairs here, and of the baselines only 'untrained' is one; leave it out")
     prepared = prepare(cell.request, base_run(cell.request.model), needs)
+    if cell.is_baseline and cell.pairs is None:
+        baseline(cell.request.recipe).check_rows(prepared)
+    if cell.pairs is None and not prepared.tasks:
+        for score in scores:
+            _check_kind(score, prepared)
     tests = [prepared.test, *(task.test for task in prepared.tasks.values())]
     if on_test and cell.pairs is None and not any(table is not None and len(table) for table in tests):
         raise DataError("there are no test rows to score; give --test, a --test-size, --folds, or --score validation.X")
+
+
+def _check_kind(score: str, prepared: Prepared) -> None:
+    """Refuse a figure that labels of this kind do not have."""
+    name, kind = leaf(score), prepared.space.kind
+    has = OF_SCORES + (OF_LEVELS if len(prepared.space) else ()) if kind == "score" else FIGURES
+    lacks = kind != "score" and name in OF_SCORES
+    if lacks or name not in has:
+        raise DataError(f"--score {score}: labels of kind '{kind}' have no such figure")
 
 
 def check_score(path: str | None) -> None:
@@ -67,7 +87,9 @@ def check_score(path: str | None) -> None:
     leaf = name.rpartition(".")[2]
     if split not in ("test", "validation") or leaf not in FIGURES:
         near = did_you_mean(leaf or split, FIGURES)
-        raise DataError(f"--score {path}: write it as test.NAME or validation.NAME; {near}")
+        if split in FIGURES:
+            near = f"for instance test.{split}"
+        raise DataError(f"the score '{path}' is written as test.NAME or validation.NAME; {near}")
 
 
 def _predicts(cell: Cell) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from phasefit.errors import DataError
+from phasefit.models.locate import DEFAULT_MODEL
 from phasefit.store.manifest import versions, write_text
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import check_cells
@@ -20,7 +21,7 @@ from phasefit.studies.result import Result, figure
 from phasefit.studies.study import Study, TableSpec, check_variants, with_common
 from phasefit.studies.tables import Table, fill
 
-Curves = Callable[[Sequence[Table]], list[dict[str, Any]]]
+Curves = Callable[[Sequence[Cell], Mapping[str, Result]], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,11 @@ def conduct(
     keep_runs: bool = False,
     command: str = "",
     tables: Sequence[TableSpec] = (),
-    curves: Curves = lambda tables: [],
+    curves: Curves = lambda cells, results: [],
 ) -> Conducted:
     """Run what is missing, then write every table; the same command goes on where it was stopped."""
     study = with_threads(study, jobs)
+    study = replace(study, notes=(f"Ours is trained from {model_of(study)}.", *study.notes))
     specs = tuple(tables or study.tables or (TableSpec(study.title),))
     check_variants(study.variants)
     cells = study.cells(specs)
@@ -62,7 +64,7 @@ def conduct(
     for table in filled:
         if not table.rows:
             raise DataError(f"{table.title}: no run has a figure '{table.metric}'; name another score")
-    write_files(folder.path, study, filled, cells, results, command, curves(filled))
+    write_files(folder.path, study, filled, cells, results, command, curves(cells, results))
     folder.finish({"command": command, "cells": keys})
     return Conducted(folder.path, study, filled, tuple(cells), results)
 
@@ -80,7 +82,7 @@ def write_files(
     content = page_content(study, tables, cells, results, command, curves)
     write_text(path / "results.csv", to_csv(tables))
     write_text(path / "results.md", to_markdown(study.title, command, tables, study.notes))
-    write_text(path / "results.tex", to_latex(study.title, command, tables))
+    write_text(path / "results.tex", to_latex(study.title, command, tables, study.notes))
     write_text(path / "results.json", to_json(content))
     write_study_page(path / "report.html", content)
 
@@ -112,6 +114,12 @@ def with_threads(study: Study, jobs: int) -> Study:
     if study.common.get("threads") is not None:
         return study
     return with_common(study, threads=max((os.cpu_count() or 1) // max(jobs, 1), 1))
+
+
+def model_of(study: Study) -> str:
+    """The encoder that runs start from, by its name; of a folder, its last part."""
+    given = study.common.get("model")
+    return DEFAULT_MODEL.rpartition("/")[2] if given is None else Path(str(given)).name
 
 
 def seeds_of(number: int, first: int = 0) -> tuple[int, ...]:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from phasefit.studies.tables import UNBOUNDED, Row, Table
+from phasefit.studies.known_figures import is_share
+from phasefit.studies.tables import Row, Table
 
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
 EXPLAINED = (
@@ -25,6 +26,11 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # behind \\ it would begin an option
+    "]": "{]}",
 }
 
 
@@ -50,7 +56,7 @@ def to_json(content: Any) -> str:
 
 def to_markdown(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
     """The tables, under the command that made them."""
-    lines = [f"# {_cell(title)}", "", f"    {command}", ""]
+    lines = [f"# {_cell(title)}", "", f"    {' '.join(command.splitlines())}", ""]
     lines += [f"- {note}" for note in notes] + ([""] if notes else [])
     for table in tables:
         lines += [f"## {_cell(table.title)} ({metric_name(table.metric)})", ""]
@@ -64,25 +70,40 @@ def to_markdown(title: str, command: str, tables: Sequence[Table], notes: Sequen
     return "\n".join([*lines, EXPLAINED, ""])
 
 
-def to_latex(title: str, command: str, tables: Sequence[Table]) -> str:
-    """Tables for a paper, with booktabs."""
-    lines = [f"% {line}" for line in (title, command)]
+def to_latex(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
+    """Tables for a paper, with booktabs; the published figures in a column of their own, notes under each table."""
+    lines = [f"% {' '.join(line.split())}" for line in (title, command, *notes)]
     for table in tables:
         caption = f"{table.title}: {metric_name(table.metric)}"
+        beside = has_published(table)
+        headings = [*HEADINGS, *(["published"] if beside else [])]
         lines += [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{_latex(caption)}}}",
-            r"\begin{tabular}{ll" + "r" * (len(HEADINGS) - 2) + "}",
+            r"\begin{tabular}{ll" + "r" * (len(headings) - 2) + "}",
             r"\toprule",
-            " & ".join(map(_latex, HEADINGS)) + r" \\",
+            " & ".join(map(_latex, headings)) + r" \\",
             r"\midrule",
-            *(" & ".join(map(_latex, cells(row, table))) + r" \\" for row in (*table.rows, *table.overall)),
+            *(" & ".join(map(_latex, _with_published(row, table, beside))) + r" \\" for row in _all_rows(table)),
             r"\bottomrule",
             r"\end{tabular}",
+            *([rf"\par\smallskip\footnotesize {_latex(table.note)}"] if table.note else []),
             r"\end{table}",
         ]
     return "\n".join([*lines, ""])
+
+
+def _all_rows(table: Table) -> tuple[Row, ...]:
+    return (*table.rows, *table.overall)
+
+
+def _with_published(row: Row, table: Table, beside: bool) -> list[str]:
+    """A row's cells, and the paper's figure with its model."""
+    if not beside:
+        return cells(row, table)
+    paper = "" if row.published is None else f"{row.published * factor(table):.2f} ({row.published_model})"
+    return [*cells(row, table), paper]
 
 
 def cells(row: Row, table: Table) -> list[str]:
@@ -116,8 +137,7 @@ def difference(row: Row, scale: float) -> str:
 
 def factor(table: Table) -> float:
     """100 for shares, 1 for what is none, such as a squared error."""
-    name = table.metric.rpartition(".")[2]
-    return 1.0 if name in UNBOUNDED else 100.0
+    return 100.0 if is_share(table.metric) else 1.0
 
 
 def has_published(table: Table) -> bool:
@@ -133,7 +153,7 @@ def beside_published(table: Table) -> list[str]:
     by_place = {(row.dataset, row.variant): row for row in table.rows}
     scale = factor(table)
     lines = [
-        f"Ours, and in brackets the published figure ({models[0]} where no other model is named).",
+        f"Ours, and in brackets the published figure ({_cell(models[0])} where no other model is named).",
         "",
         f"| | {' | '.join(map(_cell, variants))} |",
         "|-|" + "-:|" * len(variants),

@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phasefit.store.manifest import write_text
+from phasefit.studies.cell import Cell
+from phasefit.studies.result import Result
 from phasefit.studies.statistics import estimate
+from phasefit.studies.study import Study
 from phasefit.studies.study_file import FigurePart
-from phasefit.studies.tables import Row, Table
+from phasefit.studies.tables import Row, Table, fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,10 +39,29 @@ class Gain:
     published_rows: int | None
 
 
+def compared(figure: FigurePart, study: Study, cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Table]:
+    """The tables that a figure is about with its two variants alone, one measured against the other."""
+    wanted = {*map(str, figure.tables)}
+    specs = [spec for spec in study.tables if not wanted or spec.number in wanted]
+    both = (figure.against, figure.variant)
+    return [fill(study, replace(spec, variants=both, against=figure.against), cells, results) for spec in specs]
+
+
+def rows_of(cells: Sequence[Cell], results: Mapping[str, Result]) -> dict[str, int]:
+    """How many rows the table of each dataset has, counted where runs split it: for tables without a card."""
+    found: dict[str, int] = {}
+    for cell in cells:
+        rows = results[cell.key].rows if cell.key in results else {}
+        counts = [count for name, count in rows.items() if isinstance(count, int) and name != "unlabelled"]
+        if counts:
+            found.setdefault(cell.dataset, sum(counts))
+    return found
+
+
 def gains(
     figure: FigurePart, tables: Sequence[Table], rows: Mapping[str, int | None], paper_rows: Mapping[str, int | None]
 ) -> list[Gain]:
-    """By dataset, from the tables that the figure is about; a dataset of two tables counts once."""
+    """By dataset, out of `compared` tables; a dataset of two tables counts once."""
     wanted = {*map(str, figure.tables)}
     found: dict[str, Gain] = {}
     for table in tables:

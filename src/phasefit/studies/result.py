@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from phasefit.data.sources import source_files
-from phasefit.data.task_file import is_task_file
+from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.errors import ModelError
 from phasefit.metrics.kinds import JUDGED
 from phasefit.runner.request import TrainRequest
 from phasefit.store.manifest import read_json
+from phasefit.studies.known_figures import CORRELATIONS, leaf
 
+Own: TypeAlias = bool | Mapping[str, bool]
 RESULT = "result.json"
 LEFT_OUT = ("points", "calibration", "geometry")  # of metrics: for pictures, and large
 
@@ -23,19 +25,30 @@ class Result:
     """The metrics of a cell and what they cost."""
 
     metrics: Mapping[str, Any]
-    rows: Mapping[str, Any]
-    own_test: bool  # whether the data bring a test; else it is cut from the rows that others train on
+    rows: Mapping[str, Any]  # by split; of several tasks by task and split
+    own_test: Own  # whether the data bring a test; else it is cut from the rows that others train on
     seconds: float
     memory_mb: float
     command: str = ""
+    own_validation: Own = False
 
-    @property
-    def overlap(self) -> float:
-        """Test rows per training row where repetitions share rows, as Nadeau and Bengio's correction needs it."""
-        train, test = self.rows.get("train"), self.rows.get("test")
-        if self.own_test or not isinstance(train, int) or not isinstance(test, int):
-            return 0.0
-        return test / max(train, 1)
+    def overlap_on(self, split: str) -> float:
+        """Scored rows per training row where repetitions share rows, as Nadeau and Bengio's correction needs it.
+
+        Of several tasks the mean: what is told of them is a mean too.
+        """
+        own = self.own_validation if split == "validation" else self.own_test
+        if all(isinstance(one, Mapping) for one in self.rows.values()):
+            each = {name: own.get(name, False) if isinstance(own, Mapping) else own for name in self.rows}
+            return sum(_ratio(rows, split, each[name]) for name, rows in self.rows.items()) / max(len(self.rows), 1)
+        return _ratio(self.rows, split, bool(own))
+
+
+def _ratio(rows: Mapping[str, Any], split: str, own: bool) -> float:
+    train, scored = rows.get("train"), rows.get(split)
+    if own or not isinstance(train, int) or not isinstance(scored, int):
+        return 0.0
+    return scored / max(train, 1)
 
 
 def read_result(folder: Path) -> Result | None:
@@ -45,7 +58,7 @@ def read_result(folder: Path) -> Result | None:
     try:
         found = read_json(folder / RESULT)
         names = ("metrics", "rows", "own_test", "seconds", "memory_mb", "command")
-        return Result(**{name: found[name] for name in names})
+        return Result(**{name: found[name] for name in names}, own_validation=found.get("own_validation", False))
     except (ModelError, KeyError, TypeError):
         return None
 
@@ -57,13 +70,18 @@ def slim(metrics: Any) -> Any:
     return [slim(value) for value in metrics] if isinstance(metrics, list) else metrics
 
 
-def has_own_test(request: TrainRequest) -> bool:
-    """Whether a test table was given, so that no repetition trains on another's test rows."""
+def has_own(request: TrainRequest, split: str) -> Own:
+    """Whether a test (or validation) table was given, so that no repetition trains on another's; of tasks each."""
     if request.fold is not None:
         return False
-    if request.test is not None or is_task_file(request.data):
-        return True
-    return "test" in source_files(str(request.data), request.data_dir)
+    if is_task_file(request.data):
+        tasks = read_task_file(request.data).tasks
+        return {task.name: _brings(task.data, getattr(task, split), split, request) for task in tasks}
+    return _brings(request.data, getattr(request, split), split, request)
+
+
+def _brings(data: Any, given: Any, split: str, request: TrainRequest) -> bool:
+    return given is not None or split in source_files(str(data), request.data_dir)
 
 
 def figure(metrics: Mapping[str, Any], path: str) -> float | None:
@@ -74,6 +92,8 @@ def figure(metrics: Mapping[str, Any], path: str) -> float | None:
             found = found[int(part)] if part.isdecimal() and int(part) < len(found) else None
         else:
             found = found.get(part) if isinstance(found, Mapping) else None
+    if found is None and leaf(path) in CORRELATIONS and path.partition(".")[0] in metrics:
+        return 0.0  # a constant prediction follows nothing
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
@@ -82,9 +102,5 @@ def usual_score(result: Result, split: str = "test") -> str:
     scored = result.metrics.get(split, {})
     if "tasks" in scored:
         return f"{split}.mean"
-    for name in (JUDGED["single"], JUDGED["multi"], JUDGED["score"]):
-        if name == "accuracy" and "micro_f1" in scored:
-            continue  # of several labels: all of them right at once
-        if name in scored:
-            return f"{split}.{name}"
-    return f"{split}.accuracy"
+    kind = "score" if "pearson" in scored else "multi" if "micro_f1" in scored else "single"
+    return f"{split}.{JUDGED[kind]}"

@@ -9,10 +9,21 @@ from typing import Any
 
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.studies.baselines import BASELINES
-from phasefit.studies.study import Data, Published, Study, TableSpec, Variant
-from phasefit.studies.study_file import FULL, FigurePart, ScalePart, StudyFile, TablePart, VariantPart, flat
+from phasefit.studies.study import Data, Published, Study, TableSpec, Variant, check_settings
+from phasefit.studies.study_file import (
+    FULL,
+    DatasetPart,
+    FigurePart,
+    ScalePart,
+    Settings,
+    StudyFile,
+    TablePart,
+    VariantPart,
+    flat,
+)
 
 CAPPED = ("rows", "validation_rows", "test_rows")
+TABLES = ("validation", "test", "unlabelled")
 SPELLED = {
     "rows": "training rows",
     "validation_rows": "validation rows",
@@ -29,6 +40,7 @@ class Choice:
     datasets: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     seeds: int | None = None
+    model: str | None = None  # papers set some options by model
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,9 @@ class Scaled:
 def scaled(file: StudyFile, name: str, choice: Choice, beside: Path | None = None) -> Scaled:
     """The study of a file; `beside` is where recipes and tables of its own may lie."""
     scale = scale_of(file, name, choice.scale)
-    whole = _study(file, name, ScalePart(), Choice(FULL, choice.datasets, choice.tables), beside)
+    whole = _study(file, name, ScalePart(), Choice(FULL, choice.datasets, choice.tables, model=choice.model), beside)
+    for part in (file.set, *(data.set for data in file.dataset.values())):
+        check_settings(settings_of([part]), whole.variants)
     if scale is None:
         scale = ScalePart()
     study = _study(file, name, scale, choice, beside)
@@ -102,7 +116,9 @@ def _study(file: StudyFile, name: str, scale: ScalePart, choice: Choice, beside:
         title=file.title,
         datasets=tuple(_data(one, file, scale, beside) for one in file.dataset if one in kept),
         variants=tuple(
-            _variant(one, file.variant[one], file, scale, beside) for one in file.variant if one in variants
+            _variant(one, file.variant[one], file, scale, choice.model, beside)
+            for one in file.variant
+            if one in variants
         ),
         seeds=tuple(seeds),
         folds=scale.folds or file.folds,
@@ -125,7 +141,7 @@ def _tables(file: StudyFile, scale: ScalePart, choice: Choice, kept: Sequence[st
             continue
         datasets = [name for name in table.datasets or file.dataset if name in kept]
         if datasets:
-            found.append(_spec(table, datasets))
+            found.append(_spec(table, datasets, choice.model))
         elif choice.tables:
             named = ", ".join(table.datasets)
             raise RecipeError(
@@ -137,8 +153,10 @@ def _tables(file: StudyFile, scale: ScalePart, choice: Choice, kept: Sequence[st
     return tuple(found) or (TableSpec(file.title),)
 
 
-def _spec(table: TablePart, datasets: Sequence[str]) -> TableSpec:
-    published = tuple(Published(model, figures) for model, figures in table.published.items())
+def _spec(table: TablePart, datasets: Sequence[str], model: str | None) -> TableSpec:
+    """The published figures of the model at hand stand first."""
+    sources = sorted(table.published, key=lambda name: not is_of(name.partition(" ")[0], model))
+    published = tuple(Published(name, table.published[name]) for name in sources)
     label = f"Table {table.number}: {table.title}" if table.number != "" else table.title
     return TableSpec(
         label,
@@ -180,22 +198,38 @@ def _data(name: str, file: StudyFile, scale: ScalePart, beside: Path | None) -> 
         if most is not None:
             asked[key] = min(asked.get(key, most), most)
     asked |= {} if change is None else change.request()
-    return Data(name, {**asked, "data": _near(part.data, beside)}, pairs=part.pairs)
+    tables = {key: _near(str(asked[key]), beside) for key in TABLES if asked.get(key) is not None}
+    pairs = None if part.pairs is None else _near(part.pairs, beside)
+    return Data(name, {**asked, **tables, "data": _near(part.data, beside)}, pairs=pairs)
 
 
-def _variant(name: str, part: VariantPart, file: StudyFile, scale: ScalePart, beside: Path | None) -> Variant:
+def _variant(
+    name: str, part: VariantPart, file: StudyFile, scale: ScalePart, model: str | None, beside: Path | None
+) -> Variant:
     """All settings go to single datasets, later ones over earlier: recipe, dataset, both, then what a scale changes."""
     change = scale.variant.get(name)
     on: dict[str, tuple[str, ...]] = {}
     if part.recipe not in BASELINES:
         for dataset, data in file.dataset.items():
             cut = scale.dataset.get(dataset)
-            said = [file.set, part.set, {} if part.own_settings else data.set, part.on.get(dataset, {}), scale.set]
+            theirs = {} if part.own_settings else settings_for(data, model)
+            said = [file.set, part.set, theirs, part.on.get(dataset, {}), scale.set]
             said += [{} if cut is None or part.own_settings else cut.set, {} if change is None else change.set]
             on[dataset] = settings_of(said)
     only = part.only if change is None or change.only is None else change.only
     request = {} if part.model is None else {"model": part.model}
     return Variant(name, _near(part.recipe, beside), (), on, tuple(only), request)
+
+
+def settings_for(data: DatasetPart, model: str | None) -> Settings:
+    """What the paper sets on a dataset: for the family that the model's name speaks of, or for any."""
+    family = next((name for name in data.by_model if is_of(name, model)), None)
+    return data.set if family is None else data.by_model[family]
+
+
+def is_of(family: str, model: str | None) -> bool:
+    """Whether a model is one of a family, by its name: FacebookAI/roberta-base is a RoBERTa."""
+    return model is not None and family.casefold() in Path(model).name.casefold()
 
 
 def settings_of(said: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

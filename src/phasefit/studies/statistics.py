@@ -60,13 +60,16 @@ def paired(values: Sequence[float], base: Sequence[float], overlap: float = 0.0)
     return Difference(mean, mean - half, mean + half, p)
 
 
-def holm(chances: Sequence[float | None]) -> list[float | None]:
-    """Several comparisons at once: Holm's (1979) larger chances, so that looking often finds nothing."""
+def holm(chances: Sequence[float | None], comparisons: int | None = None) -> list[float | None]:
+    """Several comparisons at once: Holm's (1979) larger chances, so that looking often finds nothing.
+
+    `comparisons` counts those too that have no chance, because all repetitions gave the same difference.
+    """
     known = sorted((p, place) for place, p in enumerate(chances) if p is not None)
     found: list[float | None] = [None] * len(chances)
-    largest = 0.0
+    largest, many = 0.0, len(known) if comparisons is None else max(comparisons, len(known))
     for rank, (p, place) in enumerate(known):
-        largest = max(largest, min(1.0, p * (len(known) - rank)))
+        largest = max(largest, min(1.0, p * (many - rank)))
         found[place] = largest
     return found
 

@@ -62,6 +62,7 @@ class TableSpec:
     number: str = ""
     scale: float = 100.0  # papers print per cent
     note: str = ""
+    against: str = ""  # the variant that others are measured against; the first if not said
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,13 @@ class Study:
         request = TrainRequest(**given, recipe=variant.recipe, settings=settings, seed=seed)
         return Cell(data.name, variant.name, request, data.pairs)
 
+    def variants_of(self, table: TableSpec, dataset: str | None = None) -> list[str]:
+        """The variants of a table, or of one dataset in it, in the order of the study."""
+        found = [variant.name for variant in self.variants if not table.variants or variant.name in table.variants]
+        if dataset is None:
+            return found
+        return [name for data, name in self._pairs(table) if data == dataset]
+
     def _pairs(self, table: TableSpec) -> list[tuple[str, str]]:
         return [
             (data.name, variant.name)
@@ -135,7 +143,7 @@ def check_settings(settings: Sequence[str], variants: Sequence[Variant]) -> None
     recipes = [variant.recipe for variant in variants if variant.recipe not in BASELINES]
     for setting in settings:
         if not any(setting in fitting(recipe, [setting]) for recipe in recipes):
-            raise RecipeError(f"--set {setting}: none of the recipes has such a phase; leave it out")
+            raise RecipeError(f"the setting {setting}: none of the recipes has such a phase; leave it out")
 
 
 def variant_of(text: str) -> Variant:

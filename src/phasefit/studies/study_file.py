@@ -12,6 +12,7 @@ test_rows = 2000
 data = "sst5"                  # a dataset's name, a file, a task file; and rows, classes, top_classes, text, label ...
 pairs = "stsb"                 # instead of its own test rows: an encoder's cosines on the test pairs of this dataset
 set.denoise.lr = 5e-5          # what the paper sets for every recipe on this dataset
+by_model.roberta.denoise.lr = 1e-5  # instead of all that, where the model's name has this in it
 
 [variant.joint]                # a column of the tables; the first is what the others are measured against
 recipe = "joint-paper"         # packaged, a file beside this one, or a baseline
@@ -45,11 +46,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
 
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.studies.baselines import BASELINES
 
 FULL = "full"
 Settings = dict[str, Any]
@@ -84,8 +86,8 @@ class RequestPart(Strict):
     validation: str | None = None
     test: str | None = None
     unlabelled: str | None = None
-    unseen: str | None = None
-    leaked: str | None = None
+    unseen: Literal["error", "drop", "keep"] | None = None
+    leaked: Literal["keep", "drop-scored", "drop-train"] | None = None
     calibrate: StrictBool | None = None
     model: str | None = None
 
@@ -102,6 +104,7 @@ class DatasetPart(RequestPart):
     data: str
     pairs: str | None = None
     set: Settings = Field(default_factory=dict)
+    by_model: dict[str, Settings] = Field(default_factory=dict)
 
 
 class VariantPart(Strict):
@@ -289,6 +292,10 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 def _check_names(file: StudyFile, where: str) -> None:
     """Whatever names a dataset, a variant or a table names one that is there."""
     for name, variant in file.variant.items():
+        if variant.recipe in BASELINES and (variant.set or variant.on):
+            raise RecipeError(
+                f"{where}, variant '{name}': the baseline '{variant.recipe}' has no settings; leave them out"
+            )
         _all_known([*variant.on, *variant.only], file.dataset, f"{where}, variant '{name}'", "dataset")
     for number, table in enumerate(file.table, start=1):
         place = f"{where}, table {number}"

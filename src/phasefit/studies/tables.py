@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import inf
 from typing import Any
 
 import numpy as np
 
-from phasefit.metrics.scores import SCORES
 from phasefit.studies.cell import Cell
+from phasefit.studies.known_figures import bounds_of, lower_is_better
 from phasefit.studies.result import Result, figure, usual_score
 from phasefit.studies.statistics import Difference, estimate, holm, paired, ranks, wilcoxon
 from phasefit.studies.study import Study, TableSpec
 
 ALL = "all datasets"
-UNBOUNDED = ("mse", "mae", "log_loss", "confidence_entropy")  # figures that are no shares
 
 
 @dataclass(frozen=True)
@@ -76,14 +74,16 @@ def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[
     metric = ", ".join(different) or spec.score or "test.accuracy"
     datasets = [data.name for data in study.datasets if any(name == data.name for name, _ in scores)]
     rows: list[Row] = []
+    lacking: list[str] = []
     for dataset in datasets:
-        own = {
-            variant.name: scores[dataset, variant.name]
-            for variant in study.variants
-            if (dataset, variant.name) in scores
-        }
-        rows += _rows_of(dataset, own, spec, metrics[dataset])
-    note, overall = spec.note, _overall(rows, _sign(metric))
+        asked = study.variants_of(spec, dataset)
+        own = {variant: scores[dataset, variant] for variant in asked if (dataset, variant) in scores}
+        base = spec.against or asked[0]
+        rows += _rows_of(dataset, own, base, spec, metrics[dataset])
+        lacking += [f"{variant} on {dataset}" for variant in asked if variant not in own]
+    note, overall = spec.note, _overall(rows, spec.against or study.variants_of(spec)[0], _sign(metric))
+    if lacking:  # a line that is missing must not be taken for one that was never asked for
+        note = f"Without a figure '{metric}': {', '.join(lacking)}. {note}"
     if len(different) > 1:  # accuracies and correlations have no mean
         judged = "; ".join(f"{dataset} by {metrics[dataset].partition('.')[2]}" for dataset in datasets)
         note, overall = f"Datasets are judged by different scores ({judged}): no line is over all of them. {note}", ()
@@ -111,18 +111,20 @@ def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result
     return found, metrics
 
 
-def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: TableSpec, metric: str) -> list[Row]:
-    sign = _sign(metric)
-    first = next(iter(own.values()))
+def _rows_of(
+    dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], base: str, spec: TableSpec, metric: str
+) -> list[Row]:
+    """A line a variant; where the base has no figure, nothing is measured against anything."""
+    sign, split = _sign(metric), metric.partition(".")[0]
+    first = own.get(base)
     means = [float(np.mean([value for value, _ in cells.values()])) for cells in own.values()]
     places = ranks([sign * mean for mean in means])
-    compared = [_against(cells, first) if cells is not first else None for cells in own.values()]
-    chances = holm([None if one is None else one.p for one in compared])
-    everything = [value for cells in own.values() for value, _ in cells.values()]
-    bounds = bounds_of(everything, metric)
+    compared = [_against(cells, first, split) for cells in own.values()]
+    chances = holm([None if one is None else one.p for one in compared], sum(one is not None for one in compared))
+    bounds = bounds_of(metric)
     rows = []
     for (variant, cells), gain, p, rank in zip(own.items(), compared, chances, places, strict=True):
-        known = estimate([value for value, _ in cells.values()], _overlap(cells), bounds)
+        known = estimate([value for value, _ in cells.values()], _overlap(cells, split), bounds)
         published, model, others = _published(spec, dataset, variant)
         rows.append(
             Row(
@@ -148,16 +150,16 @@ def _rows_of(dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], spec: 
     return rows
 
 
-def _against(cells: Mapping[Any, Any], base: Mapping[Any, Any]) -> Difference | None:
-    """Paired on the repetitions that both have."""
-    both = [key for key in cells if key in base]
-    if not both:
+def _against(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None, split: str) -> Difference | None:
+    """Paired on the repetitions that both have; the base itself is compared with nothing."""
+    both = [key for key in cells if base is not None and key in base]
+    if base is None or cells is base or not both:
         return None
-    return paired([cells[key][0] for key in both], [base[key][0] for key in both], _overlap(cells))
+    return paired([cells[key][0] for key in both], [base[key][0] for key in both], _overlap(cells, split))
 
 
-def _overlap(cells: Mapping[Any, tuple[float, Result]]) -> float:
-    return float(np.mean([result.overlap for _, result in cells.values()]))
+def _overlap(cells: Mapping[Any, tuple[float, Result]], split: str) -> float:
+    return float(np.mean([result.overlap_on(split) for _, result in cells.values()]))
 
 
 def _published(spec: TableSpec, dataset: str, variant: str) -> tuple[float | None, str | None, str]:
@@ -170,8 +172,8 @@ def _published(spec: TableSpec, dataset: str, variant: str) -> tuple[float | Non
     return figure / spec.scale, model, ", ".join(f"{other} {value:g}" for value, other in others)
 
 
-def _overall(rows: Sequence[Row], sign: int) -> tuple[Row, ...]:
-    """Over the datasets that all variants have: mean of means, mean rank, Wilcoxon's test against the first."""
+def _overall(rows: Sequence[Row], against: str, sign: int) -> tuple[Row, ...]:
+    """Over the datasets that all variants have: mean of means, mean rank, Wilcoxon's test against the base."""
     by_variant: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_variant.setdefault(row.variant, {})[row.dataset] = row
@@ -180,41 +182,30 @@ def _overall(rows: Sequence[Row], sign: int) -> tuple[Row, ...]:
     ]
     if len(shared) < 2 or len(by_variant) < 2:
         return ()
-    first = next(iter(by_variant.values()))
-    base = [first[name].mean for name in shared]
+    first = by_variant.get(against)
+    base = None if first is None else [first[name].mean for name in shared]
     placed = [ranks([sign * own[name].mean for own in by_variant.values()]) for name in shared]
     found = []
     for place, (variant, own) in enumerate(by_variant.items()):
         means = [own[name].mean for name in shared]
-        is_first = own is first
+        compared = base is not None and own is not first
         found.append(
             Row(
                 ALL,
                 variant,
                 len(shared),
                 float(np.mean(means)),
-                difference=None if is_first else float(np.mean(means) - np.mean(base)),
-                p=None if is_first else wilcoxon(means, base),
+                difference=float(np.mean(means) - np.mean(base)) if base is not None and compared else None,
+                p=wilcoxon(means, base) if base is not None and compared else None,
                 rank=float(np.mean([ranking[place] for ranking in placed])),
                 minutes=float(np.sum([own[name].minutes or 0.0 for name in shared])),
                 memory_mb=max(own[name].memory_mb or 0.0 for name in shared),
             )
         )
-    chances = holm([row.p for row in found])
+    chances = holm([row.p for row in found], sum(row.difference is not None for row in found))
     return tuple(Row(**{**asdict(row), "p": p}) for row, p in zip(found, chances, strict=True))
-
-
-def bounds_of(values: Sequence[float], metric: str) -> tuple[float, float]:
-    """What a metric can be: shares lie between 0 and 1, correlations from -1 on, errors have no end."""
-    if metric.rpartition(".")[2] in UNBOUNDED:
-        return 0.0, inf
-    return (-1.0 if min(values, default=0.0) < 0 else 0.0), 1.0
 
 
 def _sign(metric: str) -> int:
     """1 where more is better, -1 where less is."""
-    name = metric.split(",")[0].rpartition(".")[2]
-    if name in UNBOUNDED:
-        return -1
-    score = SCORES.get(name)
-    return 1 if score is None or score.higher_is_better else -1
+    return -1 if lower_is_better(metric) else 1

@@ -36,7 +36,7 @@ from phasefit.studies.checks import needs_of_cell
 from phasefit.studies.looks import PROGRESS, add_look
 from phasefit.studies.memory import peak_megabytes
 from phasefit.studies.pair_scores import pair_scores
-from phasefit.studies.result import RESULT, has_own_test, slim
+from phasefit.studies.result import RESULT, has_own, read_result, slim
 from phasefit.training.device import set_threads
 from phasefit.training.events import Event, Note, PhaseEnded, Scored
 
@@ -74,7 +74,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
     lock = locked(folder)
     started = time.perf_counter()
     try:
-        if (folder / RESULT).is_file():
+        if read_result(folder) is not None:  # one that cannot be read is made again
             return dict(read_json(folder / RESULT))
         set_threads(cell.request.threads)
         started = time.perf_counter() - _spent(folder)
@@ -85,7 +85,8 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
             "command": cell.command(),
             "metrics": slim(metrics),
             "rows": rows,
-            "own_test": has_own_test(cell.request),
+            "own_test": has_own(cell.request, "test"),
+            "own_validation": has_own(cell.request, "validation"),
             "seconds": round(time.perf_counter() - started, 3),
             "memory_mb": round(peak_megabytes(), 1),
         }

@@ -20,5 +20,9 @@ class Baseline(Protocol):
     def check(self) -> None:
         """Raise, before anything is trained, where it cannot run here."""
 
+    def check_rows(self, prepared: Prepared) -> None:
+        """Raise, before anything is trained, where it cannot learn from such rows; most take any."""
+        return
+
     def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
         """Learn from the training rows; validation rows are for those who must choose."""

@@ -10,13 +10,13 @@ from phasefit.data.table import Table
 from phasefit.errors import TextsCut
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import TrainRequest
-from phasefit.studies.baselines.contract import Predict
+from phasefit.studies.baselines.contract import Baseline, Predict
 from phasefit.studies.baselines.linear import fit_linear
 
 C = 10.0  # vectors of length 1 want a weaker hold than scikit-learn's
 
 
-class Frozen:
+class Frozen(Baseline):
     """Sentence vectors; of pairs both, their difference and product."""
 
     def check(self) -> None:

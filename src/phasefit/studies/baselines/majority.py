@@ -7,10 +7,10 @@ import numpy as np
 from phasefit.data.table import Table
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import TrainRequest
-from phasefit.studies.baselines.contract import Predict
+from phasefit.studies.baselines.contract import Baseline, Predict
 
 
-class Majority:
+class Majority(Baseline):
     """The mean of the training labels for every row."""
 
     def check(self) -> None:

@@ -12,12 +12,12 @@ from phasefit.data.table import Table
 from phasefit.errors import DataError, MissingExtra
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import TrainRequest
-from phasefit.studies.baselines.contract import Predict
+from phasefit.studies.baselines.contract import Baseline, Predict
 
 SETTINGS: dict[str, Any] = {"num_iterations": 20, "batch_size": 16, "num_epochs": 1}  # its paper's, its defaults
 
 
-class SetFit:
+class SetFit(Baseline):
     """Single labels and pairs' left out: what its quick start covers."""
 
     def check(self) -> None:
@@ -25,10 +25,14 @@ class SetFit:
         if find_spec("setfit") is None:
             raise MissingExtra("the baseline 'setfit' needs SetFit; install it with: pip install 'phasefit[setfit]'")
 
-    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
-        """Train on the training rows alone: its quick start chooses nothing on validation rows."""
+    def check_rows(self, prepared: Prepared) -> None:
+        """What its quick start does not cover."""
         if prepared.space.kind not in ("single", "tree") or prepared.train.others:
             raise DataError("the baseline 'setfit' takes single texts with one class each; leave it out here")
+
+    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+        """Train on the training rows alone: its quick start chooses nothing on validation rows."""
+        self.check_rows(prepared)
         self.check()
         from datasets import Dataset
         from setfit import SetFitModel, Trainer, TrainingArguments

@@ -10,13 +10,13 @@ from phasefit.data.table import Table
 from phasefit.errors import DataError
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import TrainRequest
-from phasefit.studies.baselines.contract import Predict
+from phasefit.studies.baselines.contract import Baseline, Predict
 from phasefit.studies.baselines.linear import fit_linear
 
 C = 10.0
 
 
-class TfIdf:
+class TfIdf(Baseline):
     """Words and pairs of words; of pairs of texts those of each side and of both together."""
 
     def check(self) -> None:

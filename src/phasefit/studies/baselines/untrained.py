@@ -5,10 +5,10 @@ from __future__ import annotations
 from phasefit.errors import DataError
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import TrainRequest
-from phasefit.studies.baselines.contract import Predict
+from phasefit.studies.baselines.contract import Baseline, Predict
 
 
-class Untrained:
+class Untrained(Baseline):
     """Has no predictions: its cell is scored by the cosines of its encoder alone."""
 
     def check(self) -> None:
