@@ -12,9 +12,9 @@ import pytest
 from inline_cells import inline_cells
 from phasefit.errors import Interrupted
 from phasefit.runner.request import TrainRequest
-from phasefit.store.manifest import write_json
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellDone, CellError, CellEvent, CellStarted, orderly, run_cells
+from phasefit.studies.result import RESULT, RUN, finished_result
 
 
 def cells(number: int = 3) -> list[Cell]:
@@ -80,7 +80,7 @@ def test_a_process_that_left_nothing_is_an_error_that_names_the_cell(
 def test_a_damaged_result_is_computed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (one,) = cells(1)
     cell_folder(tmp_path, one).mkdir()
-    write_json(cell_folder(tmp_path, one) / "other.json", {})
+    (cell_folder(tmp_path, one) / RESULT).write_text("{ half a resu")
     inline_cells(monkeypatch)
     assert run_cells([one], tmp_path)[one.key].metrics["test"]["rows"] == 33
 
@@ -99,3 +99,16 @@ def test_an_interrupted_study_ends_its_cells_and_says_how_to_go_on(monkeypatch: 
     assert caught.value.signal == signal.SIGTERM
     assert process.told == ["terminate", "join", "kill", "join"]
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_result_whose_model_is_wanted_and_gone_is_not_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (one,) = cells(1)
+    inline_cells(monkeypatch)
+    run_cells([one], tmp_path)
+    folder = cell_folder(tmp_path, one)
+    assert finished_result(folder, with_model=False) is not None
+    assert finished_result(folder, with_model=True) is None
+    (folder / RUN).mkdir()
+    assert finished_result(folder, with_model=True) is not None

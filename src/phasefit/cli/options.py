@@ -338,7 +338,8 @@ Score: TypeAlias = Annotated[
 Jobs: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="So many runs at the same time, each in a process of its own; the cores are shared out between them.",
+        help="So many runs at the same time, each in a process of its own; the cores are shared out between them. "
+        "Runs with other --threads are other runs: to go on with another number of jobs, say the threads of before.",
         min=1,
         metavar="N",
         rich_help_panel=MACHINE,
@@ -348,7 +349,8 @@ KeepRuns: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--keep-runs",
-        help="Keep the model of every run, not only its metrics (some 90 MB each).",
+        help="Keep the model of every run, not only its metrics (some 90 MB each); runs whose models are gone are "
+        "trained again.",
         rich_help_panel=OUTPUT,
     ),
 ]

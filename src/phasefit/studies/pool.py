@@ -21,7 +21,7 @@ from typing import Any
 
 from phasefit.errors import Interrupted, PhasefitError
 from phasefit.studies.cell import Cell, cell_folder
-from phasefit.studies.result import Result, read_result
+from phasefit.studies.result import Result, finished_result, read_result
 
 GRACE = 20.0  # seconds that a cell has to write a checkpoint and leave
 BAD_INPUT = 2
@@ -67,7 +67,7 @@ def run_cells(
     waiting: deque[Cell] = deque()
     different = {cell.key: cell for cell in cells}
     for key, cell in different.items():
-        found = read_result(cell_folder(cache, cell))
+        found = finished_result(cell_folder(cache, cell), with_model=keep and not cell.is_baseline)
         if found is None:
             waiting.append(cell)
             continue

@@ -16,7 +16,7 @@ from phasefit.store.manifest import read_json
 from phasefit.studies.known_figures import CORRELATIONS, leaf
 
 Own: TypeAlias = bool | Mapping[str, bool]
-RESULT = "result.json"
+RESULT, RUN = "result.json", "run"
 LEFT_OUT = ("points", "calibration", "geometry")  # of metrics: for pictures, and large
 
 
@@ -61,6 +61,11 @@ def read_result(folder: Path) -> Result | None:
         return Result(**{name: found[name] for name in names}, own_validation=found.get("own_validation", False))
     except (ModelError, KeyError, TypeError):
         return None
+
+
+def finished_result(folder: Path, *, with_model: bool) -> Result | None:
+    """The same, if nothing of the cell is left to do: where its model is wanted, that must be there too."""
+    return None if with_model and not (folder / RUN).is_dir() else read_result(folder)
 
 
 def slim(metrics: Any) -> Any:

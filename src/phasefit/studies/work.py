@@ -36,11 +36,11 @@ from phasefit.studies.checks import needs_of_cell
 from phasefit.studies.looks import PROGRESS, add_look
 from phasefit.studies.memory import peak_megabytes
 from phasefit.studies.pair_scores import pair_scores
-from phasefit.studies.result import RESULT, has_own, read_result, slim
+from phasefit.studies.result import RESULT, RUN, finished_result, has_own, slim
 from phasefit.training.device import set_threads
 from phasefit.training.events import Event, Note, PhaseEnded, Scored
 
-RUN, LOG, ERROR, SPENT = "run", "log.txt", "error.txt", "spent.txt"
+LOG, ERROR, SPENT = "log.txt", "error.txt", "spent.txt"
 BAD_INPUT = 2
 
 
@@ -74,7 +74,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
     lock = locked(folder)
     started = time.perf_counter()
     try:
-        if read_result(folder) is not None:  # one that cannot be read is made again
+        if finished_result(folder, with_model=keep and not cell.is_baseline) is not None:
             return dict(read_json(folder / RESULT))
         set_threads(cell.request.threads)
         started = time.perf_counter() - _spent(folder)
