@@ -120,6 +120,28 @@ def test_a_file_of_the_users_is_not_replaced(tmp_path: Path) -> None:
     assert own.read_text(encoding="utf-8") == "precious = 1\n"
 
 
+def test_a_recipe_of_another_search_or_one_that_was_edited_is_not_replaced(
+    searched: tuple[Result, Path, list[str]], tmp_path: Path, sentence: Callable[..., str]
+) -> None:
+    _, folder, words = searched
+    written = (folder.parent / "best.toml").read_text()
+    out = tmp_path / "best.toml"
+    out.write_text(written)
+    elsewhere = [*words[:-1], str(out)]
+    assert "exists already" in sentence(invoke(*elsewhere, "--set", "finetune.dropout=0.5"))
+    out.write_text(written + "# mine\n")
+    assert "or was edited; give another name or --overwrite" in sentence(invoke(*elsewhere))
+    assert out.read_text() == written + "# mine\n"
+
+
+def test_a_study_of_another_table_is_refused_by_the_option_that_gave_it(
+    searched: tuple[Result, Path, list[str]], tmp_path: Path, sentence: Callable[..., str]
+) -> None:
+    _, folder, words = searched
+    said = sentence(invoke("snips", *words[1:-2]))
+    assert f"{folder} holds another study; give another folder with --study" in said
+
+
 def test_a_grid_that_cannot_be_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = invoke("snips", "--recipe", "finetune", "--sampler", "grid", "--try", "finetune.lr=1e-5..1e-3")

@@ -51,6 +51,23 @@ def test_what_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
         StudyFolder.open("x", {}, tmp_path / "file")
 
 
+def test_the_rows_of_another_question_go_when_it_is_replaced_and_those_of_the_same_stay(tmp_path: Path) -> None:
+    out = tmp_path / "mine"
+    rows = StudyFolder.open("x", {"keys": ["a"]}, out).path / "rows" / "train.parquet"
+    rows.parent.mkdir()
+    rows.write_text("the rows of a")
+    StudyFolder.open("x", {"keys": ["a"]}, out, overwrite=True)
+    assert rows.is_file()
+    StudyFolder.open("x", {"keys": ["b"]}, out, overwrite=True)
+    assert not rows.exists()
+
+
+def test_a_refusal_names_the_option_that_gives_the_folder(tmp_path: Path) -> None:
+    StudyFolder.open("x", {"keys": ["a"]}, tmp_path / "mine")
+    with pytest.raises(RunError, match="give another folder with --study, or replace it with --overwrite"):
+        StudyFolder.open("x", {"keys": ["b"]}, tmp_path / "mine", option="--study")
+
+
 def test_its_end_is_noted(tmp_path: Path) -> None:
     folder = StudyFolder.open("x", {"keys": ["a"]}, tmp_path / "mine")
     assert read_json(folder.path / "study.json")["status"] == "started"

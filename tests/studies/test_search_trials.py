@@ -22,7 +22,7 @@ from phasefit.studies.search.findings import found_in, trial_curve, write_trials
 from phasefit.studies.search.question import Question
 from phasefit.studies.search.space import Choices, Range, Space
 from phasefit.studies.search.trials import Limits, TrialDone, Trials, new_epochs
-from phasefit.studies.search.winner import recipe_file
+from phasefit.studies.search.winner import question_of, recipe_file, sealed
 from phasefit.studies.stream import Ended
 from phasefit.studies.tables import Row, Table
 from phasefit.training.events import Scored
@@ -219,6 +219,21 @@ def test_a_winner_of_a_file_stands_on_its_own(tmp_path: Path) -> None:
     assert "base" not in text
     assert str(tmp_path) not in text
     assert parse_recipe(text, name="own", where="best.toml") == read_recipe(str(own), ("finetune.lr=1e-5",))
+
+
+def test_a_winner_is_known_again_until_somebody_edits_it(tmp_path: Path) -> None:
+    path = tmp_path / "best.toml"
+    text = sealed(recipe_file("finetune", ("finetune.lr=1e-5",), ["title", "  the command"]), "abc123")
+    path.write_text(text)
+    assert question_of(path) == "abc123"
+    assert read_recipe(str(path)).phases == read_recipe("finetune", ("finetune.lr=1e-5",)).phases
+    path.write_text(text.replace("1e-05", "2e-05"))
+    assert question_of(path) is None
+    path.write_text(text.replace("# title", "# mine"))
+    assert question_of(path) is None
+    path.write_text('base = "finetune"\n')
+    assert question_of(path) is None
+    assert question_of(tmp_path / "none.toml") is None
 
 
 def test_the_question_is_the_same_wherever_and_however_long_it_is_asked(

@@ -189,8 +189,6 @@ def search(
         )
     if out is not None and out.suffix != ".toml":
         raise PhasefitError(f"--out {out}: the recipe is a TOML file; give a name that ends in .toml")
-    if out is not None:
-        check_recipe_out(out, overwrite)
     chosen = (*(settings or ()), *((f"long={long}",) if long else ()))
     known = read_recipe(recipe, chosen)
     named = tried(tries or (), known)
@@ -200,6 +198,8 @@ def search(
     common.setdefault("threads", max((os.cpu_count() or 1) // jobs, 1))
     request = TrainRequest(**common, data=data, recipe=recipe, settings=chosen, seed=seed)
     question, prepared = asked(Path(data).name, request, where, score)
+    if out is not None:
+        check_recipe_out(out, question.digest, overwrite=overwrite)
     how = Asked(
         Limits(trials, minutes, sampler, seed, jobs),
         storage,
@@ -215,15 +215,17 @@ def search(
     show(found, out, json=json)
 
 
-def check_recipe_out(path: Path, overwrite: bool) -> None:
+def check_recipe_out(path: Path, question: str, *, overwrite: bool) -> None:
     """Refuse, before any trial, a file that is not there for the taking; a search may write its own again."""
     from phasefit.cli.outputs import check_folder
-    from phasefit.studies.search.conduct import MARK
+    from phasefit.studies.search.winner import question_of
 
     if path.is_dir():
         raise PhasefitError(f"--out {path} is a folder; give the name of a file")
-    if path.exists() and not overwrite and MARK not in path.read_text(encoding="utf-8", errors="replace"):
-        raise PhasefitError(f"--out {path} exists already; give another name or --overwrite")
+    if path.exists() and not overwrite and question_of(path) != question:
+        raise PhasefitError(
+            f"--out {path} exists already, and is not this search's own or was edited; give another name or --overwrite"
+        )
     check_folder(path.parent)
 
 

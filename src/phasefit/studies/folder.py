@@ -18,6 +18,7 @@ from phasefit.store.manifest import read_json, write_json
 
 STUDIES = Path("studies")
 CELLS = "cells"
+ROWS = "rows"  # tables that whoever chooses wrote down
 MANIFEST = "study.json"
 FORMAT = 1
 
@@ -29,12 +30,25 @@ class StudyFolder:
         self.path, self.cache = path, cache
 
     @classmethod
-    def open(cls, name: str, question: Mapping[str, Any], out: Path | None, *, overwrite: bool = False) -> StudyFolder:
-        """The folder that was given, or the first of studies/NAME, NAME-2 ... that is free or asks the same."""
+    def open(
+        cls,
+        name: str,
+        question: Mapping[str, Any],
+        out: Path | None,
+        *,
+        overwrite: bool = False,
+        option: str = "-o",
+    ) -> StudyFolder:
+        """The folder that was given, or the first of studies/NAME, NAME-2 ... that is free or asks the same.
+
+        `option` is how the command line gives it, for messages.
+        """
         digest = _digest(question)
         path = out if out is not None else _next(name, digest)
-        _check(path, digest, overwrite=overwrite)
+        _check(path, digest, option, overwrite=overwrite)
         try:
+            if overwrite and _question(path) != digest:  # its rows are another question's, and would be taken for ours
+                _forget_rows(path)
             path.mkdir(parents=True, exist_ok=True)
             cache = cls.cache_of(out)
             cache.mkdir(exist_ok=True)
@@ -70,15 +84,20 @@ def _next(name: str, digest: str) -> Path:
         number += 1
 
 
-def _check(path: Path, digest: str, *, overwrite: bool) -> None:
+def _check(path: Path, digest: str, option: str, *, overwrite: bool) -> None:
     if path.exists() and not path.is_dir():
-        raise RunError(f"{path} is a file; give another folder with -o")
+        raise RunError(f"{path} is a file; give another folder with {option}")
     if not path.is_dir() or not any(path.iterdir()) or _question(path) == digest:
         return
     if not (path / MANIFEST).is_file():
-        raise RunError(f"{path} holds something that is not a study of phasefit; give another folder with -o")
+        raise RunError(f"{path} holds something that is not a study of phasefit; give another folder with {option}")
     if not overwrite:
-        raise RunError(f"{path} holds another study; give another folder with -o, or replace it with --overwrite")
+        raise RunError(f"{path} holds another study; give another folder with {option}, or replace it with --overwrite")
+
+
+def _forget_rows(path: Path) -> None:
+    for file in (path / ROWS).glob("*.parquet"):
+        file.unlink()
 
 
 def _question(path: Path) -> str | None:

@@ -43,7 +43,10 @@ def write_rows(table: Table, path: Path) -> Path:
 
 
 def write_once(table: Table, path: Path) -> str:
-    """A table that was written stays as it is, so that the cells on it stay the same."""
+    """A table that was written stays as it is, so that the cells on it stay the same.
+
+    A folder that is given another question has forgotten its rows (`StudyFolder.open`).
+    """
     return str(path if path.is_file() else write_rows(table, path))
 
 

@@ -15,11 +15,11 @@ from phasefit.runner.request import TrainRequest
 from phasefit.studies.auto.candidates import Candidate
 from phasefit.studies.auto.halving import Round, folds_for
 from phasefit.studies.cell import Cell
+from phasefit.studies.folder import ROWS
 from phasefit.studies.rows import on_rows, pooled, reading, write_once
 
 HELD = 0.2  # share that a split holds out and scores
 MOST_HELD = 2_000  # rows that a look at little is scored on
-ROWS = "rows"
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,12 @@ from phasefit.studies.search import library
 from phasefit.studies.search.findings import Found, found_in, trial_curve, write_trials
 from phasefit.studies.search.question import Question, held_apart
 from phasefit.studies.search.trials import Limits, TrialDone, Trials
-from phasefit.studies.search.winner import recipe_file, write_recipe
+from phasefit.studies.search.winner import recipe_file, sealed, write_recipe
 from phasefit.studies.study import Data, Study, TableSpec, Variant
 from phasefit.studies.tables import Table, fill
 
 RECIPE = "best.toml"
 UNTUNED, TUNED = "as it is", "as found"
-MARK = "settings that a search found best"  # in the header of its recipe files, by which it knows them again
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,8 @@ def search(
     if asked.limits.sampler == "grid":
         library.check_grid(question.space)
     name = f"search-{Path(str(question.request.data)).stem}-{question.recipe.name}"
-    folder = StudyFolder.open(name, {"search": question.digest}, asked.out, overwrite=asked.overwrite)
+    known = {"search": question.digest}
+    folder = StudyFolder.open(name, known, asked.out, overwrite=asked.overwrite, option="--study")
     kept = held_apart(question, prepared, folder.path)
     study = library.open_study(
         f"phasefit-{question.digest}",
@@ -79,7 +79,7 @@ def search(
         raise RunError(f"no trial came to its end yet; give it more --trials or --minutes ({folder.path})")
     path = folder.path / RECIPE
     settings = (*question.request.settings, *found.best.settings)
-    text = recipe_file(question.request.recipe, settings, _header(question, found, asked))
+    text = sealed(recipe_file(question.request.recipe, settings, _header(question, found, asked)), question.digest)
     for place in (path, *([asked.recipe_out] if asked.recipe_out is not None else [])):
         write_recipe(place, text)
     searched = Searched(folder.path, path, settings, found)
@@ -172,7 +172,7 @@ def _notes(question: Question, searched: Searched, asked: Asked, scored: str) ->
 
 def _header(question: Question, found: Found, asked: Asked) -> Sequence[str]:
     return [
-        f"{question.recipe.name} with the {MARK} on {question.dataset}",
+        f"{question.recipe.name} with the settings that a search found best on {question.dataset}",
         f"  {asked.command}",
         f"{_own_best(question, found, asked)}; being the best it is",
         "optimistic: the study's report has the scores on fresh seeds",

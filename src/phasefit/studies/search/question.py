@@ -18,12 +18,12 @@ from phasefit.runner.prepare import Prepared, prepare
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_run
 from phasefit.studies.cell import Cell
+from phasefit.studies.folder import ROWS
 from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once
 from phasefit.studies.search.space import Space
 
 LOWER = ("ece", "confidence_entropy")  # better when lower, beside those of SCORES
 MEAN = "mean"  # of several tasks
-ROWS = "rows"
 ABOUT_THE_MACHINE = ("threads", "device", "precision", "compile", "versions")
 
 
@@ -64,7 +64,26 @@ def asked(dataset: str, request: TrainRequest, space: Space, score: str | None) 
     if any(part.validation is None for part in parts):
         raise DataError("a search chooses by the validation score, and there are no validation rows; give --validation "
                         "or a --validation-size above 0")  # fmt: skip
+    if prepared.tasks and request.test_size:
+        _check_tests(request, recipe)
     return Question(dataset, request, recipe, space, score_name(score, prepared)), prepared
+
+
+def _check_tests(request: TrainRequest, recipe: Recipe) -> None:
+    """Refuse a task whose test rows would be split off: each fresh seed would draw them from rows that trials saw."""
+    given = _without_splitting(request, recipe)
+    for name, task in given.tasks.items():
+        if task.test is None:
+            raise DataError(
+                f"{given.name}, task '{name}': it has no test rows of its own, and fresh seeds would be scored on rows "
+                f"that trials were trained on; give it a table of them (test = ... in its [[task]]), or --test-size 0 "
+                f"to leave it without a test"
+            )
+
+
+def _without_splitting(request: TrainRequest, recipe: Recipe) -> Prepared:
+    """The tables with the test rows that they bring; one whose labels are withheld counts as none."""
+    return prepare(replace(request, test_size=0.0), base_run(request.model), needs_of(recipe))
 
 
 def score_name(given: str | None, prepared: Prepared) -> str:
@@ -94,7 +113,9 @@ def held_apart(question: Question, prepared: Prepared, folder: Path) -> Question
     """The question on rows without the test where that is split off: fresh seeds must not turn rows that the search
     looked at into test rows."""
     request = question.request
-    if is_task_file(request.data) or has_part(request, "test") or prepared.test is None:
+    if is_task_file(request.data) or prepared.test is None:  # `asked` has seen to it that tasks bring their own
+        return question
+    if has_part(request, "test") and _without_splitting(request, question.recipe).test is not None:
         return question
     place = folder / ROWS
     place.mkdir(exist_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +12,8 @@ from typing import Any
 from phasefit.errors import RecipeError
 from phasefit.recipes import list_recipes, parse_recipe, read_recipe
 from phasefit.recipes.content import WHOLE
+
+SEAL = re.compile(r"^# question (\w+), checksum (\w+): .*\n", re.MULTILINE)
 
 
 def recipe_file(recipe: str, settings: Sequence[str], header: Sequence[str]) -> str:
@@ -50,6 +54,30 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text.strip()
+
+
+def sealed(text: str, question: str) -> str:
+    """The file with a last line of its header by which the search of that question knows it again, unedited."""
+    lines = text.splitlines(keepends=True)
+    place = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    seal = f"# question {question}, checksum {_checksum(text)}: once edited, no search replaces this file unasked\n"
+    return "".join([*lines[:place], seal, *lines[place:]])
+
+
+def question_of(path: Path) -> str | None:
+    """Which question's search wrote a file; None where that was none, or somebody has edited it."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = SEAL.search(text)
+    if found is None or found[2] != _checksum(text.replace(found[0], "", 1)):
+        return None
+    return found[1]
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def write_recipe(path: Path, text: str) -> None:

@@ -1,0 +1,88 @@
+"""Which rows a search may look at: none that its proof is scored on, whatever the seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from phasefit.errors import DataError, RunError
+from phasefit.runner.needs import needs_of
+from phasefit.runner.prepare import prepare
+from phasefit.runner.request import TrainRequest
+from phasefit.studies.folder import StudyFolder
+from phasefit.studies.search.question import Question, asked, held_apart
+from phasefit.studies.search.space import Choices, Space
+from tiny import make_table
+
+THREE = Space("three", {"finetune.dropout": Choices(("0.0", "0.1", "0.3"))})
+TASKS = Space("tasks", {"multitask.dropout": Choices(("0.0", "0.1"))})
+
+
+def write_table(path: Path, rows: int = 60, *, word: str = "", labels: bool = True) -> str:
+    texts, names = make_table(rows)
+    texts = [f"{text} {word}{row}" for row, text in enumerate(texts)]
+    path.parent.mkdir(exist_ok=True)
+    pd.DataFrame({"text": texts, "label": names if labels else [""] * rows}).to_csv(path, index=False)
+    return str(path)
+
+
+def never_scored(question: Question, seeds: range = range(5)) -> None:
+    """No row that is trained or validated on with one seed is scored with another."""
+    seen, scored = set[str](), set[str]()
+    for seed in seeds:
+        prepared = prepare(replace(question.request, seed=seed), None, needs_of(question.recipe))
+        assert prepared.validation is not None
+        assert prepared.test is not None
+        seen |= {*prepared.train.texts, *prepared.validation.texts}
+        scored |= {*prepared.test.texts}
+    assert not seen & scored
+
+
+def test_rows_that_are_split_off_stay_apart_whatever_the_seed(tmp_path: Path) -> None:
+    request = TrainRequest(write_table(tmp_path / "topics.csv"), recipe="finetune")
+    question, prepared = asked("topics", request, THREE, None)
+    never_scored(held_apart(question, prepared, tmp_path))
+
+
+def test_a_test_whose_labels_are_withheld_is_none(tmp_path: Path) -> None:
+    write_table(tmp_path / "topics" / "train.csv")
+    write_table(tmp_path / "topics" / "test.csv", 20, word="secret", labels=False)
+    question, prepared = asked("topics", TrainRequest(str(tmp_path / "topics"), recipe="finetune"), THREE, None)
+    kept = held_apart(question, prepared, tmp_path)
+    assert kept.request.data == str(tmp_path / "rows" / "train.parquet")
+    never_scored(kept)
+
+
+def test_a_study_that_is_replaced_has_the_rows_of_the_new_table(tmp_path: Path) -> None:
+    kept = {}
+    for name in ("first", "second"):
+        request = TrainRequest(write_table(tmp_path / f"{name}.csv", word=name), recipe="finetune")
+        question, prepared = asked(name, request, THREE, None)
+        known = {"search": question.digest}
+        if kept:
+            with pytest.raises(RunError, match="another study"):
+                StudyFolder.open(name, known, tmp_path / "study")
+        folder = StudyFolder.open(name, known, tmp_path / "study", overwrite=True)
+        kept[name] = held_apart(question, prepared, folder.path)
+    found = kept["second"].request
+    for path in (found.data, found.test):
+        assert pd.read_parquet(path)["text"].str.contains("second").all()
+
+
+def test_a_task_without_a_test_of_its_own_is_refused_by_name(tmp_path: Path) -> None:
+    write_table(tmp_path / "one.csv")
+    write_table(tmp_path / "one-test.csv", 20, word="test")
+    write_table(tmp_path / "two.csv")
+    tasks = tmp_path / "tasks.toml"
+    own = '[[task]]\nname = "one"\ndata = "one.csv"\ntest = "one-test.csv"\n'
+    tasks.write_text(own + '[[task]]\nname = "two"\ndata = "two.csv"\n')
+    request = TrainRequest(str(tasks), recipe="multitask")
+    with pytest.raises(DataError, match=r"tasks, task 'two': it has no test rows of its own.*--test-size 0"):
+        asked("tasks", request, TASKS, None)
+    asked("tasks", replace(request, test_size=0.0), TASKS, None)
+    tasks.write_text(own)
+    question, prepared = asked("tasks", request, TASKS, None)
+    assert held_apart(question, prepared, tmp_path) == question
