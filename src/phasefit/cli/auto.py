@@ -64,6 +64,8 @@ def show_tried(tried: Tried) -> None:
     console = stdout()
     console.print(table)
     console.print(conclusion(tried), soft_wrap=True)
+    for line in tried.left_out:
+        console.print(f"Left out: {line}", soft_wrap=True, markup=False)
     console.print(f"The trials are kept in {tried.folder}\n", soft_wrap=True)
 
 
@@ -73,23 +75,24 @@ def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:
 
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.tables import new_table
-    from phasefit.studies.auto.candidates import candidates_for
+    from phasefit.studies.auto.candidates import candidates_for, left_out
     from phasefit.studies.auto.conduct import looked_at
     from phasefit.studies.auto.facts import facts_of
     from phasefit.studies.auto.telling import plan_lines
 
     facts = facts_of(looked_at(request))
-    candidates = candidates_for(facts, request.settings)
+    candidates, out = candidates_for(facts, request.settings), left_out(facts, request.settings)
     if json:
-        print_json({"data": asdict(facts), "candidates": [asdict(one) for one in candidates], "minutes": minutes})
+        tried = {"candidates": [asdict(one) for one in candidates], "left_out": out}
+        print_json({"data": asdict(facts), **tried, "minutes": minutes})
         return
     table = new_table("candidate", "recipe", "settings", "why", title="What would be tried, in this order")
     for one in candidates:
         table.add_row(one.name, one.recipe, ", ".join(one.settings), one.why)
     console = stdout()
     console.print(table)
-    for line in plan_lines(facts, candidates, minutes):
-        console.print(f"- {line}", soft_wrap=True)
+    for line in [*plan_lines(facts, candidates, minutes), *(f"left out: {one}" for one in out)]:
+        console.print(f"- {line}", soft_wrap=True, markup=False)
 
 
 def _check_out(request: TrainRequest) -> None:

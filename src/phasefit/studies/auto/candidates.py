@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from phasefit.errors import RecipeError
@@ -21,7 +20,8 @@ LONG_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Candidate:
-    """A recipe with settings, what it is called here and why it is tried."""
+    """A recipe with settings, what it is called here and why it is tried; the first of its own settings is what it is
+    about, others only suit that."""
 
     name: str
     recipe: str
@@ -42,17 +42,37 @@ FROZEN = (
 
 def candidates_for(facts: DataFacts, settings: Sequence[str] = ()) -> list[Candidate]:
     """All that fit the data and what --set says; the yardstick first, then from cheap to dear."""
+    return _sorted_out(facts, settings)[0]
+
+
+def left_out(facts: DataFacts, settings: Sequence[str] = ()) -> list[str]:
+    """Those that fit the data, and that --set makes pointless: which and why."""
+    return _sorted_out(facts, settings)[1]
+
+
+def _sorted_out(facts: DataFacts, settings: Sequence[str]) -> tuple[list[Candidate], list[str]]:
     base = Candidate(YARDSTICK, YARDSTICK, why="the yardstick: it is taken unless another is better by more than noise")
     read_recipe(base.recipe, fitting(base.recipe, settings))  # what is wrong with --set is said here
-    found = [_with(base, settings)]
+    found, out = [_with(base, settings)], list[str]()
+    known = {_content(found[0]): YARDSTICK}
     for one in _worth_trying(facts):
-        with suppress(RecipeError):  # --set says what this one does not take
-            chosen = _with(one, settings)
-            recipe = read_recipe(chosen.recipe, chosen.settings)
-            if not facts.pairs or needs_of(recipe).labels_of_pairs:
-                found.append(chosen)
+        chosen = _with(one, settings)
+        try:
+            recipe, content = read_recipe(chosen.recipe, chosen.settings), _content(chosen)
+        except RecipeError:
+            out.append(f"{one.name}: it does not take what --set says")
+            continue
+        if facts.pairs and not needs_of(recipe).labels_of_pairs:
+            continue
+        if content in known:
+            out.append(f"{one.name}: with what --set says it is the same as {known[content]}")
+        elif _content(_with(chosen, one.settings[:1])) != content:
+            out.append(f"{one.name}: --set says otherwise than {one.settings[0]}, which it is about")
+        else:
+            known[content] = one.name
+            found.append(chosen)
     _refuse_unused(settings, found)
-    return found
+    return found, out
 
 
 def _worth_trying(facts: DataFacts) -> Iterator[Candidate]:
@@ -85,6 +105,11 @@ def _worth_trying(facts: DataFacts) -> Iterator[Candidate]:
 
 def _with(one: Candidate, settings: Sequence[str]) -> Candidate:
     return Candidate(one.name, one.recipe, fitting(one.recipe, (*one.settings, *settings)), one.why)
+
+
+def _content(one: Candidate) -> str:
+    """Every option of its recipe, without the line that names it."""
+    return read_recipe(one.recipe, one.settings).to_toml().partition("\n")[2]
 
 
 def _refuse_unused(settings: Sequence[str], found: Sequence[Candidate]) -> None:

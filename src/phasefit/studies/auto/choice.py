@@ -43,7 +43,10 @@ def gain(scores: Mapping[int, float], base: Mapping[int, float], overlap: float)
 
 
 def choose(scores: Mapping[str, Mapping[int, float]], yardstick: str, overlap: float) -> Choice:
-    """The challenger with the largest real gain on all rows; the yardstick where there is none."""
+    """The challenger with the largest real gain on all rows; the yardstick where there is none.
+
+    `scores` has nobody who was eliminated: with fewer repetitions luck weighs more.
+    """
     base = scores.get(yardstick, {})
     gains = {
         name: found

@@ -17,9 +17,9 @@ from phasefit.metrics.kinds import JUDGED
 from phasefit.recipes import read_recipe
 from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import Prepared, prepare
-from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_run
-from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for
+from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for, left_out
 from phasefit.studies.auto.cells import Ground, ground_for
 from phasefit.studies.auto.choice import Choice, choose
 from phasefit.studies.auto.facts import facts_of
@@ -74,6 +74,7 @@ def choose_recipe(
     candidates = candidates_for(facts, request.settings)
     jobs = _jobs(request)
     tried = Tried(facts, JUDGED[facts.kind], minutes, request.seed, jobs, candidates)
+    tried.left_out = left_out(facts, request.settings)
     rows = content_hash([pooled(prepared), prepared.unlabelled])  # not the source's: which of its rows are used counts
     folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": request.seed}, None)
     tried.folder = str(folder.path)
@@ -86,10 +87,9 @@ def choose_recipe(
 
 
 def final_request(request: TrainRequest, tried: Tried) -> TrainRequest:
-    """The run that was asked for, with the recipe that was chosen."""
-    if tried.chosen is None:
-        return replace(request, recipe=DEFAULT_RECIPE)
-    return replace(request, recipe=tried.chosen.recipe, settings=tried.chosen.settings)
+    """The run that was asked for, with the recipe that was chosen; the yardstick, which comes first, where none was."""
+    chosen = tried.chosen or tried.candidates[0]
+    return replace(request, recipe=chosen.recipe, settings=chosen.settings)
 
 
 class Chooser:
@@ -110,6 +110,7 @@ class Chooser:
         self.known = {one.name: Measured() for one in tried.candidates}
         self.failures: dict[str, str] = {}
         self.by_name = {one.name: one for one in tried.candidates}
+        self.stayed: list[str] = []  # after the last round that came to its end: who may be chosen
 
     def run(self) -> None:
         """Rounds until one candidate is left or time is up, then the choice."""
@@ -129,7 +130,7 @@ class Chooser:
             stay = names if last else survivors(scores, YARDSTICK, last=number == len(rounds) - 1)
             stay = [name for name in stay if name in scores]
             self._enter(number, round, names, scores, stay)
-            names = stay
+            names = self.stayed = stay
         self._conclude()
 
     def _round(self, names: Sequence[str], round: Round, left: int) -> dict[str, float]:
@@ -234,11 +235,12 @@ class Chooser:
 
     def _conclude(self) -> None:
         if self.known[YARDSTICK].seconds is None:
-            self.tried.choice = Choice(DEFAULT_RECIPE, "the minutes were too few to try anything")
-            self.tried.chosen = None
-            return
-        scores = {name: known.scores for name, known in self.known.items() if known.scores}
-        self.tried.choice = choose(scores, YARDSTICK, self.ground.overlap)
+            self.tried.choice = Choice(YARDSTICK, "the minutes were too few to try anything")
+            self.tried.whole = False
+        else:
+            allowed = [YARDSTICK, *(name for name in self.stayed if name != YARDSTICK)]
+            scores = {name: self.known[name].scores for name in allowed if self.known[name].scores}
+            self.tried.choice = choose(scores, YARDSTICK, self.ground.overlap)
         self.tried.chosen = self.by_name[self.tried.choice.name]
 
 

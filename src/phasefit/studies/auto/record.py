@@ -35,10 +35,11 @@ class Tried:
     candidates: list[Candidate]
     entries: list[Entry] = field(default_factory=list)
     choice: Choice | None = None
-    chosen: Candidate | None = None  # None: the default recipe
+    chosen: Candidate | None = None
     seconds: float = 0.0
     whole: bool = True  # whether time was enough for all rounds
     folder: str = ""
+    left_out: list[str] = field(default_factory=list)  # candidates that --set makes pointless, and why
 
     def to_json(self) -> dict[str, Any]:
         """For auto.json."""
@@ -53,5 +54,6 @@ class Tried:
             "jobs": self.jobs,
             "data": asdict(self.facts),
             "candidates": [asdict(one) for one in self.candidates],
+            "left_out": self.left_out,
             "tried": [asdict(entry) for entry in self.entries],
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from phasefit.studies.auto.candidates import Candidate
+from phasefit.studies.auto.candidates import YARDSTICK, Candidate
 from phasefit.studies.auto.facts import DataFacts
 from phasefit.studies.auto.halving import folds_for, rounds_for
 from phasefit.studies.auto.record import Tried
@@ -31,7 +31,7 @@ def table_rows(tried: Tried) -> list[list[str]]:
 
 def conclusion(tried: Tried) -> str:
     """The choice, why, and whether time cut it short."""
-    name = "the default recipe" if tried.chosen is None else tried.chosen.name
+    name = YARDSTICK if tried.chosen is None else tried.chosen.name
     why = "" if tried.choice is None else f": {tried.choice.why}"
     cut = "" if tried.whole else " Time was up before all was tried: more --minutes may choose otherwise."
     return f"Chosen: {name}{why}.{cut}"
@@ -65,4 +65,6 @@ def as_markdown(tried: Tried, command: str) -> str:
     for one in tried.candidates:
         said = f" ({', '.join(one.settings)})" if one.settings else ""
         lines.append(f"- {one.name}: {one.recipe}{said}; {one.why}")
+    if tried.left_out:
+        lines += ["", "Left out:", "", *(f"- {line}" for line in tried.left_out)]
     return "\n".join([*lines, ""])
