@@ -12,12 +12,12 @@ import pytest
 from phasefit.errors import RecipeError
 from phasefit.recipes import parse_recipe, read_recipe
 from phasefit.runner.request import TrainRequest
-from phasefit.studies.cell import Cell
+from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.looks import PROGRESS, Look, add_look, read_looks
 from phasefit.studies.pool import CellError
 from phasefit.studies.result import Result
 from phasefit.studies.search import library, trials
-from phasefit.studies.search.conduct import verdict
+from phasefit.studies.search.conduct import became_of, verdict
 from phasefit.studies.search.findings import found_in, trial_curve, write_trials
 from phasefit.studies.search.question import Question
 from phasefit.studies.search.space import Choices, Range, Space
@@ -129,6 +129,53 @@ def test_a_grid_is_tried_whole_and_ends(
     assert sorted(seen) == [(f"finetune.dropout={value}",) for value in ("0.0", "0.1", "0.3")]
 
 
+@pytest.mark.parametrize("sampler", ["tpe", "random", "grid"])
+def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
+    sampler: library.Sampler,
+    question: Callable[[Space], Question],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[tuple[str, ...]] = []
+    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(cell.request.settings) or 0.5))
+    told: list[TrialDone] = []
+    for number in (2, 20, 20):
+        Trials(question(THREE), study_in(tmp_path), Limits(number, sampler=sampler), told.append).run(tmp_path)
+    assert sorted(seen) == [(f"finetune.dropout={value}",) for value in ("0.0", "0.1", "0.3")]
+    assert [(one.done, one.total) for one in told] == [(1, 2), (2, 2), (3, 3)]
+    found = found_in(study_in(tmp_path), question(THREE))
+    assert (found.complete, found.failed, found.stopped) == (3, 0, 0)
+    said = became_of(question(THREE), found)
+    assert said.startswith("Trials: 3 complete, 0 given up early, 0 failed")
+    assert said.endswith("these are all 3 points of the space, and more --trials would add none.")
+
+
+def test_a_point_that_fails_is_not_tried_again_by_the_same_command(
+    question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def score(cell: Cell) -> float | str:
+        seen.append(cell.request.settings[-1])
+        return "broken" if seen[-1].endswith("=0.3") else 0.5
+
+    monkeypatch.setattr(trials, "run_stream", fake_stream(score))
+    Trials(question(THREE), study_in(tmp_path), Limits(20), lambda _: None).run(tmp_path)
+    assert sorted(seen) == [f"finetune.dropout={value}" for value in ("0.0", "0.1", "0.3")]
+
+
+def test_a_search_that_has_nothing_left_draws_no_more_while_others_run(
+    question: Callable[[Space], Question], tmp_path: Path
+) -> None:
+    narrow = Space("narrow", {"finetune.lr": Range(1e-4, 1.0001e-4)})  # of three digits it has one value
+    running = Trials(question(narrow), study_in(tmp_path), Limits(20), lambda _: None)
+    assert running.next_cell() is not None
+    assert running.next_cell() is None
+    drawn = len(running.study.get_trials())
+    assert running.next_cell() is None
+    assert len(running.study.get_trials()) == drawn
+
+
 def test_a_range_without_steps_is_no_grid(question: Callable[[Space], Question], tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="a range without steps"):
         Trials(question(LR), study_in(tmp_path), Limits(3, sampler="grid"), lambda _: None).run(tmp_path)
@@ -174,6 +221,37 @@ def test_a_trial_that_falls_behind_is_given_up(question: Callable[[Space], Quest
         running.ended(Ended(cell, result))
     states = [trial.state.name for trial in running.study.get_trials()]
     assert states == ["COMPLETE"] * 5 + ["PRUNED"]
+
+
+@pytest.mark.parametrize("looks_at_once", [1, 2, 4])
+def test_what_is_given_up_does_not_depend_on_how_often_one_looks(
+    looks_at_once: int, question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last trial is behind in epochs 2 and 3 only, and ends well; with 4 at once it has ended before any look."""
+    curves = [[0.5, 0.8, 0.82, 0.84]] * 5 + [[0.5, 0.5, 0.5, 0.99]]
+
+    def stream(next_cell: Any, cache: Path, ended: Callable[[Ended], None], *, watch: Any, **_: Any) -> None:
+        for curve in curves:
+            cell = next_cell()
+            folder = cell_folder(cache, cell)
+            folder.mkdir(parents=True)
+            given_up = False
+            for epoch, score in enumerate(curve, start=1):
+                add_look(folder / PROGRESS, Scored("finetune", epoch, epoch, {"accuracy": score}, "accuracy", True))
+                given_up = epoch < len(curve) and epoch % looks_at_once == 0 and watch(cell, folder)
+                if given_up:
+                    break
+            result = Result({"validation": {"accuracy": curve[-1]}}, {}, False, 1.0, 1.0)
+            ended(Ended(cell, None if given_up else result))
+
+    monkeypatch.setattr(trials, "run_stream", stream)
+    told: list[TrialDone] = []
+    running = Trials(question(LR), study_in(tmp_path, "median"), Limits(6), told.append)
+    running.run(tmp_path)
+    assert [one.state for one in told] == ["complete"] * 5 + ["pruned"]
+    assert told[-1].score is None
+    found = running.study.get_trials()
+    assert [list(one.intermediate_values) for one in found] == [[1, 2, 3, 4]] * 5 + [[1, 2]]
 
 
 def test_epochs_without_a_look_count_with_the_next() -> None:
@@ -265,6 +343,14 @@ def test_the_verdict_is_that_of_the_interval(low: float | None, high: float | No
         Row("topics", "as found", 3, 0.81, difference=0.01, difference_low=low, difference_high=high),
     )
     assert said in verdict(Table("fresh", "test.accuracy", rows), maximise=maximise)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "said"), [(1, "+0.0000, of one seed."), (3, "the same difference with all 3 seeds.")]
+)
+def test_a_verdict_without_an_interval_says_how_many_seeds_there_were(seeds: int, said: str) -> None:
+    rows = (Row("topics", "as it is", seeds, 0.8), Row("topics", "as found", seeds, 0.8, difference=0.0))
+    assert verdict(Table("fresh", "test.accuracy", rows), maximise=True).endswith(said)
 
 
 def test_a_storage_is_a_url_or_a_journal(tmp_path: Path) -> None:

@@ -130,13 +130,14 @@ def _study(question: Question, searched: Searched, asked: Asked) -> Study:
 
 def verdict(table: Table, *, maximise: bool) -> str:
     """Whether the settings found are worth having: the difference on fresh seeds and its interval."""
-    tuned = table.rows[-1]
-    if tuned.difference is None:
+    tuned = table.rows[-1] if table.rows else None
+    if tuned is None or tuned.difference is None:
         return "The settings found could not be compared with the recipe as it is."
     said = f"on fresh seeds the difference is {tuned.difference:+.4f}"
     low, high = tuned.difference_low, tuned.difference_high
     if low is None or high is None:
-        return f"Whether the settings found are better is not known: {said}, of one seed."
+        of = "of one seed" if tuned.n < 2 else f"the same difference with all {tuned.n} seeds"
+        return f"Whether the settings found are better is not known: {said}, {of}."
     said += f", 95 % interval {low:+.4f} to {high:+.4f}"
     if low > 0 or high < 0:
         is_better = (low > 0) == maximise
@@ -160,14 +161,24 @@ def _notes(question: Question, searched: Searched, asked: Asked, scored: str) ->
         )
     said = [
         claim,
-        f"Trials: {found.complete} complete, {found.pruned} given up early, {found.failed} failed"
-        + (f", {found.stopped} cut off and begun anew." if found.stopped else "."),
+        became_of(question, found),
         f"Settings found: {', '.join(searched.settings) or 'those of the recipe'}.",
     ]
     if found.importances:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in list(found.importances.items())[:8])
         said.append(f"What mattered (fANOVA, share of the variance of the scores): {shares}.")
     return tuple(said)
+
+
+def became_of(question: Question, found: Found) -> str:
+    """How many trials there were of which kind; and whether there is anything left to try."""
+    said = f"Trials: {found.complete} complete, {found.pruned} given up early, {found.failed} failed"
+    said += f", {found.stopped} cut off and begun anew" if found.stopped else ""
+    said += f", {found.repeated} drawn a second time and not run again" if found.repeated else ""
+    size = question.space.size
+    if size is not None and found.complete + found.pruned >= size:
+        said += f"; these are all {size} points of the space, and more --trials would add none"
+    return f"{said}."
 
 
 def _header(question: Question, found: Found, asked: Asked) -> Sequence[str]:

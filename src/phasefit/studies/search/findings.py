@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.store.manifest import write_json, write_text
-from phasefit.studies.search.library import importances, optuna
+from phasefit.studies.search.library import SAME_AS, importances, optuna
 from phasefit.studies.search.question import Question
 
 STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running", "WAITING": "waiting"}
 
-STOPPED = "stopped"
+STOPPED, REPEATED = "stopped", "repeated"
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Found:
 
     @property
     def complete(self) -> int:
-        """How many came to their end."""
-        return self._in("complete")
+        """How many came to their end; machines that share a storage may have run the same, which counts once."""
+        return len({trial.settings for trial in self.trials if trial.state == "complete"})
 
     @property
     def pruned(self) -> int:
@@ -57,13 +57,20 @@ class Found:
         """How many were cut off by a kill and begun anew under another number."""
         return self._in(STOPPED)
 
+    @property
+    def repeated(self) -> int:
+        """How many were drawn although the same had been drawn before; they were not run."""
+        return self._in(REPEATED)
+
     def _in(self, state: str) -> int:
         return sum(trial.state == state for trial in self.trials)
 
 
 def _state(trial: Any) -> str:
-    """Optuna counts a trial that was cut off as failed; nothing says why."""
+    """Optuna counts a trial that was cut off as failed, and nothing says why; and one that was drawn a second time."""
     name = STATES.get(trial.state.name, trial.state.name.lower())
+    if name == "failed" and SAME_AS in trial.user_attrs:
+        return REPEATED
     return STOPPED if name == "failed" and "why" not in trial.user_attrs else name
 
 

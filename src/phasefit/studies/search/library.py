@@ -20,6 +20,7 @@ from phasefit.studies.search.space import Choices, Dimension, Space
 Sampler = Literal["tpe", "random", "grid"]
 Pruner = Literal["median", "hyperband", "none"]
 JOURNAL = "trials.journal"
+SAME_AS = "same_as"  # the number of the trial that had drawn the same before
 STARTUP = 5  # trials that nothing is compared with
 
 
@@ -137,14 +138,19 @@ def _enqueue_next(study: Any, space: Space, seed: int) -> None:
     state = optuna().trial.TrialState
     if study.get_trials(deepcopy=False, states=(state.WAITING,)):
         return
+    seen = {tuple(trial.params.get(name) for name in space.dimensions) for trial in study.get_trials(deepcopy=False)}
+    for point in points(space, seed):
+        if tuple(point.values()) not in seen:
+            study.enqueue_trial(point)
+            return
+
+
+def points(space: Space, seed: int) -> Iterator[dict[str, Any]]:
+    """Every point of a space that can be counted, in an order that the seed deals."""
     values = {name: _listed(name, dimension) for name, dimension in space.dimensions.items()}
-    seen = {tuple(trial.params.get(name) for name in values) for trial in study.get_trials(deepcopy=False)}
     for number in generator(seed, "grid").permutation(space.size or 0):
         places = np.unravel_index(int(number), [len(one) for one in values.values()])
-        point = tuple(one[place] for one, place in zip(values.values(), places, strict=True))
-        if point not in seen:
-            study.enqueue_trial(dict(zip(values, point, strict=True)))
-            return
+        yield {name: one[place] for (name, one), place in zip(values.items(), places, strict=True)}
 
 
 def check_grid(space: Space) -> None:

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.metrics.scores import SCORES
-from phasefit.studies.cell import Cell
+from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.looks import PROGRESS, Look, read_looks
 from phasefit.studies.pool import CellError
 from phasefit.studies.result import figure
-from phasefit.studies.search.library import Sampler, ask, calm, optuna, queue_again
+from phasefit.studies.search.library import SAME_AS, Sampler, ask, calm, optuna, points, queue_again
 from phasefit.studies.search.question import Question
 from phasefit.studies.stream import Ended, run_stream
 
 MOST_FAILED = 3  # trials in a row, before any came to its end
+MOST_REPEATED = 100  # draws in a row of what was drawn before: the space has nothing else
+MOST_LISTED = 20_000  # points of a space that are gone through for one that was not tried
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,13 @@ class Trials:
         self.running: dict[str, tuple[Any, tuple[str, ...], int]] = {}  # by key: the trial, its settings, its epochs
         self.started = time.monotonic()
         self.failed = 0
+        self.lost: dict[tuple[str, ...], int] = {}  # settings that failed here, and the trial's number
+        self.used_up = False  # nothing is left to try
+        self.cache: Path | None = None
 
     def run(self, cache: Path) -> None:
         """All trials; what was begun and not ended before comes first."""
+        self.cache = cache
         queue_again(self.study)
         own = self.question.space.own_point(self.question.recipe)
         if own is not None and not self.study.get_trials(deepcopy=False) and self.limits.sampler != "grid":
@@ -67,38 +73,65 @@ class Trials:
         run_stream(self.next_cell, cache, self.ended, jobs=self.limits.jobs, watch=self.watch)
 
     def next_cell(self) -> Cell | None:
-        """The next trial as a cell; None where there were enough."""
-        while self._wants_more():
+        """The next trial as a cell; None where there were enough, or nothing is left to try."""
+        repeated = 0
+        while not self.used_up and self._wants_more():
             trial = ask(self.study, self.question.space, self.limits.sampler, self.limits.seed)
             settings = self.question.space.settings(trial.params, self.question.recipe)
             cell = trial_cell(self.question, settings, trial.number)
             trial.set_user_attr("settings", list(settings))
-            if cell.key in self.running:  # a second process could only wait for the first
-                trial.set_user_attr("why", "the same is under way")
-                self.study.tell(trial, state=self.state.FAIL)
-                if len(self.running) >= (self.question.space.size or math.inf):
-                    return None
-                continue
-            self.running[cell.key] = (trial, settings, 0)
-            return cell
+            same = self._tried(trial.number).get(settings)
+            if same is None and cell.key in self.running:
+                same = self.running[cell.key][0].number
+            if same is None:
+                self.running[cell.key] = (trial, settings, 0)
+                return cell
+            repeated += 1
+            trial.set_user_attr(SAME_AS, same)
+            self.study.tell(trial, state=self.state.FAIL)
+            self.used_up = repeated >= MOST_REPEATED or not self._queue_untried()
         return None
+
+    def _tried(self, without: int | None = None) -> dict[tuple[str, ...], int]:
+        """Settings that need no second trial, with the number of the first; those that failed here among them."""
+        states = (self.state.COMPLETE, self.state.PRUNED, self.state.RUNNING)
+        trials = self.study.get_trials(deepcopy=False, states=states)
+        found = {tuple(one.user_attrs.get("settings", ())): one.number for one in trials if one.number != without}
+        return {**self.lost, **found}
+
+    def _queue_untried(self) -> bool:
+        """Queue a point of the space that was not tried, where they can be gone through; whether there may be one."""
+        space = self.question.space
+        if space.size is None or space.size > MOST_LISTED:
+            return True
+        if self.study.get_trials(deepcopy=False, states=(self.state.WAITING,)):
+            return True
+        tried = self._tried()
+        for point in points(space, self.limits.seed):
+            if space.settings(point, self.question.recipe) not in tried:
+                with calm():
+                    self.study.enqueue_trial(point)
+                return True
+        return False
 
     def ended(self, event: Ended) -> None:
         """Tell Optuna, and whoever listens."""
+        behind = self._fell_behind(event)
         trial, settings, _ = self.running.pop(event.cell.key)
         score = None
-        if event.result is not None:
+        if event.result is not None and not behind:
             score = figure(event.result.metrics, f"validation.{self.question.score}")
             trial.set_user_attr("seconds", event.result.seconds)
         if score is not None and math.isfinite(score):
             self.study.tell(trial, score)
             state = "complete"
-        elif event.result is None and not event.why:
+        elif behind:
             self.study.tell(trial, state=self.state.PRUNED)
             state = "pruned"
         else:
             trial.set_user_attr("why", event.why or f"it has no validation.{self.question.score}")
             self.study.tell(trial, state=self.state.FAIL)
+            self.lost[settings] = trial.number
             state = "failed"
         self._count_failures(state, event)
         seconds = 0.0 if event.result is None else event.result.seconds
@@ -106,17 +139,23 @@ class Trials:
         told = TrialDone(trial.number, settings, score, state, done, self._total(), self.best, seconds, event.why)
         self.listen(told)
 
+    def _fell_behind(self, event: Ended) -> bool:
+        """Whether it was given up, or would have been had it not ended between two looks at it: what is pruned must
+        not depend on how fast a trial is."""
+        if event.result is None and not event.why:
+            return True
+        return self.cache is not None and self.watch(event.cell, cell_folder(self.cache, event.cell))
+
     def watch(self, cell: Cell, folder: Path) -> bool:
         """Report the epochs that are new; whether the trial is to be given up."""
         trial, settings, seen = self.running[cell.key]
         looks = read_looks(folder / PROGRESS, self.question.recipe.phase_names[-1])
-        give_up = False
         for epoch, value in new_epochs(looks, seen, self.question.score, maximise=self.question.maximise):
             trial.report(value, epoch)
-            seen = epoch
-            give_up = bool(trial.should_prune())
-        self.running[cell.key] = (trial, settings, seen)
-        return give_up
+            self.running[cell.key] = (trial, settings, epoch)
+            if trial.should_prune():  # at the first epoch that says so, however many were read at once
+                return True
+        return False
 
     @property
     def best(self) -> float | None:
@@ -131,13 +170,12 @@ class Trials:
         return len(self._finished()) + len(self.running) < self._total()
 
     def _total(self) -> int:
-        size = self.question.space.size if self.limits.sampler == "grid" else None
-        return min(self.limits.trials, size or self.limits.trials)
+        return min(self.limits.trials, self.question.space.size or self.limits.trials)
 
-    def _finished(self) -> list[Any]:
-        states = (self.state.COMPLETE, self.state.PRUNED)
-        found: list[Any] = self.study.get_trials(deepcopy=False, states=states)
-        return found
+    def _finished(self) -> set[tuple[str, ...]]:
+        """The settings that were tried to their end or given up."""
+        trials = self.study.get_trials(deepcopy=False, states=(self.state.COMPLETE, self.state.PRUNED))
+        return {tuple(trial.user_attrs.get("settings", ())) for trial in trials}
 
     def _count_failures(self, state: str, event: Ended) -> None:
         self.failed = self.failed + 1 if state == "failed" else 0
