@@ -11,7 +11,6 @@ from typing import Any
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, RecipeError, did_you_mean
 from phasefit.metrics.kinds import JUDGED, WATCHING
-from phasefit.metrics.scores import SCORES
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runner.needs import needs_of
 from phasefit.runner.prepare import Prepared, prepare
@@ -19,10 +18,10 @@ from phasefit.runner.request import TrainRequest
 from phasefit.runner.starting import base_run
 from phasefit.studies.cell import Cell
 from phasefit.studies.folder import ROWS
+from phasefit.studies.known_figures import lower_is_better
 from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once
 from phasefit.studies.search.space import Space
 
-LOWER = ("ece", "confidence_entropy")  # better when lower, beside those of SCORES
 MEAN = "mean"  # of several tasks
 ABOUT_THE_MACHINE = ("threads", "device", "precision", "compile", "versions")
 
@@ -106,7 +105,7 @@ def score_name(given: str | None, prepared: Prepared) -> str:
 
 def higher_is_better(score: str) -> bool:
     """Which way a score is better."""
-    return SCORES[score].higher_is_better if score in SCORES else score not in LOWER
+    return not lower_is_better(score)
 
 
 def held_apart(question: Question, prepared: Prepared, folder: Path) -> Question:
