@@ -118,7 +118,9 @@ def test_tree_levels_are_in_the_headline() -> None:
     levels = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
     scores = split(levels)
     results = {row[0]: row[1:] for row in tables(card(metrics={"test": scores}))[0]}
-    assert results["accuracy at level 1"] == [f"{scores['levels'][0]['accuracy']:.4f}"]
+    for place, level in enumerate(scores["levels"], start=1):
+        assert results[f"accuracy at level {place}"] == [f"{level['accuracy']:.4f}"]
+        assert results[f"macro F1 at level {place}"] == [f"{level['macro_f1']:.4f}"]
     assert results["hierarchical F1"] == [f"{scores['hierarchical_f1']:.4f}"]
 
 

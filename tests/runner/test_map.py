@@ -51,6 +51,12 @@ def test_a_panel_a_stage(tmp_path: Path, stages: int) -> None:
     assert sum(text.startswith("nearest text is of the same class: ") for text in read) == stages
 
 
+def test_the_share_says_what_the_groups_are(tmp_path: Path) -> None:
+    vectors, codes = clusters(2, 6)
+    map_figure({"before training": vectors}, codes, ["bad", "good"], tmp_path / "map.png", group="level")
+    assert any(text.startswith("nearest text is of the same level: ") for text in words(tmp_path / "map.png"))
+
+
 def test_texts_without_labels_are_one_cloud(tmp_path: Path) -> None:
     vectors, codes = clusters(2, 4)
     map_figure({"before training": vectors, "simcse": vectors + 1}, codes * 0 - 1, [], tmp_path / "map.png", "rhymes")

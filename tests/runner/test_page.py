@@ -191,5 +191,12 @@ def test_many_classes_are_shown_as_pairs() -> None:
     assert not confusion(names, [[1 if row == column else 0 for column in range(40)] for row in range(40)], 10)
 
 
+def test_zeros_and_long_names_of_a_matrix_can_be_read() -> None:
+    rules = dict(re.findall(r"^(\.matrix [^{]+) \{ ([^}]*) \}", asset("page.css"), re.MULTILINE))
+    assert rules[".matrix .none"] == "color: var(--faint);", "the grid's colour would hide them"
+    names = rules[".matrix tbody th bdi"]  # the element that holds the text is the one that can cut it
+    assert all(rule in names for rule in ("max-width", "overflow: hidden", "text-overflow: ellipsis", "nowrap"))
+
+
 def test_attributes_and_children_are_escaped() -> None:
     assert tag("a", "<", href='"x', hidden=True, title=None) == '<a href="&quot;x" hidden>&lt;</a>'

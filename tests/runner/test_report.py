@@ -10,6 +10,7 @@ from phasefit.metrics import classification_metrics
 from phasefit.recipes import read_recipe
 from phasefit.runner.figures import canvas, layout
 from phasefit.runner.history import History
+from phasefit.runner.map_points import MapPoints
 from phasefit.runner.prepare import prepare
 from phasefit.runner.report import draw_pictures, write_report
 from phasefit.runner.request import TrainRequest
@@ -46,13 +47,17 @@ def snapshots(tiny_folder: Path) -> Snapshots:
     return taken
 
 
+def points(taken: Snapshots) -> MapPoints:
+    return MapPoints(list(NAMES), taken.codes, caption=taken.texts)
+
+
 def scores() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     return classification_metrics(np.arange(30) % 3, rng.dirichlet(np.ones(3), size=30), NAMES)
 
 
 def test_everything_is_drawn_twice_over(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
-    drawn = draw_pictures(tmp_path, NAMES, {"test": scores()}, history, snapshots)
+    drawn = draw_pictures(tmp_path, {"test": scores()}, history, snapshots, points(snapshots))
     assert drawn == ["confusion.png", "classes.png", "reliability.png", "embeddings.png", "history.png"]
     assert all(pixels(tmp_path / name) for name in drawn)
     assert len(list(tmp_path.iterdir())) == 2 * len(drawn), "a PNG and an SVG each"
@@ -63,15 +68,16 @@ def test_everything_is_drawn_twice_over(tmp_path: Path, history: History, snapsh
 
 
 def test_what_there_is_no_data_for_is_left_out(tmp_path: Path, history: History, tiny_folder: Path) -> None:
-    assert draw_pictures(tmp_path, NAMES, {}, history) == ["history.png"]
+    assert draw_pictures(tmp_path, {}, history) == ["history.png"]
     data = make_data(fresh_model(tiny_folder).encoder, *make_table(), validation=0)
-    assert draw_pictures(tmp_path, NAMES, {}, history, Snapshots.of(data, seed=0)) == ["history.png"]
+    nothing = Snapshots.of(data, seed=0)
+    assert draw_pictures(tmp_path, {}, history, nothing, points(nothing)) == ["history.png"]
     assert {path.name for path in tmp_path.iterdir()} == {"history.png", "history.svg"}
 
 
 def test_the_geometry_is_drawn_beside_the_map(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
     shape = {stage: {"texts": 15, "uniformity": -2.0} for stage in snapshots.vectors}
-    drawn = draw_pictures(tmp_path, NAMES, {"geometry": shape}, history, snapshots)
+    drawn = draw_pictures(tmp_path, {"geometry": shape}, history, snapshots, points(snapshots))
     assert drawn == ["embeddings.png", "geometry.png", "history.png"]
     assert "15 validation texts, the same at every stage" in words(tmp_path / "geometry.png")
 

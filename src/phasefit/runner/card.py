@@ -37,6 +37,7 @@ HEADLINE = {
     "accuracy_answered": "accuracy of the answers",
     "rows": "rows",
 }
+LEVEL = ("accuracy", "macro_f1")  # of each level of a tree
 WORDS = {  # what a model of each kind of labels is
     "single": "classifier of {} classes",
     "multi": "classifier that gives each text any of {} labels",
@@ -150,9 +151,9 @@ def results(metrics: Mapping[str, Any], splits: Sequence[str]) -> str:
     depth = max((len(metrics[split].get("levels", [])) for split in splits), default=0)
     for level in range(depth):
         cells = [metrics[split].get("levels", [])[level : level + 1] for split in splits]
-        rows.append(
-            [f"accuracy at level {level + 1}", *(number(cell[0]["accuracy"]) if cell else "" for cell in cells)]
-        )
+        for key in LEVEL:
+            found = (number(cell[0].get(key)) if cell else "" for cell in cells)
+            rows.append([f"{HEADLINE[key]} at level {level + 1}", *found])
     return table(["", *splits], rows)
 
 

@@ -59,6 +59,27 @@ def every_text(prepared: Prepared) -> list[str]:
     return _numbered(prepared)[0]
 
 
+def row_texts(prepared: Prepared, rows: np.ndarray) -> list[tuple[str, ...]]:
+    """The text with each of these numbers and those beside it; of tasks, whose texts stand alone, only the text."""
+    texts, _, others = _numbered(prepared)
+    if others is None or not _own_rows(prepared):
+        return [(texts[row],) for row in rows.tolist()]
+    return [(texts[row], *(texts[other] for other in others[row].tolist() if other >= 0)) for row in rows.tolist()]
+
+
+def task_numbers(prepared: Prepared) -> np.ndarray:
+    """The place among the tasks of the one that each text of `every_text` belongs to; -1 for texts of none."""
+    texts, places, others = _numbered(prepared)
+    found = np.full(len(texts), -1, dtype=np.int64)
+    for number, place in enumerate(places[len(_own_rows(prepared)) :] if prepared.tasks else ()):
+        rows = np.concatenate([place.train, place.validation, place.unlabelled]).astype(np.int64)
+        found[rows] = number
+        if others is not None:
+            beside = others[rows]
+            found[beside[beside >= 0]] = number
+    return found
+
+
 def _numbered(prepared: Prepared) -> tuple[list[str], list[Place], np.ndarray | None]:
     texts: list[str] = []
     places = [_placed(one, texts) for one in (*_own_rows(prepared), *prepared.tasks.values())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from phasefit.runner.figures import (
 from phasefit.runner.figures.layout import Floats, stage_layouts
 from phasefit.runner.held_out import Outputs
 from phasefit.runner.history import History
+from phasefit.runner.map_points import MapPoints, map_points
 from phasefit.runner.prepare import Prepared
 from phasefit.store.manifest import write_text
 
@@ -52,7 +53,8 @@ def write_report(
     from phasefit.runner.page.run_page import write_run_page
 
     layouts = stage_layouts(snapshots.vectors) if snapshots is not None else {}
-    pictures = draw_pictures(folder, prepared.space.groups, metrics, history, snapshots, layouts)
+    points = None if snapshots is None else map_points(prepared, snapshots)
+    pictures = draw_pictures(folder, metrics, history, snapshots, points, layouts)
     encoder_only = manifest.get("heads") == {}
     kind = "none" if encoder_only else "tasks" if prepared.tasks else prepared.space.kind
     known = {name: value for name, value in manifest.items() if name not in TOLD_ELSEWHERE}
@@ -88,10 +90,10 @@ def write_report(
 
 def draw_pictures(
     folder: Path,
-    classes: Sequence[str],
     metrics: Mapping[str, Any],
     history: History,
     snapshots: Snapshots | None = None,
+    points: MapPoints | None = None,
     layouts: Mapping[str, Floats] | None = None,
 ) -> list[str]:
     """Draw what there is data for, each as PNG and SVG; the names of the PNGs in the order to show them in."""
@@ -103,8 +105,9 @@ def draw_pictures(
         for task, scored in metrics[split]["tasks"].items():
             (folder / "tasks" / task).mkdir(parents=True, exist_ok=True)
             draw_scores(folder / "tasks" / task, scored, split)
-    if snapshots is not None and snapshots.vectors:
-        map_figure(snapshots.vectors, snapshots.codes, classes, folder / "embeddings.png", snapshots.texts, layouts)
+    if snapshots is not None and snapshots.vectors and points is not None:
+        shown = (points.codes, points.names, folder / "embeddings.png", points.caption, layouts, points.group)
+        map_figure(snapshots.vectors, *shown)
         pictures.append("embeddings.png")
         if metrics.get("geometry"):
             geometry_figure(metrics["geometry"], folder / "geometry.png", snapshots.texts)

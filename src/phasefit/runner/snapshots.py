@@ -50,7 +50,11 @@ class Snapshots:
     @property
     def texts(self) -> str:
         """What the texts are, for captions."""
-        return {"train": "training texts"}.get(self.split, f"{self.split} texts")
+        return self.named("texts")
+
+    def named(self, what: str) -> str:
+        """Where these texts, or pairs, come from."""
+        return f"{'training' if self.split == 'train' else self.split} {what}"
 
     def take(self, name: str, encoder: Encoder, tokens: Tokens) -> None:
         """Add the encoder's vectors as they are now; a stage taken again replaces itself."""

@@ -38,11 +38,12 @@ def map_figure(
     path: Path,
     texts: str = "texts",
     layouts: Mapping[str, Floats] | None = None,
+    group: str = "class",
 ) -> None:
     """Draw the vectors (n, d) of each stage by name, in order; `codes` index `names`, `texts` is what they are of.
 
     Texts without labels, whose codes are all -1, are drawn in one colour. `layouts` are those of `stage_layouts`, for
-    who has them already.
+    who has them already. `group` is what the names are of: a class, a level, a task.
     """
     codes = np.asarray(codes)
     placed = stage_layouts(stages) if layouts is None else layouts
@@ -50,11 +51,16 @@ def map_figure(
     shares = [agreement(vectors, codes) if labelled else None for vectors in stages.values()]
     codes, names = (codes, names) if labelled else (np.zeros_like(codes), ())
     said = f"{len(codes):,} {texts}, laid out by {method(len(codes))}: near is alike, the axes mean nothing"
-    save(path, lambda drawn: draw(placed, shares, codes, drawn, said), [printable(name, 30) for name in names])
+    save(path, lambda drawn: draw(placed, shares, codes, drawn, said, group), [printable(name, 30) for name in names])
 
 
 def draw(
-    layouts: Mapping[str, Floats], shares: Sequence[float | None], codes: Ints, names: Sequence[str], texts: str
+    layouts: Mapping[str, Floats],
+    shares: Sequence[float | None],
+    codes: Ints,
+    names: Sequence[str],
+    texts: str,
+    group: str = "class",
 ) -> Figure:
     """Panels above, one legend for all of them below."""
     sizes = np.bincount(codes, minlength=len(names))
@@ -80,7 +86,7 @@ def draw(
         title = stage if stage == BEFORE else f"after {printable(stage, 24)}"
         axes.set_title(title, loc="left", color=INK, fontsize=11, pad=18)
         if (share := shares[number]) is not None:
-            said = f"nearest text is of the same class: {share:.0%}"
+            said = f"nearest text is of the same {group}: {share:.0%}"
             same = number > 0 and layout is layouts[stages[number - 1]]
             said += " (unchanged)" if same else ""
             axes.text(0, 1.02, said, transform=axes.transAxes, color=FAINT, fontsize=8)

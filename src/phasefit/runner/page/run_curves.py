@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.runner.figures.history import SPELLED, counted, running_mean, score_ranges, watched_score
+from phasefit.runner.page.chart import COLOURS
 from phasefit.runner.page.html import Html, shortened
 from phasefit.runner.page.parts import paragraph, side_by_side, titled
 from phasefit.runner.page.plots import Line, line_plot
@@ -19,6 +20,7 @@ from phasefit.runner.page.table import Cell, Column, Value, table
 Entries = Sequence[Mapping[str, Any]]
 Axis = dict[str, Any]
 HEIGHT = 220
+MEAN = "mean"  # the score of several tasks
 
 
 def curves_section(run: RunContent, limits: Limits) -> Section:
@@ -46,7 +48,7 @@ def _reached(phase: Mapping[str, Any]) -> str:
     if not isinstance(best, int | float):
         return "not validated"
     early = ", stopped early" if phase.get("stopped_early") else ""
-    return f"{SPELLED.get(str(watch), str(watch or '').replace('_', ' '))} {best:.4f}{early}".strip()
+    return f"{_spelled(str(watch or ''))} {best:.4f}{early}".strip()
 
 
 def _phase(name: str, entries: Entries, ranges: Mapping[str, tuple[float, float]], limits: Limits) -> Html:
@@ -85,18 +87,42 @@ def _score(
     if not validations:
         return paragraph("not validated", quiet=True)
     watched = watched_score(validations)
-    points = [(float(entry["step"]), _number(entry["scores"].get(watched))) for entry in validations]
-    spelled = SPELLED.get(watched, watched.replace("_", " "))
+    spelled = _spelled(watched)
     low, high = ranges.get(watched, (None, None))
     axes: dict[str, dict[str, Any]] = {"x": across, "y": {"min": low, "max": high, "axisLabel": _LABELS}}
-    line = Line(spelled, points, "@c1", _mark(kept))
+    lines = [Line(spelled, _points(validations, watched), "@c1", _mark(kept)), *_of_tasks(validations, watched)]
+    if len(lines) > 1:
+        axes["y"] = {}  # the range is that of the mean, and tasks lie above and below
     label = f"{spelled} on validation over the steps of the phase {name}"
-    chart = line_plot([line], "step", spelled, label, height=HEIGHT, axes=axes).html()
+    title = spelled if len(lines) == 1 else "score"
+    chart = line_plot(lines, "step", title, label, height=HEIGHT, axes=axes).html()
     best = next((entry["scores"].get(watched) for entry in validations if entry["step"] == kept), None)
     if kept is None or best is None:
         return chart
     after = f"after {counted(kept)}" if kept else "from its start"
     return Html(chart + paragraph(f"Kept: {spelled} {best:.4f}, {after}.", quiet=True))
+
+
+def _of_tasks(validations: Entries, watched: str) -> list[Line]:
+    """Each task's own score, which the history has as the task's name and the metric, where their mean is watched."""
+    if watched != MEAN:
+        return []
+    own = dict.fromkeys(key for entry in validations for key in entry["scores"] if key != MEAN)
+    lines = []
+    for place, key in enumerate(own):
+        colour = f"@c{(place + (place > 0)) % COLOURS}"  # the second is the mean's
+        style = {"lineStyle": {"width": 1.5, "color": colour}}
+        task, _, metric = key.rpartition(" ")
+        lines.append(Line(f"{task} {_spelled(metric)}".strip(), _points(validations, key), colour, style))
+    return lines
+
+
+def _points(validations: Entries, score: str) -> list[tuple[float, float | None]]:
+    return [(float(entry["step"]), _number(entry["scores"].get(score))) for entry in validations]
+
+
+def _spelled(score: str) -> str:
+    return "mean of the tasks" if score == MEAN else SPELLED.get(score, score.replace("_", " "))
 
 
 # The ends of a range are no round numbers.

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from phasefit.runner.data_report import HEAD, part_cells
 from phasefit.runner.page.html import Html, user_text
-from phasefit.runner.page.parts import code, facts, notes
+from phasefit.runner.page.parts import code, facts, notes, titled
 from phasefit.runner.page.run_content import RunContent
 from phasefit.runner.page.shell import Section
 from phasefit.runner.page.table import Column, table
+from phasefit.runner.prepare import Prepared
 
 TOLD_ELSEWHERE = ("command", "recipe", "resume", "replaces")
 LONGEST = 400  # characters of a note
+BEFORE = "(before the tasks)"  # beside the names of the tasks, none of which has brackets
 
 
 def data_section(run: RunContent) -> Section:
-    """The tables side by side, what was noted about them, and their facts."""
+    """The tables side by side, what was noted about them, and their facts; of several tasks, those of each."""
     prepared = run.prepared
-    columns = [Column("part"), *(Column(name, "long" if name == "words" else "number") for name in HEAD)]
-    rows = [[name, *part_cells(part)] for name, part in prepared.hygiene.parts.items()]
     said = [note.removeprefix("data: ") for note in prepared.notes]
     if run.cut is not None:
         said.append(run.cut.sentence())
-    known: dict[str, Any] = {name: value for name, value in prepared.facts().items() if name != "columns"}
     shown = notes([user_text(note, LONGEST) for note in dict.fromkeys(said)])
-    return Section("Data", [table(columns, rows, "The tables of the run", sortable=False), shown, facts(known)])
+    each = [titled(f"Task {name}", _facts(task)) for name, task in prepared.tasks.items()]
+    return Section("Data", [_tables(prepared), shown, _facts(prepared), *each])
+
+
+def _tables(prepared: Prepared) -> Html:
+    """A row for each table; what comes before the tasks is a table of its own, or else only their texts again."""
+    numbers = [Column(name, "long" if name == "words" else "number") for name in HEAD]
+    parts = [[name, *part_cells(part)] for name, part in prepared.hygiene.parts.items()]
+    if not prepared.tasks:
+        return table([Column("part"), *numbers], parts, "The tables of the run", sortable=False)
+    rows = [[BEFORE, *cells] for cells in parts] if prepared.before else []
+    for task, own in prepared.tasks.items():
+        rows += [[task, name, *part_cells(part)] for name, part in own.hygiene.parts.items()]
+    return table([Column("task"), Column("part"), *numbers], rows, "The tables of the run", sortable=False)
+
+
+def _facts(prepared: Prepared) -> Html:
+    return facts({name: value for name, value in prepared.facts().items() if name not in ("columns", "tasks")})
 
 
 def recipe_section(run: RunContent) -> Section:

@@ -8,6 +8,7 @@ import numpy as np
 
 from phasefit.metrics.geometry import geometry_rows
 from phasefit.runner.figures.layout import agreement, method
+from phasefit.runner.map_points import MapPoints, map_points
 from phasefit.runner.page.chart import COLOURS, SHAPES, Chart, Group, base_option, colour
 from phasefit.runner.page.html import Html, shortened, tag
 from phasefit.runner.page.run_content import Limits, RunContent
@@ -16,6 +17,7 @@ from phasefit.runner.page.table import Column, Value, table
 from phasefit.runner.snapshots import BEFORE, Snapshots
 
 NAME = 60  # characters of a class's name
+TEXTS = ("text", "second text", "third text")
 MOST_CLASSES = COLOURS * len(SHAPES)
 
 
@@ -24,20 +26,21 @@ def map_section(run: RunContent, limits: Limits) -> Section:
     taken = run.snapshots
     if taken is None or not run.layouts:
         return Section("Embedding map", [])
+    points = map_points(run.prepared, taken)
     lead = (
-        f"{len(taken.codes):,} {taken.texts}, laid out by {method(len(taken.codes))}: near is alike, the axes mean "
-        "nothing. Move the slider to see the same texts before training and after each phase."
+        f"{len(taken.codes):,} {points.caption}, laid out by {method(len(taken.codes))}: near is alike, the axes mean "
+        f"nothing. Move the slider to see the same {points.what} before training and after each phase."
     )
-    return Section("Embedding map", [_map(run, taken, limits), _geometry(run)], lead)
+    return Section("Embedding map", [_map(run, taken, points, limits), _geometry(run)], lead)
 
 
-def _map(run: RunContent, taken: Snapshots, limits: Limits) -> Html:
-    shown = np.linspace(0, len(taken.codes) - 1, min(len(taken.codes), limits.points)).astype(int)
-    names, codes = _classes(run, taken)
-    texts = _texts(run, taken)
-    rows = [[*([names[codes[row]]] if names else []), shortened(texts[row], limits.hover)] for row in shown]
-    groups, members = _groups(names, codes[shown])
-    stages = _stages(run, taken, shown)
+def _map(run: RunContent, taken: Snapshots, points: MapPoints, limits: Limits) -> Html:
+    shown = np.linspace(0, len(points.codes) - 1, min(len(points.codes), limits.points)).astype(int)
+    names = [shortened(name, NAME) for name in points.names]
+    width = max((len(own) for own in points.texts), default=1)
+    rows = [[*([names[points.codes[row]]] if names else []), *_texts(points, row, width, limits)] for row in shown]
+    groups, members = _groups(points, names, shown)
+    stages = _stages(run, taken, points, shown)
     bounds = {"type": "value", "min": -1.05, "max": 1.05, "show": False}
     option = base_option(
         xAxis=bounds,
@@ -45,37 +48,31 @@ def _map(run: RunContent, taken: Snapshots, limits: Limits) -> Html:
         series=[_series(place, group, own) for place, (group, own) in enumerate(zip(groups, members, strict=True))],
     )
     option |= {"grid": {"left": 4, "right": 4, "top": 4, "bottom": 4}, "animationDurationUpdate": 900}
-    label = f"Map of {len(shown):,} texts at the stage that the slider names; texts that the model finds alike are near"
-    columns = [*([Column("class")] if names else []), Column("text", "long")]
-    as_table = table(columns, rows, "The texts of the map", longest=limits.hover)
+    what = points.what
+    label = f"Map of {len(shown):,} {what} at the stage that the slider names; what the model finds alike is near"
+    columns = [*([Column(points.group)] if names else []), *(Column(title, "long") for title in TEXTS[:width])]
+    as_table = table(columns, rows, f"The {what} of the map", longest=limits.hover)
     more = {"stages": stages, "rows": rows}
     return Chart(option, label, groups, as_table, look="map", more=more).html(_slider(len(stages)))
 
 
-def _classes(run: RunContent, taken: Snapshots) -> tuple[list[str], np.ndarray]:
-    """The classes' names and the texts' codes; no names where the texts have no labels."""
-    if not (taken.codes >= 0).any():
-        return [], np.zeros_like(taken.codes)
-    return [shortened(name, NAME) for name in run.prepared.space.groups], taken.codes
+def _texts(points: MapPoints, row: int, width: int, limits: Limits) -> list[str]:
+    own = [shortened(text, limits.hover) for text in points.texts[row]]
+    return own + [""] * (width - len(own))
 
 
-def _texts(run: RunContent, taken: Snapshots) -> list[str]:
-    from phasefit.runner.gather import every_text  # which needs torch
-
-    every = every_text(run.prepared)
-    return [every[row] for row in taken.rows.tolist()]
-
-
-def _groups(names: list[str], codes: np.ndarray) -> tuple[list[Group], list[list[int]]]:
-    """A colour and a shape for each of the largest classes, one for all others; and the points of each."""
+def _groups(points: MapPoints, names: list[str], shown: np.ndarray) -> tuple[list[Group], list[list[int]]]:
+    """A colour and a shape for each of the largest groups, one for all others; and the points of each."""
+    codes = points.codes[shown] if names else np.zeros(len(shown), dtype=np.int64)
     sizes = np.bincount(codes, minlength=len(names))
     present = np.flatnonzero(sizes)
     coloured = np.sort(present[np.argsort(-sizes[present], kind="stable")][:MOST_CLASSES])
-    groups = [Group(names[code] if names else "texts", *colour(place)) for place, code in enumerate(coloured)]
+    groups = [Group(names[code] if names else points.what, *colour(place)) for place, code in enumerate(coloured)]
     members = [np.flatnonzero(codes == code).tolist() for code in coloured]
     rest = np.flatnonzero(~np.isin(codes, coloured)).tolist()
     if rest:
-        groups.append(Group(f"{len(present) - len(coloured)} smaller classes", "@faint"))
+        many = {"class": "classes", "range of scores": "ranges"}.get(points.group, f"{points.group}s")
+        groups.append(Group(f"{len(present) - len(coloured)} smaller {many}", "@faint"))
         members.append(rest)
     return groups, members
 
@@ -86,18 +83,18 @@ def _series(place: int, group: Group, members: list[int]) -> dict[str, Any]:
     return {**scatter, "rows": members, "data": [], "group": place}
 
 
-def _stages(run: RunContent, taken: Snapshots, shown: np.ndarray) -> list[dict[str, Any]]:
-    labelled = bool((taken.codes >= 0).any())
+def _stages(run: RunContent, taken: Snapshots, points: MapPoints, shown: np.ndarray) -> list[dict[str, Any]]:
+    said = f"The nearest other text is of the same {points.group}"
     stages = []
     before: np.ndarray | None = None
     for name, layout in run.layouts.items():
-        share = agreement(taken.vectors[name], taken.codes) if labelled else None
-        note = "" if share is None else f"The nearest other text is of the same class for {share:.0%} of the texts."
+        share = agreement(taken.vectors[name], points.codes) if points.names else None
+        note = "" if share is None else f"{said} for {share:.0%} of the texts."
         note += " Nothing moved: the phase kept what it was given." if before is layout else ""
         reach = max(float(np.abs(layout).max(initial=0.0)), 1e-9)
-        points = np.round(layout[shown] / reach, 3).tolist()
+        places = np.round(layout[shown] / reach, 3).tolist()
         title = "Before training" if name == BEFORE else f"After {name}"
-        stages.append({"name": title, "note": note.strip(), "points": points})
+        stages.append({"name": title, "note": note.strip(), "points": places})
         before = layout
     return stages
 

@@ -80,7 +80,7 @@ def _task(run: RunContent, scored: Mapping[str, Any], task: str, limits: Limits)
     yield Section("Result", [*result(scored, split), *([] if run.prepared.tasks else [_refitted(run)])])
     if points := scored[split].get("points"):
         lead = "A point is a row; on the dashed line prediction and truth agree."
-        yield Section("Scores", [score_scatter(points, held[-1] if held else None, limits)], lead)
+        yield Section("Scores", [score_scatter(points, prepared.space, held[-1] if held else None, limits)], lead)
     yield from score_sections(scored[split], split, limits)
     yield from row_sections(held, limits)
 

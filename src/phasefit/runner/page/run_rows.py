@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from phasefit.data.labels import LabelSpace, ScoreLabels
 from phasefit.data.table import Label, label_name
 from phasefit.metrics.label_errors import doubted_labels, doubted_sets
 from phasefit.runner.held_out import HeldOut
@@ -130,29 +131,43 @@ def label_doubts(held: Sequence[HeldOut], limits: Limits) -> tuple[Html, int]:
 
 
 def largest_errors(held: HeldOut, limits: Limits) -> Html:
-    """The scores that are farthest off."""
+    """The scores that are farthest off; of levels by their names, with the score beside the one it is nearest to."""
     true, predicted = held.values.astype(np.float64), held.outputs[:, 0].astype(np.float64)
     order = np.argsort(-np.abs(predicted - true), kind="stable")[: limits.rows].tolist()
-    rows: list[list[Value | Cell]] = [
-        [said_of(held, row, limits), true[row].item(), predicted[row].item(), abs(predicted[row] - true[row]).item(),
-         held.number(row)]
-        for row in order
-    ]  # fmt: skip
-    numbers = [Column(name, "number", 3) for name in ("true", "predicted", "error")]
-    return table([TEXT, *numbers, ROW], rows, "The largest errors", longest=NAME)
+    levels = held.space if isinstance(held.space, ScoreLabels) and held.space.levels else None
+    rows: list[list[Value | Cell]] = []
+    for row in order:
+        one, other = true[row].item(), predicted[row].item()
+        said = [one, other] if levels is None else [_level(levels, one), _level(levels, other), other]
+        rows.append([said_of(held, row, limits), *said, abs(other - one), held.number(row)])
+    names = [] if levels is None else [Column("true"), Column("predicted")]
+    numbers = ("true", "predicted", "error") if levels is None else ("score", "error")
+    columns = [TEXT, *names, *(Column(name, "number", 3) for name in numbers), ROW]
+    return table(columns, rows, "The largest errors", longest=NAME)
 
 
-def score_scatter(points: Sequence[Sequence[float]], held: HeldOut | None, limits: Limits) -> Html:
+def _level(space: ScoreLabels, score: float) -> Cell:
+    """The level that a score is nearest to; levels are sorted by their order."""
+    return Cell(user_text(space.level_of(score), NAME), score)
+
+
+def _told(space: LabelSpace, true: float, predicted: float) -> str:
+    """A true and a predicted score in words; of levels their names too."""
+    if isinstance(space, ScoreLabels) and space.levels:
+        levels = [shortened(space.level_of(value), NAME) for value in (true, predicted)]
+        return f"true {levels[0]}, predicted {levels[1]} ({predicted:.3g})"
+    return f"true {true:.3g}, predicted {predicted:.3g}"
+
+
+def score_scatter(points: Sequence[Sequence[float]], space: LabelSpace, held: HeldOut | None, limits: Limits) -> Html:
     """Predicted scores against true ones, with the texts where they are known."""
-    shown = [
-        Point("a row", true, predicted, [f"true {true:.3g}, predicted {predicted:.3g}"]) for true, predicted in points
-    ]
+    shown = [Point("a row", true, predicted, [_told(space, true, predicted)]) for true, predicted in points]
     if held is not None:
         some = np.linspace(0, len(held.table) - 1, min(len(held.table), limits.points)).astype(int).tolist()
         true, predicted = held.values, held.outputs[:, 0]
         shown = [
             Point("a row", float(true[row]), float(predicted[row]),
-                  [f"true {true[row]:.3g}, predicted {predicted[row]:.3g}",
+                  [_told(space, float(true[row]), float(predicted[row])),
                    *(shortened(text, limits.hover) for text in held.texts(row))])
             for row in some
         ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phasefit.metrics.classification import wilson_interval
-from phasefit.runner.card import HEADLINE
+from phasefit.runner.card import HEADLINE, LEVEL
 from phasefit.runner.figures.reliability import verdict
 from phasefit.runner.page.html import Html
 from phasefit.runner.page.matrix import MOST_CLASSES, confusion
@@ -50,7 +50,9 @@ def all_scores(scored: Mapping[str, Scores]) -> Html:
             rows.append([title, *(_cell(one, key) for one in scored.values())])
     for level in range(max((len(one.get("levels", ())) for one in scored.values()), default=0)):
         found = [one.get("levels", [])[level : level + 1] for one in scored.values()]
-        rows.append([f"accuracy at level {level + 1}", *(_cell(one[0], "accuracy") if one else None for one in found)])
+        for key in LEVEL:
+            cells = [_cell(one[0], key) if one else None for one in found]
+            rows.append([f"{HEADLINE[key]} at level {level + 1}", *cells])
     return table(columns, rows, "All scores", sortable=False)
 
 
