@@ -12,6 +12,7 @@ from phasefit.runner.request import TrainRequest
 SINGLE = {"text": [f"single {row}" for row in range(30)], "label": ["a", "b"] * 15}
 LEFT, RIGHT = ([f"{side} {row}" for row in range(30)] for side in ("left", "right"))
 PAIRS = {"text_a": LEFT, "text_b": RIGHT, "label": ["a", "b"] * 15}
+OWNERS = {"before": -1, "single": 0, "left": 1, "right": 1}
 
 
 def tasks(before: bool = False) -> Prepared:

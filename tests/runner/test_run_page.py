@@ -106,9 +106,8 @@ def test_the_map_of_several_tasks_is_coloured_by_task() -> None:
     topic = run.prepared.tasks["topic"]
     behind = len(topic.train) + len(topic.validation or ())
     assert run.snapshots is not None
-    run.snapshots.rows = np.where(np.arange(len(run.snapshots.rows)) % 2, behind, 0) + np.arange(
-        len(run.layouts[BEFORE])
-    )
+    places = np.arange(len(run.snapshots.rows))
+    run.snapshots.rows = places + np.where(places % 2, behind, 0)  # every other one is of the second task
     chart = charts(section(run, "Embedding map"))[0]
     assert [group["name"] for group in chart["groups"]] == ["topic", "<b>rating</b>"]
     assert chart["option"]["series"][1]["rows"] == list(range(1, len(run.snapshots.rows), 2))
