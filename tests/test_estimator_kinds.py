@@ -177,6 +177,17 @@ def test_a_saved_one_is_the_same(of_sets: TextClassifier, tmp_path: Path) -> Non
         TextRegressor.load(tmp_path / "model")
 
 
+def test_a_saved_one_answers_with_a_matrix_as_before(classifier: Make, of_matrix: TextClassifier, tmp_path) -> None:
+    frame = pd.DataFrame(np.hstack([MATRIX, np.zeros((60, 1), dtype=int)]), columns=["c", "a", "b", "never"])
+    for name, fitted in {"numbers": of_matrix, "names": classifier().fit(TEXTS, frame)}.items():
+        fitted.save(tmp_path / name)
+        again = TextClassifier.load(tmp_path / name)
+        again.save(tmp_path / f"{name} again")
+        for loaded in (again, TextClassifier.load(tmp_path / f"{name} again")):
+            assert loaded.predict(TEXTS).dtype == np.int64
+            assert np.array_equal(loaded.predict(TEXTS), fitted.predict(TEXTS))
+
+
 def test_going_on_with_a_narrower_matrix(classifier: Make, of_matrix: TextClassifier, tmp_path: Path) -> None:
     of_matrix.save(tmp_path / "model")
     more = classifier(model=str(tmp_path / "model")).fit(TEXTS, MATRIX[:, :2])

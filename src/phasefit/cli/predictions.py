@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -83,9 +84,22 @@ def _of_classes(outputs: np.ndarray, space: LabelSpace, decision: Decision) -> t
     if space.kind != "multi":
         return labels_of(space, decision.answers(outputs)), outputs.max(axis=1)
     chosen = decision.chosen(outputs)
-    written: list[object] = ["|".join(np.array(space.names)[row]) or None for row in chosen]
+    written: list[object] = [
+        written_set([space.names[code] for code in np.flatnonzero(row)], space.names) for row in chosen
+    ]
     weakest = np.where(chosen, outputs, np.inf).min(axis=1)
     return written, np.where(np.isinf(weakest), np.nan, weakest)
+
+
+def written_set(names: Sequence[str], known: Iterable[str]) -> str | None:
+    """Several labels in one cell, joined with a bar; as a JSON list where a class has a bar in its name."""
+    from phasefit.data.labels.multi import SEPARATOR
+
+    if not names:
+        return None
+    if any(SEPARATOR in name for name in known):
+        return json.dumps(list(names), ensure_ascii=False)
+    return SEPARATOR.join(names)
 
 
 def labels_of(space: LabelSpace, codes: np.ndarray) -> list[object]:

@@ -44,16 +44,19 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Save the model; an existing folder is refused unless it holds a model and may be overwritten."""
         from phasefit.store import save_model
 
-        save_model(self._fitted(), Path(folder), overwrite=overwrite)
+        save_model(self._fitted(), Path(folder), overwrite=overwrite, facts=self._facts())
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
         """A saved model or a finished run, ready to use."""
         from phasefit.store import load_model
+        from phasefit.store.manifest import MANIFEST, read_manifest
 
         estimator = cls(device=device)
         estimator.model_ = load_model(folder, device)
         estimator._take_over()
+        place = Path(folder).expanduser()
+        estimator._restore(read_manifest(place) if (place / MANIFEST).is_file() else {})
         return estimator
 
     def _train(self, data: Any, validation: Any, unlabelled: Sequence[str] | None, **more: Any) -> FitResult:
@@ -93,6 +96,13 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take_over(self) -> None:
         """Set what follows from the model."""
+
+    def _facts(self) -> dict[str, Any]:
+        """What is saved beside the model, for `_restore`."""
+        return {}
+
+    def _restore(self, facts: Mapping[str, Any]) -> None:
+        """Take what was saved beside the model; a run of the command line has nothing."""
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):

@@ -19,6 +19,8 @@ from phasefit.runner.starting import base_run
 if TYPE_CHECKING:
     from phasefit.training.events import Event
 
+COLUMNS = "label_columns"  # in the manifest of a saved classifier
+
 
 class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     """A text classifier trained in phases, of single texts or, given as 2-tuples, of pairs.
@@ -132,6 +134,15 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
             truth = [int(space.encode([label])[0]) if space.knows(label) else -1 for label in labels]
             right = self.predict_proba(X).argmax(axis=1) == np.array(truth)
         return float(np.average(right, weights=sample_weight))
+
+    def _facts(self) -> dict[str, Any]:
+        """The columns of the indicator matrix that `fit` was given."""
+        columns = getattr(self, "_columns", None)
+        return {} if columns is None else {COLUMNS: list(columns)}
+
+    def _restore(self, facts: Mapping[str, Any]) -> None:
+        """Answer with a matrix again where `fit` was given one."""
+        self._columns = facts.get(COLUMNS)
 
     def _take_over(self) -> None:
         """The classes, in the order of the columns of `predict_proba`."""

@@ -24,12 +24,12 @@ from phasefit.store.manifest import MANIFEST, flush, read_json, read_manifest, s
 ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
 
 
-def save_model(model: Model, folder: Path, *, overwrite: bool = False) -> None:
-    """Save a model into a folder of its own, complete with its manifest."""
+def save_model(model: Model, folder: Path, *, overwrite: bool = False, facts: Mapping[str, Any] | None = None) -> None:
+    """Save a model into a folder of its own, complete with its manifest, which `facts` are written into too."""
     target = RunFolder(folder, overwrite=overwrite)
     try:
         target.begin({"model": model.encoder.name})
-        target.finish(write_model(model, folder))
+        target.finish(write_model(model, folder) | dict(facts or {}))
     except BaseException:
         target.abandon()
         raise
