@@ -154,7 +154,7 @@ FILES = {
     ),
     "two texts": Case(
         "train t.csv --text x --text y -q -m {tiny} -r three-phase",
-        ("t.csv", "'x', 'y'", "takes single texts", "name one", "--recipe finetune"),
+        ("t.csv", "'x', 'y'", "single texts are needed here", "name one", "--recipe finetune"),
         {"t.csv": "x,y,label\na,b,c\n"},
     ),
     "three texts and a label": Case(
@@ -165,7 +165,7 @@ FILES = {
     "named triples to classify": line(
         f"train nli-triples {QUICK}", "'nli-triples' holds triples", "--recipe mnr learns from triples"
     ),
-    "no pairs": line(f"train good.csv {ON_PAIRS}", "good.csv", "'text', 'label'", "--text ANCHOR --text POSITIVE"),
+    "no pairs": line(f"train good.csv {ON_PAIRS}", "good.csv", "'text', 'label'", "--text A --text B"),
     "half a pair": line(f"train good.csv --text text {ON_PAIRS}", "good.csv", "only 'text'", "another --text"),
     "a text twice": line(f"train good.csv --text text --text text {ON_PAIRS}", "good.csv", "'text' twice"),
     "four texts": Case(

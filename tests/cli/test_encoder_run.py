@@ -56,9 +56,17 @@ def test_a_pair_has_no_usual_text(trained, phasefit, sentence) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["predict {run} {table} -q", "predict {run} --say hello -q", "evaluate {run} {table}"]
+    "words",
+    [
+        "predict {run} {table} -q",
+        "predict {run} --say hello -q",
+        "evaluate {run} {table}",
+        "evaluate {run} {pairs}",
+        "evaluate {run} cs224n",
+        "predict {run} {pairs} -q",
+    ],
 )
 def test_there_is_nothing_to_predict(trained, phasefit, sentence, words: str) -> None:
     folder, _ = trained
-    line = words.format(run=folder / "run", table=folder / "labelled.csv")
+    line = words.format(run=folder / "run", table=folder / "labelled.csv", pairs=folder / "pairs.csv")
     assert sentence(phasefit(*line.split())) == NO_CLASSIFIER

@@ -146,6 +146,8 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     assert "no column 'topic'" in sentence(phasefit("geometry", "run", "in.csv", "--label", "topic"))
     assert "give DATA" in sentence(phasefit("geometry", "run", "--label", "topic"))
     assert "nope.csv" in sentence(phasefit("geometry", "run", "nope.csv"))
+    said = "--split is train, validation or test, not 'dev'"
+    assert said in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
     (run / "metrics.json").write_text("{}")
     assert "has no stored geometry; give a table" in sentence(phasefit("geometry", "run"))
     (tmp_path / "plain").mkdir()

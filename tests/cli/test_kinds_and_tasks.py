@@ -210,6 +210,31 @@ def test_tasks_that_do_not_fit_are_one_sentence(one: Path, two: Path, folder: Pa
         assert says in result.stderr
 
 
+def test_a_task_without_its_table_is_named_with_its_file(one: Path, tiny_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "lost.toml").write_text(task("topics", "gone.csv"))
+    said = "lost.toml, task 'topics': no such file: gone.csv"
+    for words in (("evaluate", one, tmp_path / "lost.toml"), ("train", tmp_path / "lost.toml", "-m", tiny_folder)):
+        result = phasefit(*words)
+        assert result.exit_code == 2
+        assert said in " ".join(result.stderr.split())
+
+
+def test_a_model_of_pairs_asks_for_pairs_whatever_it_is_used_for(pairs: Path, folder: Path) -> None:
+    for command in ("predict", "evaluate"):
+        result = phasefit(command, pairs, folder / "topics.csv", "-q")
+        assert result.exit_code == 2
+        said = " ".join(result.stderr.split())
+        assert "pairs of texts are needed here" in said
+        assert "--text A --text B" in said
+        assert "recipe" not in said
+
+
+def test_a_split_that_no_dataset_has_is_refused(one: Path, folder: Path) -> None:
+    result = phasefit("evaluate", one, folder / "topics.csv", "--split", "xyz")
+    assert result.exit_code == 2
+    assert "--split is train, validation or test, not 'xyz'" in " ".join(result.stderr.split())
+
+
 def test_a_table_is_scored_by_one_of_several_tasks_that_must_be_named(two: Path, folder: Path) -> None:
     result = phasefit("evaluate", two, folder / "topics.csv", "-q")
     assert result.exit_code == 2, (result.output, result.exception)

@@ -44,7 +44,7 @@ def test_labels_are_optional_where_not_needed() -> None:
         ("foo label", {}, "no column has a usual name for a text.*--text"),
         ("title body label", {}, "several columns could be the text: 'title', 'body'.*--text"),
         ("text topic intent", {}, "several columns could be the label: 'topic', 'intent'.*--label"),
-        ("text_a text_b label", {}, "'text_a' and 'text_b' are pairs of texts, and this recipe takes single texts"),
+        ("text_a text_b label", {}, "'text_a' and 'text_b' are pairs of texts, and single texts are needed here"),
         ("text label", {"text": "txt"}, "there is no column 'txt'; did you mean 'text'"),
         ("text label", {"label": ("zzz",)}, "there is no column 'zzz'; known: label, text"),
     ],

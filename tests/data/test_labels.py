@@ -137,7 +137,7 @@ def test_paths_may_end_on_different_levels() -> None:
         ([True, 2], None, "mix true/false with numbers"),
         ([("a/b", "c"), ("a", "b/c")], None, "both written 'a/b/c'"),
         ([("a", "b"), ()], None, "a path of a tree has no level"),
-        ([frozenset(), frozenset()], None, "no labels"),
+        ([frozenset(), frozenset()], None, "no row has a label; at least one row needs one"),
         ([("a", "b"), ("a", "c")], "multi", r"are sets of classes, not \('a', 'b'\)"),
         (["a", "b"], "score", "labels, row 1: 'a' is no score; scores are numbers"),
         ([0.5, 0.5], None, "all scores are the same; there is nothing to learn"),

@@ -78,7 +78,7 @@ def test_numbers_and_their_spelling_match() -> None:
         ([frozenset({1, "1"})], "both written '1'"),
         ([frozenset({True}), frozenset({2})], "mix true/false with numbers"),
         ([["a", "b"]], r"are sets of classes, not \['a', 'b'\]"),
-        ([NONE], "there is no labels"),
+        ([NONE], "no row has a label; at least one row needs one"),
     ],
 )
 def test_what_is_refused(labels: list[Any], message: str) -> None:

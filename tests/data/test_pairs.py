@@ -40,7 +40,7 @@ def find(names: str, sides: Sides = "pairs", text: tuple[str, ...] = (), need_la
 def test_usual_names(names: str, columns: Columns) -> None:
     assert find(names) == find(names, "each") == find(names, "any") == columns
     assert find(names, "two") == Columns(columns.text, columns.labels, columns.others[:1])  # a label is of two texts
-    with pytest.raises(PairsError, match=r"are pairs of texts, and this recipe takes single texts; .* finetune"):
+    with pytest.raises(PairsError, match=r"are pairs of texts, and single texts are needed here; name one"):
         find(names, "one")
 
 
@@ -53,12 +53,12 @@ def test_named_columns_win() -> None:
 @pytest.mark.parametrize(
     ("names", "sides", "text", "message"),
     [
-        ("text label", "pairs", (), r"learns from pairs.*columns: 'text', 'label'.*--text ANCHOR --text POSITIVE"),
+        ("text label", "pairs", (), r"pairs of texts are needed.*columns: 'text', 'label'.*--text A --text B"),
         ("text other", "pairs", ("text",), "--text names only 'text'; name the column"),
         ("a b c d", "pairs", ("a", "b", "c", "d"), "names 4 columns; a row has at most three"),
         ("a b", "pairs", ("a", "a"), "--text names the column 'a' twice"),
         ("a b", "pairs", ("a", "bb"), "there is no column 'bb'"),
-        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), and this recipe takes single texts"),
+        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), and single texts are needed here"),
         ("a b c label", "two", ("a", "b", "c"), "names 3 columns; what has a label is one text or a pair of two"),
     ],
 )
@@ -92,7 +92,7 @@ def test_an_empty_side_is_found(sides: Sides, tmp_path) -> None:
         ([("a", "b"), "c"], "rows of 1 text and 2 texts"),
         ([("a", "b", "c", "d")], "rows of 4 texts"),
         ([("a", ""), ("b", "c")], "row 1: 1 text is empty"),
-        (["a", "b"], r"give \(anchor, positive\) tuples"),
+        (["a", "b"], r"pairs of texts are needed here; give them as tuples"),
     ],
 )
 def test_tuples_of_another_kind(rows: list[object], message: str) -> None:
@@ -101,7 +101,7 @@ def test_tuples_of_another_kind(rows: list[object], message: str) -> None:
 
 
 def test_tuples_where_single_texts_are_needed() -> None:
-    with pytest.raises(PairsError, match="this recipe takes single texts, and these are pairs; finetune takes both"):
+    with pytest.raises(PairsError, match="these are pairs of texts, and single texts are needed here"):
         read_table(([("a", "b")], ["x"]))
 
 
@@ -199,14 +199,14 @@ def test_named_pairs_and_triples(tmp_path) -> None:
     assert read_dataset("goemotions", sides="each", **where).train.labels == [frozenset("xy"), frozenset("z")]
     assert read_dataset("stsb", sides="each", **where).train.labels is None
     assert read_dataset("stsb", text="text_b", **where).train.texts == ["b", "d"]
-    with pytest.raises(DataError, match="'goemotions' holds single texts, and this recipe learns from pairs"):
+    with pytest.raises(DataError, match="'goemotions' holds single texts, and pairs of texts are needed here"):
         read_dataset("goemotions", sides="pairs", **where)
 
 
 @pytest.mark.parametrize("card", [card for card in named_datasets() if card.several_texts], ids=lambda card: card.name)
 def test_pairs_and_triples_are_refused_by_name_where_single_texts_are_needed(card: Card) -> None:
     said = rf"dataset '{card.name}' holds .* \(kind '{card.kind}'\)"
-    with pytest.raises(LabelError, match=f"{said}, and this recipe takes single texts; --recipe .*mnr"):
+    with pytest.raises(LabelError, match=f"{said}, and single texts are needed here; --recipe .*mnr"):
         read_dataset(card.name)
     if card.kind == "triple":
         with pytest.raises(LabelError, match=f"{said}; --recipe mnr learns from triples"):

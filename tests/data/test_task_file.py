@@ -146,6 +146,9 @@ WRONG = {
     ),
     "one level": (f'{TASK}levels = "low"', "--levels names at least two different levels", 1),
     "shared": (f"shared = 1\n{TASK}", "shared is true or false, not 1"),
+    "no dropout": (f'dropout = "x"\n{TASK}', "dropout is a number from 0 to below 1, not 'x'"),
+    "all dropped": (f"dropout = 1\n{TASK}", "dropout is a number from 0 to below 1, not 1"),
+    "true dropout": (f"dropout = true\n{TASK}", "dropout is a number from 0 to below 1, not True"),
     "before is no table": (f"before = 1\n{TASK}", "[before] is a table with data"),
     "before without data": (f"{TASK}[before]\n", "'data' is missing", "before"),
     "before with a head": (

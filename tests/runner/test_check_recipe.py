@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from phasefit.errors import DataError, PhasefitError, RecipeError
+from phasefit.recipes import read_recipe
+from phasefit.runner.check_recipe import idle_notes
+from phasefit.runner.needs import Needs
 from phasefit.runner.plan import plan
+from phasefit.runner.prepare import prepare
 from phasefit.runner.request import TrainRequest
 from phasefit.runner.train import train
 from tiny import make_table
@@ -25,6 +29,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "weights": (SCORES, {"settings": ("finetune.class_weights=balanced",), "kind": "score"}, "class_weights is about"),
     "levels": (CLASSES, {"settings": ("finetune.upper_levels=0.5",)}, "upper_levels is about paths of a tree"),
     "watch": (CLASSES, {"settings": ("finetune.watch=pearson",)}, "labels of kind 'single' have no 'pearson' to watch"),
+    "pair": (CLASSES, {"settings": ("finetune.pair=uv",)}, "--set finetune.pair=uv: pair says how a head sees pairs"),
     "reject": (CLASSES, {"reject": 0.1, "validation_size": 0.0}, "--reject chooses its threshold on validation rows"),
 }
 
@@ -61,6 +66,7 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
         "multitask.tasks.topics.watch=pearson": "task 'topics': labels of kind 'single' have no 'pearson' to watch",
         "multitask.tasks.topics.watch=log_loss": "'log_loss' falls as it gets better",
         "multitask.tasks.topics.upper_levels=0.2": "upper_levels is about paths of a tree",
+        "multitask.tasks.topics.pair=uv": "pair says how a head sees pairs of texts, and these are single texts",
     }
     for setting, message in wrong.items():
         settings = ("multitask.mix=sequential", setting) if "order" in setting else (setting,)
@@ -69,3 +75,24 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
         with pytest.raises(RecipeError, match=message):
             train(request, lambda _: None)
         assert not (tmp_path / "run").exists()
+
+
+def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+    from tiny import write_csv
+
+    write_csv(tmp_path / "topics.csv", TEXTS, NAMES)
+    (tmp_path / "tasks.toml").write_text('[[task]]\nname = "topics"\ndata = "topics.csv"\npair = "uv"\n')
+    monkeypatch.setattr("phasefit.runner.fit_request.starting_model", boom)
+    request = TrainRequest(str(tmp_path / "tasks.toml"), model=str(tiny_folder), recipe="multitask")
+    with pytest.raises(DataError, match=r"^tasks.toml, task 'topics': pair says how a head sees pairs of texts"):
+        train(request, lambda _: None)
+
+
+def test_windows_that_do_not_act_are_told() -> None:
+    pairs = {"text_a": TEXTS, "text_b": TEXTS[::-1], "label": NAMES}
+    settings = ("finetune.pair=together", "long=windows")
+    prepared = prepare(TrainRequest(pairs), None, Needs(labels_of_pairs=True))
+    told = idle_notes(read_recipe("finetune", settings), prepared)
+    assert [note.partition(":")[0] for note in told] == ["--long windows does not act on finetune"]
+    assert not idle_notes(read_recipe("finetune", settings[:1]), prepared)
+    assert not idle_notes(read_recipe("finetune", settings[1:]), prepared)

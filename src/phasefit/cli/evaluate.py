@@ -63,13 +63,15 @@ def evaluate(
 
     [bold]phasefit evaluate runs/three tasks.toml[/]
     """
-    from phasefit.cli.inputs import check_run, check_task, sides_of
+    from phasefit.cli.inputs import check_heads, check_run, check_split, check_task, sides_of
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.train import as_levels
     from phasefit.data.task_file import is_task_file
     from phasefit.store.data_read import reading_of
 
     check_run(run)
+    check_heads(run)
+    check_split(split)
     check_out_folder(out, overwrite)
     how = Way(split, unseen, batch_size, quiet, data_dir)
     if is_task_file(data):
@@ -170,6 +172,8 @@ def evaluate_all(
         except NoSplitError as error:
             say_notes([f"{spec.name} is not scored: {error}"], how.quiet)
             last = error
+        except DataError as error:
+            raise type(error)(f"{file.name}.toml, task '{spec.name}': {error}") from error
     if not tables and last is not None:
         raise last
     model = load(run, device, threads, how.quiet)

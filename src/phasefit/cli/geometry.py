@@ -65,12 +65,13 @@ def geometry(
 
     [bold]phasefit geometry runs/reviews other.csv -o shape[/]
     """
-    from phasefit.cli.inputs import check_run
+    from phasefit.cli.inputs import check_run, check_split
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.train import as_levels
     from phasefit.data.task_file import is_task_file
 
     check_run(run)
+    check_split(split)
     check_out_folder(out, overwrite)
     told = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Format: TypeAlias = Literal["lines", "csv", "tsv", "jsonl"]
 STDIN = "standard input"
+SPLITS = ("train", "validation", "test")
+NO_CLASSIFIER = "this model has no classifier: it only embeds; train one with a finetune phase"
 
 
 def check_run(run: str) -> None:
@@ -54,6 +56,20 @@ def tasks_of(run: str) -> list[str]:
 
     heads = read_manifest(Path(run).expanduser()).get("heads") if is_run(run) else None
     return list(heads) if isinstance(heads, dict) else []
+
+
+def check_heads(run: str) -> None:
+    """A clear error, before any table is read, if a run only embeds."""
+    from phasefit.store.manifest import read_manifest
+
+    if is_run(run) and read_manifest(Path(run).expanduser()).get("heads") == {}:
+        raise ModelError(NO_CLASSIFIER)
+
+
+def check_split(split: str) -> None:
+    """A split that no dataset can have is no matter of the dataset."""
+    if split not in SPLITS:
+        raise DataError(f"--split is {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, not '{split}'")
 
 
 def check_task(run: str, task: str | None) -> str | None:

@@ -68,8 +68,8 @@ def predict(
     """Predict labels with probabilities, and keep the columns of the input.
 
     Adds the columns prediction, probability and, for each class, probability_CLASS; of scores, prediction alone.
-    Several labels are joined with |. A run that was trained with --reject leaves the prediction empty where it is not
-    sure enough.
+    Several labels are joined with |, or written as a list where a class has one in its name. A run that was trained
+    with --reject leaves the prediction empty where it is not sure enough.
 
     [bold]phasefit predict runs/reviews new.csv -o predictions.csv[/]
 
@@ -77,7 +77,7 @@ def predict(
 
     [bold]cat lines.txt | phasefit predict runs/reviews - > predictions.csv[/]
     """
-    from phasefit.cli.inputs import check_run, check_task, frame_of, load, read_texts, sides_of
+    from phasefit.cli.inputs import check_heads, check_run, check_task, frame_of, load, read_texts, sides_of
     from phasefit.cli.outputs import check_out, write_out
     from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
     from phasefit.cli.progress import counting
@@ -85,6 +85,7 @@ def predict(
     from phasefit.store.data_read import columns_of
 
     check_run(run)
+    check_heads(run)
     task = check_task(run, task)
     sides = sides_of(run, task)
     if say and (file is not None or out is not None):

@@ -76,12 +76,12 @@ class Card:
         said = f"dataset '{self.name}' holds {SEVERAL_TEXTS.get(self.kind)} (kind '{self.kind}')"
         if self.several_texts and sides == "one" and (need_labels or named != 1):
             other = "mnr learns from triples" if self.kind == "triple" else "finetune and mnr learn from pairs"
-            raise LabelError(f"{said}, and this recipe takes single texts; --recipe {other}")
+            raise LabelError(f"{said}, and single texts are needed here; --recipe {other}")
         if self.kind == "triple" and sides == "two" and need_labels:
             raise LabelError(f"{said}; --recipe mnr learns from triples")
         if self.kind not in SEVERAL_TEXTS and sides == "pairs" and named < 2:
             raise DataError(
-                f"dataset '{self.name}' holds single texts, and this recipe learns from pairs of texts; "
+                f"dataset '{self.name}' holds single texts, and pairs of texts are needed here; "
                 "'phasefit datasets' tells which have pairs or triples"
             )
 

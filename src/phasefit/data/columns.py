@@ -38,7 +38,6 @@ class PairsError(DataError):
     """Pairs of texts where single texts are needed; whoever knows another use for them can say so."""
 
 
-OBJECTIVES_OF_PAIRS = "one with an objective beside it takes pairs with --set finetune.pair=together"
 Sides: TypeAlias = Literal["one", "two", "pairs", "each", "any"]
 """What a reader makes of pairs and triples: `one` wants single texts and refuses them, `two` takes single texts, or
 pairs with a label for both, `pairs` needs several texts a row, `each` takes every side as a text of its own, `any`
@@ -104,16 +103,15 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
             continue
         if sides == "one":
             raise PairsError(
-                f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, and this "
-                "recipe takes single texts; name one of them with --text to use it alone, or take --recipe finetune "
-                f"({OBJECTIVES_OF_PAIRS})"
+                f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, and "
+                "single texts are needed here; name one of them with --text to use it alone"
             )
         found = [by_name[name] for name in usual if name in by_name]
         return found[:2] if sides == "two" else found  # the label of a triple would be that of its first two
     if sides == "pairs":
         raise DataError(
-            f"{where}: this recipe learns from pairs of texts, and no two columns have usual names for one (columns: "
-            f"{_listed(names)}); name them with --text ANCHOR --text POSITIVE"
+            f"{where}: pairs of texts are needed here, and no two columns have usual names for one (columns: "
+            f"{_listed(names)}); name them with --text A --text B"
         )
     return []
 
@@ -121,13 +119,13 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
 def _check_sides(texts: Sequence[str], sides: Sides, where: str) -> None:
     if sides == "one" and len(texts) > 1:
         raise PairsError(
-            f"{where}: --text names {len(texts)} columns ({_listed(texts)}), and this recipe takes single texts; name "
-            f"one of them, or take --recipe finetune ({OBJECTIVES_OF_PAIRS})"
+            f"{where}: --text names {len(texts)} columns ({_listed(texts)}), and single texts are needed here; "
+            "name one of them"
         )
     if sides == "pairs" and len(texts) < 2:
         raise DataError(
-            f"{where}: this recipe learns from pairs of texts, and --text names only '{texts[0]}'; name the column of "
-            "the texts that belong to them with another --text"
+            f"{where}: pairs of texts are needed here, and --text names only '{texts[0]}'; name the column of the "
+            "other texts with another --text"
         )
     if sides == "two" and len(texts) > 2:
         raise DataError(f"{where}: --text names {len(texts)} columns; what has a label is one text or a pair of two")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.checks import Place, check_texts, is_missing
-from phasefit.data.columns import OBJECTIVES_OF_PAIRS, Columns, NoLabelsError, PairsError, Sides, find_columns
+from phasefit.data.columns import Columns, NoLabelsError, PairsError, Sides, find_columns
 from phasefit.data.label_reading import LabelReading, read_labels
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
@@ -138,14 +138,13 @@ def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[li
     if not any(isinstance(row, tuple | list) for row in rows):
         if sides == "pairs" and len(rows):
             raise DataError(
-                f"{place.name}: this recipe learns from pairs of texts; give (anchor, positive) tuples, with a hard "
-                "negative behind them if there is one"
+                f"{place.name}: pairs of texts are needed here; give them as tuples of two, or of three where a hard "
+                "negative stands behind them"
             )
         return [check_texts(rows, place)]
     if sides == "one":
         raise PairsError(
-            f"{place.name}: this recipe takes single texts, and these are pairs; finetune takes both "
-            f"({OBJECTIVES_OF_PAIRS})"
+            f"{place.name}: these are pairs of texts, and single texts are needed here; give one text a row"
         )
     if sides == "two" and widths != {2}:
         raise DataError(f"{place.name}: a row has one text, or the two of a pair; found rows of {_listing(widths)}")

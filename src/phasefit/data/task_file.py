@@ -125,6 +125,10 @@ def read_task_file(source: str | Path) -> TaskFile:
     shared, dropout = content.get("shared", False), content.get("dropout")
     if not isinstance(shared, bool):
         raise DataError(f"{path.name}: shared is true or false, not {shared!r}")
+    if dropout is not None and (
+        not isinstance(dropout, int | float) or isinstance(dropout, bool) or not 0 <= dropout < 1
+    ):
+        raise DataError(f"{path.name}: dropout is a number from 0 to below 1, not {dropout!r}")
     first = None if before is None else _task({"name": "before", **before}, f"{path.name}, before", path)
     if first is not None and first.head:
         raise DataError(f"{path.name}, before: unknown option '{next(iter(first.head))}'; it has no head")

@@ -10,7 +10,7 @@ from typing import Any
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
 from phasefit.recipes import Recipe, read_recipe
-from phasefit.runner.check_recipe import check_recipe
+from phasefit.runner.check_recipe import check_recipe, idle_notes
 from phasefit.runner.prepare import Prepared
 from phasefit.runner.request import AUTO, DEFAULT_RECIPE, TrainRequest
 from phasefit.runner.task_recipe import with_tasks
@@ -40,6 +40,8 @@ def settled_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, li
     """The recipe for these rows, which it was found to fit."""
     settled = _for_rows(request, recipe, prepared, listen)
     check_recipe(request, settled, prepared)
+    for note in idle_notes(settled, prepared):
+        listen(Note(note))
     return settled
 
 

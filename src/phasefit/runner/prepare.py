@@ -38,7 +38,8 @@ from phasefit.training.events import Note
 LABELS = Needs()
 OTHER_USE = {
     NoLabelsError: "or learn from the texts alone with --recipe simcse",
-    PairsError: "or learn from the pairs with --recipe mnr",
+    PairsError: "or learn from the pairs with --recipe finetune where they have labels (beside an objective with --set "
+    "finetune.pair=together), with --recipe mnr where they have none",
 }
 
 

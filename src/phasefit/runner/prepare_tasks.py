@@ -32,7 +32,10 @@ def prepare_tasks(request: TrainRequest, needs: Needs, base: Base | None = None)
             raise DataError(f"--{name} is about one table; write it into the [[task]] tables of {request.data}")
     file = read_task_file(request.data)
     known = {spec.name: None if base is None else base.of_task(spec.name) for spec in file.tasks}
-    tasks = {spec.name: prepare(_request(request, spec), known[spec.name], TASK) for spec in file.tasks}
+    tasks = {
+        spec.name: _prepared(request, spec, TASK, f"{file.name}.toml, task '{spec.name}'", known[spec.name])
+        for spec in file.tasks
+    }
     before = _before(request, file, needs)
     train = Table(file.name, list(chain.from_iterable(task.train.all_texts for task in tasks.values())))
     notes = [f"{name}: {note}" for name, task in tasks.items() for note in task.notes]
@@ -63,6 +66,14 @@ def _request(request: TrainRequest, spec: TaskSpec) -> TrainRequest:
     return replace(request, data=spec.data, rows=spec.rows or request.rows, unlabelled=None, **own)
 
 
+def _prepared(request: TrainRequest, spec: TaskSpec, needs: Needs, where: str, base: Base | None = None) -> Prepared:
+    """One table of the file; what is wrong with it is said with its place."""
+    try:
+        return prepare(_request(request, spec), base, needs)
+    except DataError as error:
+        raise type(error)(f"{where}: {error}") from error
+
+
 def _before(request: TrainRequest, file: TaskFile, needs: Needs) -> Prepared | None:
     """The table of the phases before the tasks, where there are any; those that need texts alone take the tasks'."""
     if file.before is None or not (needs.pairs or needs.texts):
@@ -72,4 +83,5 @@ def _before(request: TrainRequest, file: TaskFile, needs: Needs) -> Prepared | N
                 "a table [before] with data"
             )
         return None
-    return prepare(_request(request, file.before), None, Needs(labels=False, pairs=needs.pairs, texts=True))
+    wanted = Needs(labels=False, pairs=needs.pairs, texts=True)
+    return _prepared(request, file.before, wanted, f"{file.name}.toml, before")

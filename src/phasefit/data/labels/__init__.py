@@ -51,9 +51,11 @@ def label_space(
         space = LABEL_KINDS[kind].build(labels)
     except LabelError as error:
         raise LabelError(f"{place}{error}") from None
-    if len(space) < (1 if kind == "multi" else 2):
-        found = f"only one class, '{space.names[0]}'" if len(space) else "no labels"
-        raise LabelError(f"{place}there is {found}; a classifier needs at least two classes")
+    if kind == "multi" and not len(space):
+        raise LabelError(f"{place}no row has a label; at least one row needs one")
+    if kind != "multi" and len(space) < 2:
+        found = f"is only one class, '{space.names[0]}'" if len(space) else "are no labels"
+        raise LabelError(f"{place}there {found}; a classifier needs at least two classes")
     return space
 
 
