@@ -251,9 +251,7 @@ FILES = {
         "evaluate {run} t.csv -q", "'wheather'", "row 2", "--unseen drop", t_csv=HEAD + "a,music\nb,wheather\n"
     ),
     "no labels to evaluate": line("evaluate {run} t.csv -q", "t.csv", "--label", t_csv="text\na\n"),
-    "no such split": line(
-        "evaluate {run} snips2 --split tset", "snips2 has no split 'tset'", "train, validation, test"
-    ),
+    "no such split": line("evaluate {run} snips2 --split tset", "--split is train, validation or test", "not 'tset'"),
     "test table missing": line(f"train good.csv --test gone.csv {QUICK}", "no such file: gone.csv"),
     "empty unlabelled text": line(
         f"train good.csv --unlabelled u.csv {QUICK}", "u.csv, row 2 (line 3)", MISSING, u_csv="text\na\n \n"
