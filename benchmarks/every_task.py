@@ -130,11 +130,11 @@ STUDIES = {
         },
     ),
     "imdb": Study(
-        "IMDB: 1,000 rows, 500 test rows, windows of 64 tokens, a head on the frozen encoder",
+        "IMDB: 600 rows, 300 test rows, windows of 64 tokens, a head on the frozen encoder",
         ("test.accuracy", "test.macro_f1", "test.ece_uncalibrated", "test.ece"),
         {
             way: (
-                "imdb -r finetune --rows 1000 --test-rows 500 --set max_length=64 --set finetune.freeze=true "
+                "imdb -r finetune --rows 600 --test-rows 300 --set max_length=64 --set finetune.freeze=true "
                 f"--long {way}",
             )
             for way in ("truncate", "head-tail", "windows")
