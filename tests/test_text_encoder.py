@@ -91,7 +91,7 @@ def test_before_a_classifier(make) -> None:
 @pytest.mark.parametrize(
     ("recipe", "rows", "message"),
     [
-        ("mnr", TEXTS, r"give \(anchor, positive\) tuples"),
+        ("mnr", TEXTS, r"pairs of texts are needed here; give them as tuples"),
         ("mnr", [*PAIRS, ("a", "b", "c")], "rows of 2 texts and 3 texts"),
         ("mnr", [*PAIRS, ("a", None)], "row 41: 1 text is empty or missing"),
         ("simcse", "a text", "not one string"),
