@@ -10,7 +10,8 @@ from markdown_it import MarkdownIt
 
 from phasefit.metrics import classification_metrics
 from phasefit.metrics.geometry import WITHOUT_CLASSES
-from phasefit.runner.card import PICTURES, escape, fence, model_card, picture
+from phasefit.runner.card import PICTURES, model_card, picture
+from phasefit.runner.markdown import escape, fence
 
 NAMES = ["Book|Restaurant", "*weather*", "<b>ride</b>", "line\nbreak"]
 

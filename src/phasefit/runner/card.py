@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from phasefit.metrics.geometry import geometry_rows, has_classes
+from phasefit.runner.card_usage import encoder_usage, usage
+from phasefit.runner.markdown import escape, facts, fence, join, number, section, table
 
 TASKS = {True: ("text-classification",), False: ("sentence-similarity", "feature-extraction")}  # what the hub calls it
 ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
@@ -210,117 +212,7 @@ def task_results(metrics: Mapping[str, Any], splits: Sequence[str]) -> list[str]
     return [*parts, "All tasks:", results(metrics, splits)]
 
 
-def usage(name: str, kind: str = "single", pairs: bool = False, metrics: Mapping[str, Any] | None = None) -> str:
-    """The ways into a model that predicts; paths are those of a terminal that stands beside the folder."""
-    folder, text = json.dumps(name, ensure_ascii=False), '("a text", "another")' if pairs else '"a text"'
-    tasks = next((list((metrics or {})[split]["tasks"]) for split in ("test", "validation")
-                  if "tasks" in ((metrics or {}).get(split) or {})), [])  # fmt: skip
-    task = f" --task {tasks[0]}" if tasks else ""
-    made, called = ("TextRegressor", "regressor") if kind == "score" else ("TextClassifier", "classifier")
-    lines = [f"from phasefit import {made}", "", f"{called} = {made}.load({folder})", f"{called}.predict([{text}])"]
-    if kind != "score":
-        lines.append(f"classifier.predict_proba([{text}])  # columns in the order of classifier.classes_")
-    if kind == "tasks":
-        lines = [
-            "from phasefit.store import load_model",
-            "",
-            f"model = load_model({folder})",
-            f"model.predict([{text}], task={json.dumps(tasks[0] if tasks else '')})",
-        ]
-    python = "\n".join(lines)
-    return "\n\n".join(
-        [
-            fence(f"$ phasefit predict {shell(name)} texts.csv{task} -o predictions.csv", "console"),
-            fence(python, "python"),
-            "The embeddings alone, without phasefit:",
-            fence(plain_encoder(name), "python"),
-        ]
-    )
-
-
-def encoder_usage(name: str) -> str:
-    """The ways into an encoder: vectors of a table, vectors without phasefit, and on to a classifier."""
-    return "\n\n".join(
-        [
-            fence(f"$ phasefit embed {shell(name)} texts.csv -o vectors.npy", "console"),
-            "Without phasefit:",
-            fence(plain_encoder(name), "python"),
-            "On to a classifier:",
-            fence(f"$ phasefit train labelled.csv --model {shell(name)}", "console"),
-        ]
-    )
-
-
-def plain_encoder(name: str) -> str:
-    """How plain sentence-transformers loads it."""
-    return "\n".join(
-        [
-            "from sentence_transformers import SentenceTransformer",
-            "",
-            f"encoder = SentenceTransformer({json.dumps(name + '/encoder', ensure_ascii=False)})",
-            'encoder.encode(["a text"])',
-        ]
-    )
-
-
-def shell(name: str) -> str:
-    """A folder's name as a terminal takes it."""
-    return name if re.fullmatch(r"[\w./-]+", name) else json.dumps(name, ensure_ascii=False)
-
-
 def geometry_table(stages: Mapping[str, Mapping[str, Any]]) -> str:
     """Figures down, stages across, how to read a figure beside it."""
     rows = [[name.replace("_", " "), *map(number, values), reading] for name, values, reading in geometry_rows(stages)]
     return table(["", *map(escape, stages), "how to read it"], rows)
-
-
-def facts(pairs: Mapping[str, Any]) -> str:
-    """A table of whatever was recorded."""
-    rows = [[key.replace("_", " "), join(value)] for key, value in pairs.items() if value not in (None, "", {}, [])]
-    return table(["", ""], rows)
-
-
-def join(value: Any) -> str:
-    """A recorded value on one line."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {join(inner)}" for key, inner in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(join, value))
-    return number(value)
-
-
-def number(value: Any) -> str:
-    """A count in full, a score with four digits, nothing for None, anything else as it is."""
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
-
-
-def section(title: str, *paragraphs: str) -> str:
-    """A heading and its text; nothing at all without text."""
-    body = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
-    return f"## {title}\n\n{body}" if body and title else body
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table with every cell escaped; nothing without rows."""
-    if not rows:
-        return ""
-    lines = [head, ["-"] * len(head), *([escape(cell) for cell in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def escape(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    marked = re.sub(r"([\\`*_\[\]<>#~$&])", r"\\\1", " ".join(str(text).split()))
-    return marked.replace("|", "&#124;")  # tables are cut at bars before backslashes are read
-
-
-def fence(text: str, language: str) -> str:
-    """A code block whose fence is longer than any inside it."""
-    ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
-    return f"{ticks}{language}\n{text.strip()}\n{ticks}"

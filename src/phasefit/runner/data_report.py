@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phasefit.data.hygiene import Hygiene, Part
-from phasefit.runner.card import escape, table
 from phasefit.runner.data_notes import data_notes
+from phasefit.runner.markdown import escape, table
 from phasefit.store.manifest import write_json
 
 if TYPE_CHECKING:
