@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phasefit.studies.conduct import Conducted
-    from phasefit.studies.tables import Table
+    from phasefit.studies.tables import Row, Table
 
 WIDEST = 40  # letters of a recipe's name before it is folded
+GAP = 3  # between two columns
+RECIPE = "recipe"
+LEAST_FIRST = ("MB", "rank", "runs", "95 % interval", "minutes")  # what goes where a terminal is narrow
 
 
 def show_study(found: Conducted, json: bool = False) -> None:
@@ -34,20 +39,47 @@ def show_table(table: Table) -> None:
 
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
-    from phasefit.studies.formats import HEADINGS, cells, factor, has_published, metric_name
+    from phasefit.studies.formats import metric_name
 
-    published = has_published(table)
-    headings = [*HEADINGS[1:4], *(["published"] if published else []), *HEADINGS[4:]]
     rows = (*table.rows, *table.overall)
     for dataset in dict.fromkeys(row.dataset for row in rows):
         title = f"{table.title}, {printable(dataset, 60)}: {metric_name(table.metric)}"
-        shown = new_table(*headings, title=escape(title), right=range(1, len(headings)))
-        own = [row for row in rows if row.dataset == dataset]
-        shown.columns[0].min_width = min(max(len(row.variant) for row in own), WIDEST)
-        for row in own:
-            figures = [printable(cell, 80) for cell in cells(row, table)[1:]]
-            if published:
-                beside = f"{(row.published or 0) * factor(table):.2f} {row.published_model}"
-                figures.insert(3, "" if row.published is None else printable(beside, 40))
-            shown.add_row(*figures)
+        columns, left_out = fitting(columns_of(table, [row for row in rows if row.dataset == dataset]), stdout().width)
+        shown = new_table(*columns, title=escape(title), right=range(1, len(columns)))
+        shown.columns[0].min_width = min(max(map(len, columns[RECIPE])), WIDEST)
+        for cells in zip(*columns.values(), strict=True):
+            shown.add_row(*cells)
         stdout().print(shown)
+        if left_out:
+            stdout().print(f"the terminal is too narrow for {', '.join(left_out)}: they are in results.md", style="dim")
+
+
+def columns_of(table: Table, rows: Sequence[Row]) -> dict[str, list[str]]:
+    """What is told of each row, by column; the paper's figures beside ours, with their model in the heading."""
+    from phasefit.cli.console import printable
+    from phasefit.studies.formats import HEADINGS, cells, factor
+
+    told = [[printable(cell, 80) for cell in cells(row, table)[1:]] for row in rows]
+    columns = dict(zip(HEADINGS[1:], map(list, zip(*told, strict=True)), strict=True))
+    models = list(dict.fromkeys(row.published_model for row in rows if row.published_model))
+    if not models:
+        return columns
+    paper = [
+        "" if row.published is None else f"{row.published * factor(table):.2f}"
+        + ("" if row.published_model == models[0] else f" {printable(str(row.published_model), 20)}")
+        for row in rows
+    ]  # fmt: skip
+    first = list(columns)[:3]
+    return {**{name: columns[name] for name in first}, printable(f"published, {models[0]}", 32): paper, **columns}
+
+
+def fitting(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns that a terminal has room for, and those that go: names and figures are never cut."""
+    kept, left_out = dict(columns), []
+    for name in LEAST_FIRST:
+        if sum(max(map(len, (heading, *cells))) + GAP for heading, cells in kept.items()) <= width:
+            break
+        if name in kept:
+            del kept[name]
+            left_out.append(name)
+    return kept, left_out
