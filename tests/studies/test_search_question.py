@@ -29,7 +29,7 @@ def write_table(path: Path, rows: int = 60, *, word: str = "", labels: bool = Tr
     return str(path)
 
 
-def never_scored(question: Question, seeds: range = range(5)) -> None:
+def assert_never_scored(question: Question, seeds: range = range(5)) -> None:
     """No row that is trained or validated on with one seed is scored with another."""
     seen, scored = set[str](), set[str]()
     for seed in seeds:
@@ -44,7 +44,7 @@ def never_scored(question: Question, seeds: range = range(5)) -> None:
 def test_rows_that_are_split_off_stay_apart_whatever_the_seed(tmp_path: Path) -> None:
     request = TrainRequest(write_table(tmp_path / "topics.csv"), recipe="finetune")
     question, prepared = asked("topics", request, THREE, None)
-    never_scored(held_apart(question, prepared, tmp_path))
+    assert_never_scored(held_apart(question, prepared, tmp_path))
 
 
 def test_a_test_whose_labels_are_withheld_is_none(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_test_whose_labels_are_withheld_is_none(tmp_path: Path) -> None:
     question, prepared = asked("topics", TrainRequest(str(tmp_path / "topics"), recipe="finetune"), THREE, None)
     kept = held_apart(question, prepared, tmp_path)
     assert kept.request.data == str(tmp_path / "rows" / "train.parquet")
-    never_scored(kept)
+    assert_never_scored(kept)
 
 
 def test_a_study_that_is_replaced_has_the_rows_of_the_new_table(tmp_path: Path) -> None:
