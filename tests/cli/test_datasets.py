@@ -119,3 +119,16 @@ def test_pairs_and_texts_without_labels(phasefit, tmp_path):
 def test_labels_that_are_wrong_are_still_said_so(phasefit, tmp_path, sentence):
     (tmp_path / "t.csv").write_text("text,label\na,x\nb,\n")
     assert "row 2 (line 3): 1 label is missing" in sentence(phasefit("datasets", str(tmp_path / "t.csv")))
+
+
+def test_several_labels_and_levels_are_looked_at_as_they_are_trained_on(phasefit, tmp_path, sentence):
+    (tmp_path / "tags.csv").write_text("text,label\none,a;b\ntwo,\nthree,b\n")
+    tags = ("datasets", str(tmp_path / "tags.csv"), "--kind", "multi", "--separator", ";", "--json")
+    found = json.loads(phasefit(*tags).stdout)
+    assert (found["kind"], found["counts"]) == ("multi", {"b": 2, "a": 1})
+    (tmp_path / "moods.csv").write_text("text,label\none,bad\ntwo,good\nthree,good\n")
+    moods = ("datasets", str(tmp_path / "moods.csv"), "--levels", "bad,fair,good", "--json")
+    found = json.loads(phasefit(*moods).stdout)
+    assert (found["kind"], found["counts"]) == ("score", {"good": 2, "bad": 1})
+    (tmp_path / "tasks.toml").write_text('[[task]]\nname = "one"\ndata = "tags.csv"\n')
+    assert "is a task file; look at its tables" in sentence(phasefit("datasets", str(tmp_path / "tasks.toml")))

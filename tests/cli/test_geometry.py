@@ -155,3 +155,16 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     assert "is no phasefit model" in sentence(phasefit("geometry", "plain", "in.csv"))
     (run / "phasefit.json").write_text(json.dumps({"format": 1, "status": "started"}))
     assert "--resume" in sentence(phasefit("geometry", "run"))
+
+
+def test_labels_of_every_kind(phasefit, run, measured, tmp_path, sentence):
+    (tmp_path / "in.csv").write_text("text,label\nab,bad\nabc,good\nx,bad\n")
+    assert phasefit("geometry", "run", "in.csv", "--levels", "bad,fair,good").exit_code == 0
+    assert measured[0].codes.tolist() == [0, 1, 0], "levels are groups"
+    (tmp_path / "tags.csv").write_text("text,label\nab,b;c\nabc,\nx,c\n")
+    result = phasefit("geometry", "run", "tags.csv", "--kind", "multi", "--separator", ";")
+    assert result.exit_code == 0, result.output
+    assert len(measured[1].texts) == 3
+    assert "give DATA" in sentence(phasefit("geometry", "run", "--levels", "bad,good"))
+    (tmp_path / "tasks.toml").write_text('[[task]]\nname = "one"\ndata = "in.csv"\n')
+    assert "is a task file" in sentence(phasefit("geometry", "run", "tasks.toml"))

@@ -183,6 +183,23 @@ def test_a_run_of_one_task_is_scored_on_a_table_and_on_its_task_file(one: Path, 
     assert scores(one, folder / "two.toml")["tasks"].keys() == {"topics"}, "what the run knows of the file"
 
 
+def test_a_task_file_that_names_a_column_is_read_as_the_run_was(two: Path, tmp_path: Path) -> None:
+    write(tmp_path / "few.csv", text=FEW, other=["0.5", "1.5", "0.5", "1"])
+    (tmp_path / "named.toml").write_text(task("stars", "few.csv") + 'label = "other"\n')
+    assert scores(two, tmp_path / "named.toml")["tasks"]["stars"]["rows"] == 4
+
+
+def test_the_mean_is_of_what_tasks_were_judged_by(folder: Path, tiny_folder: Path, tmp_path: Path) -> None:
+    watch = ("--set", "multitask.tasks.topics.watch=macro_f1")
+    given = ("-m", tiny_folder, "-o", tmp_path / "run", *watch, *TASKS)
+    result = phasefit("train", folder / "two.toml", *given)
+    assert result.exit_code == 0, result.stderr
+    kept = json.loads((tmp_path / "run" / "metrics.json").read_text())["validation"]
+    for found in (kept, scores(tmp_path / "run", folder / "two.toml")):
+        each = found["tasks"]["topics"]["macro_f1"], found["tasks"]["stars"]["pearson"] or 0.0
+        assert found["mean"] == pytest.approx(sum(each) / 2)
+
+
 def test_a_run_of_one_task_predicts(one: Path, folder: Path) -> None:
     result = phasefit("predict", one, folder / "topics.csv", "-q")
     assert result.exit_code == 0, result.stderr

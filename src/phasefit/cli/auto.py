@@ -63,10 +63,10 @@ def show_tried(tried: Tried) -> None:
         table.add_row(*row)
     console = stdout()
     console.print(table)
-    console.print(conclusion(tried), soft_wrap=True)
+    console.print(conclusion(tried), soft_wrap=True, markup=False)
     for line in tried.left_out:
         console.print(f"Left out: {line}", soft_wrap=True, markup=False)
-    console.print(f"The trials are kept in {tried.folder}\n", soft_wrap=True)
+    console.print(f"The trials are kept in {tried.folder}\n", soft_wrap=True, markup=False)
 
 
 def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:
