@@ -97,10 +97,10 @@ def is_cell(row: Cell, cell: Cell) -> bool:
 
 def run_cell(cell: Cell, args: argparse.Namespace) -> Cell:
     """Train and test once."""
+    from phasefit.prepare.prepare import prepare
+    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
-    from phasefit.runner.fit_request import fit_prepared
-    from phasefit.runner.prepare import prepare
-    from phasefit.runner.request import TrainRequest
+    from phasefit.runs.execution import fit_prepared
 
     train, test = few_rows(cell)
     file = str(HERE / DESCRIBED[cell["data"]]) if cell["texts"] == "described" else cell["texts"]

@@ -62,7 +62,7 @@ def parse() -> argparse.Namespace:
 
 def compare(data: str, seed: int, args: argparse.Namespace) -> list[dict[str, Any]]:
     """Ours and theirs on one dataset with one seed."""
-    from phasefit.models.encoder import load_encoder
+    from phasefit.models.encoder.encoder import load_encoder
     from phasefit.models.model import Model
 
     train, test = rows_of(data, args.rows), rows_of(data, args.test_rows, split="test")
@@ -94,7 +94,7 @@ def rival_steps(texts: Sequence[str], seed: int, args: argparse.Namespace) -> tu
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.losses import DenoisingAutoEncoderLoss
 
-    from phasefit.models.locate import DEFAULT_MODEL, locate
+    from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
 
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)

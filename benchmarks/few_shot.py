@@ -131,7 +131,7 @@ def own_environment(threads: int) -> dict[str, str]:
 
 def default_model() -> str:
     """The folder of the packaged default model."""
-    from phasefit.models.locate import packaged_default
+    from phasefit.models.encoder.locate import packaged_default
 
     folder = packaged_default()
     if folder is None:

@@ -36,7 +36,7 @@ def read(name: str, data_dir: Path | None = None) -> Dataset:
 def draw(dataset: Dataset, per_class: int, test_rows: int | None, seed: int) -> tuple[Rows, Rows]:
     """`per_class` training rows of each class (all of a smaller one), and the test split or else the rest."""
     from phasefit.data import few_shot
-    from phasefit.data.seeds import generator
+    from phasefit.seeds import generator
 
     labels = as_strings(dataset.train.labels or ())
     taken = few_shot(np.unique(labels, return_inverse=True)[1], per_class, seed)

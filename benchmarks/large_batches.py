@@ -70,20 +70,20 @@ def spawn(cell: str) -> dict[str, Any]:
 
 def measure(kind: str, size: str, chunk: str, data: str) -> dict[str, Any]:
     """Peak memory and seconds of two steps."""
-    from phasefit.models.encoder import load_encoder
+    from phasefit.models.encoder.encoder import load_encoder
     from phasefit.models.model import Model
     from phasefit.phases import options_of, phase_of
     from phasefit.phases.contract import PhaseData
+    from phasefit.prepare.prepare import prepare
+    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
-    from phasefit.runner.gather import gather_rows
-    from phasefit.runner.prepare import prepare
-    from phasefit.runner.request import TrainRequest
+    from phasefit.runs.fitting.index_rows import index_rows
     from phasefit.training.device import make_accelerator
     from phasefit.training.loop import train_phase
 
     prepared = prepare(TrainRequest(data=data, device="cpu"))
     model = Model(load_encoder())
-    rows: PhaseData = gather_rows(model, prepared, read_recipe("finetune"), 0, lambda event: None)
+    rows: PhaseData = index_rows(model, prepared, read_recipe("finetune"), 0, lambda event: None)
     loaded = resident()
     options = options_of(kind)(
         kind=kind, batch_size=int(size), chunk=int(chunk) or None, max_steps=2, min_steps=2, patience=0, **WAYS[kind]

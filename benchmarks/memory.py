@@ -153,13 +153,13 @@ def ours(table: Path, what: str, rows: int, args: argparse.Namespace) -> Line:
 
 
 def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Line:
-    """What `runner.train` does up to the end of a contrast phase, stage by stage; then an epoch of the others."""
+    """What `runs.train` does up to the end of a contrast phase, stage by stage; then an epoch of the others."""
     import time
 
+    from phasefit.prepare.prepare import prepare
+    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
-    from phasefit.runner.prepare import prepare
-    from phasefit.runner.request import TrainRequest
-    from phasefit.runner.starting import starting_model
+    from phasefit.runs.fitting.starting import starting_model
 
     begun, line = time.perf_counter(), {"start_mb": resident()}
     settings = (f"contrast.max_steps={steps}", "contrast.min_steps=1", f"contrast.pairs={pairs}")
@@ -172,7 +172,7 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
     line["read_mb"] = peak()
 
     from phasefit.phases import phase_of
-    from phasefit.runner.gather import gather_rows
+    from phasefit.runs.fitting.index_rows import index_rows
     from phasefit.training.device import make_accelerator, set_threads
     from phasefit.training.loop import train_phase
 
@@ -182,7 +182,7 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
     model_ = starting_model(request, prepared)
     line["load_mb"] = peak()
     new_peak()
-    data = gather_rows(model_, prepared, recipe, 0, lambda event: None)
+    data = index_rows(model_, prepared, recipe, 0, lambda event: None)
     line["tokenise_mb"] = peak()
 
     def build(name: str) -> Any:

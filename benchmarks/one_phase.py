@@ -21,7 +21,7 @@ def make_phase(
     import numpy as np
 
     from phasefit.data.labels import label_space
-    from phasefit.models.encoder import load_encoder
+    from phasefit.models.encoder.encoder import load_encoder
     from phasefit.models.model import Model
     from phasefit.phases import phase_of
     from phasefit.phases.contract import PhaseData
@@ -38,8 +38,8 @@ def make_phase(
 
 def step_seconds(phase: Any, *, seed: int = 0) -> list[float]:
     """Train the phase through the product's loop; the seconds of each of its steps."""
+    from phasefit.events import StepDone
     from phasefit.training.device import make_accelerator
-    from phasefit.training.events import StepDone
     from phasefit.training.loop import train_phase
 
     events = train_phase(phase, make_accelerator("cpu", "no"), seed=seed)

@@ -64,11 +64,11 @@ def measured(name: str, args: argparse.Namespace) -> Iterator[Line]:
     codes = np.unique([str(label) for label in table.labels or ()], return_inverse=True)[1]
     for line in of_rows(tokens, args):
         yield about(name, tokens.lengths) | line | {"goal": 10 if name in PLAIN else ""}
-    for line in of_classes(codes, tokens.lengths, args):
+    for line in keep_classes(codes, tokens.lengths, args):
         yield about(name, tokens.lengths) | line | {"goal": 25 if name in CLASSES else ""}
     if name in FEW:
         kept = few(codes, FEW[name], args.seed)
-        for line in of_classes(codes[kept], tokens.lengths[kept], args):
+        for line in keep_classes(codes[kept], tokens.lengths[kept], args):
             yield about(f"{name}, {FEW[name]} per class", tokens.lengths[kept]) | line | {"goal": ""}
 
 
@@ -76,8 +76,8 @@ def tokenised(texts: list[str]) -> Any:
     """What the default model's tokenizer makes of the texts, cut where the model cuts them."""
     from tokenizers import Tokenizer
 
-    from phasefit.models.locate import DEFAULT_MODEL, locate
-    from phasefit.models.tokens import tokenise
+    from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
+    from phasefit.models.tokens.tokens import tokenise
 
     folder = Path(locate(DEFAULT_MODEL))
     backend = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -116,14 +116,14 @@ def of_rows(tokens: Any, args: argparse.Namespace) -> Iterator[Line]:
 
 def noised(tokens: Any, drawn: Iterable[np.ndarray], seed: int) -> Iterator[Lengths]:
     """Lengths after words were deleted."""
-    from phasefit.models.noise import delete_words
+    from phasefit.models.tokens.noise import delete_words
 
     random = np.random.default_rng(seed)
     for rows in drawn:
         yield delete_words(tokens, rows, RATIO, random)["attention_mask"].numpy().sum(axis=1)
 
 
-def of_classes(codes: np.ndarray, lengths: Lengths, args: argparse.Namespace) -> Iterator[Line]:
+def keep_classes(codes: np.ndarray, lengths: Lengths, args: argparse.Namespace) -> Iterator[Line]:
     """`contrast`, with and without a look at lengths."""
     from phasefit.data.batches import ClassBatches
 
@@ -135,7 +135,7 @@ def of_classes(codes: np.ndarray, lengths: Lengths, args: argparse.Namespace) ->
 
 def waste(batches: Iterable[Lengths]) -> dict[str, float]:
     """In per cent, over all batches: padded, and packed where that is worth it."""
-    from phasefit.models.packing import rows_for
+    from phasefit.models.encoder.packing import rows_for
 
     real = padded = packed = 0
     for lengths in batches:

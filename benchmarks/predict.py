@@ -42,10 +42,10 @@ def main() -> None:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from phasefit.models.heads import Head
-    from phasefit.models.locate import DEFAULT_MODEL, locate
+    from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
+    from phasefit.models.heads.head import Head
     from phasefit.models.model import TASK
-    from phasefit.store import load_model
+    from phasefit.models.storage import load_model
 
     torch.set_num_threads(args.threads)
     model = load_model(DEFAULT_MODEL, "cpu")

@@ -104,10 +104,10 @@ def spawn(args: argparse.Namespace, variant: str, seed: int) -> Cell:
 
 def run_cell(args: argparse.Namespace) -> dict[str, Any]:
     """Train and test one recipe with one seed on the split that all share."""
+    from phasefit.prepare.prepare import prepare
+    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
-    from phasefit.runner.fit_request import fit_prepared
-    from phasefit.runner.prepare import prepare
-    from phasefit.runner.request import TrainRequest
+    from phasefit.runs.execution import fit_prepared
 
     recipe, _, settings = args.cell.partition(":")
     request = TrainRequest(
@@ -147,8 +147,8 @@ def source(args: argparse.Namespace) -> Any:
     """The dataset by its name, or as lists of those rows that --classes and --per-class leave of it."""
     if not args.classes and not args.per_class:
         return args.data
-    from phasefit.data.seeds import generator
     from phasefit.data.sources import read_dataset
+    from phasefit.seeds import generator
 
     dataset = read_dataset(args.data, data_dir=args.data_dir)
     found = Counter(dataset.train.labels or ()).most_common(args.classes)
@@ -175,7 +175,7 @@ def fewer_to_validate(prepared: Any, args: argparse.Namespace) -> Any:
     table, most = prepared.validation, args.validation_rows
     if table is None or not most or len(table) <= most:
         return prepared
-    from phasefit.data.seeds import generator
+    from phasefit.seeds import generator
 
     rows = generator(args.split_seed, "benchmark", "validation").permutation(len(table))[:most]
     return replace(prepared, validation=table.take(rows))

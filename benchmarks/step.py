@@ -116,7 +116,7 @@ def steps(
     """Seconds of each step but the first, the useful FLOPs of a step and the mean length of its texts."""
     import numpy as np
 
-    from phasefit.models.compiled import compile_layers
+    from phasefit.models.encoder.compiled import compile_layers
 
     padded, compiled = options.pop("pad", False), options.pop("compile", False)
     settings = {"batch_size": args.batch, "per_class": 2, "balance.mode": "none", "max_steps": args.steps, **options}

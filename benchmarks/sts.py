@@ -66,7 +66,7 @@ def parse() -> argparse.Namespace:
 
 def slice_of_default(folder: Path, layers: int) -> Path:
     """The packaged encoder with its first layers only."""
-    from phasefit.models.encoder import load_encoder
+    from phasefit.models.encoder.encoder import load_encoder
 
     encoder = load_encoder()
     encoder.transformer.encoder.layer = encoder.transformer.encoder.layer[:layers]
@@ -77,8 +77,8 @@ def slice_of_default(folder: Path, layers: int) -> Path:
 
 def trained(model: Path, texts: list[str], recipe: str, settings: list[str], seed: int, test: pd.DataFrame) -> float:
     """Spearman's correlation after one way of training."""
-    from phasefit.runner.fit_request import fit_request
-    from phasefit.runner.request import TrainRequest
+    from phasefit.prepare.request import TrainRequest
+    from phasefit.runs.execution import fit_request
 
     request = TrainRequest(
         data=texts,
@@ -96,7 +96,7 @@ def trained(model: Path, texts: list[str], recipe: str, settings: list[str], see
 
 def score(model: Path, test: pd.DataFrame) -> float:
     """Spearman's correlation of an encoder as it is."""
-    from phasefit.store import load_model
+    from phasefit.models.storage import load_model
 
     encoder = load_model(model, "cpu")
     return correlation(encoder.embed(test["text_a"].tolist()), encoder.embed(test["text_b"].tolist()), test)

@@ -16,11 +16,11 @@ TinyEncoder = Callable[..., Path]
 # Files that take longest start first, so that no test process is left with one of them while the others have nothing
 # to do; the rest follows in its usual order. A name that is missing here, or stands here in vain, does no harm.
 LONGEST = (
-    *("runner/test_resume.py", "training/test_processes.py", "runner/test_determinism.py", "runner/test_train.py"),
-    *("runner/test_families.py", "runner/test_resume_processes.py", "runner/test_figures.py", "runner/test_real.py"),
-    *("training/test_state.py", "training/test_loop.py", "runner/test_resume_refused.py", "recipes/test_library.py"),
+    *("runs/test_resume.py", "training/test_processes.py", "runs/test_determinism.py", "runs/test_train.py"),
+    *("runs/test_families.py", "runs/test_resume_processes.py", "report/test_figures.py", "runs/test_real.py"),
+    *("training/test_state.py", "training/test_loop.py", "runs/test_resume_refused.py", "recipes/test_library.py"),
     *("cli/test_every_kind.py", "cli/test_bad_input.py", "phases/test_contract.py", "phases/test_multitask.py"),
-    *("test_readme.py", "test_benchmarks_memory.py", "test_estimator.py", "runner/test_map.py"),
+    *("test_readme.py", "test_benchmarks_memory.py", "estimators/test_estimator.py", "report/test_map.py"),
 )
 
 
@@ -55,5 +55,5 @@ def tiny_folder(tiny_encoder: TinyEncoder) -> Path:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs have a card but no pictures and no map, which take longer to draw than a tiny encoder takes to train."""
-    monkeypatch.setattr("phasefit.runner.report.draw_pictures", lambda *_, **__: [])
-    monkeypatch.setattr("phasefit.runner.report.stage_layouts", lambda *_: {})
+    monkeypatch.setattr("phasefit.report.run.draw_pictures", lambda *_, **__: [])
+    monkeypatch.setattr("phasefit.report.run.stage_layouts", lambda *_: {})

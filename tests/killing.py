@@ -76,9 +76,11 @@ def die() -> None:
 
 def die_at(place: str, count: int) -> Callable[[Any], None]:
     """Arrange for death at a place in the code, the `count`th time it is reached; gives the run's listener."""
-    from phasefit.runner import report, train
-    from phasefit.store import checkpoints, folder, models
-    from phasefit.training.events import PhaseEnded, PhaseStarted, Scored, StepDone
+    from phasefit.events import PhaseEnded, PhaseStarted, Scored, StepDone
+    from phasefit.models import storage as models
+    from phasefit.report import run as report
+    from phasefit.runs import folder, train
+    from phasefit.training import checkpoints
 
     left = count
 
@@ -144,12 +146,12 @@ def die_at(place: str, count: int) -> Callable[[Any], None]:
 
 def work(job: Job) -> None:
     """The child: train or resume."""
-    import phasefit.runner.report
-    from phasefit.runner.request import TrainRequest
-    from phasefit.runner.train import resume, train
+    import phasefit.report.run
+    from phasefit.prepare.request import TrainRequest
+    from running import resume, train
 
     if not job["pictures"]:  # they take longer than all the rest
-        phasefit.runner.report.write_report = lambda *_, **__: None
+        phasefit.report.run.write_report = lambda *_, **__: None
     listen = die_at(*job["kill"]) if job["kill"] else lambda _: None
     if "resume" in job:
         resume(Path(job["resume"]), listen)
@@ -161,9 +163,9 @@ def work(job: Job) -> None:
 
 def signal_after(number: int, steps: int) -> None:
     """Arrange for a signal to this process when that many steps are behind it and nothing has been said of the next."""
-    from phasefit.runner.keeper import Keeper
+    from phasefit.runs.fitting.checkpointer import Checkpointer
 
-    real, left = Keeper.at_rest, steps
+    real, left = Checkpointer.on_step_end, steps
 
     def counted(*arguments: Any) -> None:
         nonlocal left
@@ -172,7 +174,7 @@ def signal_after(number: int, steps: int) -> None:
         if left == 0:
             os.kill(os.getpid(), number)
 
-    Keeper.at_rest = counted  # type: ignore[method-assign]
+    Checkpointer.on_step_end = counted  # type: ignore[method-assign]
 
 
 def command(job: Job) -> None:
@@ -201,10 +203,6 @@ def main() -> None:
     import sentence_transformers  # noqa: F401
     import sklearn.linear_model
     import sklearn.manifold  # noqa: F401
-
-    import phasefit.cli.progress
-    import phasefit.runner.fit_request
-    import phasefit.runner.report  # noqa: F401
 
     for line in sys.stdin:
         job = json.loads(line)

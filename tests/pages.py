@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from phasefit.metrics.kinds import mean_of_tasks
-from phasefit.models.decision import Decision
-from phasefit.runner.evaluate import score_outputs
-from phasefit.runner.needs import Needs
-from phasefit.runner.page.run_content import RunContent
-from phasefit.runner.prepare import Prepared, prepare
-from phasefit.runner.request import TrainRequest
-from phasefit.runner.snapshots import Snapshots
+from phasefit.models.heads.decision import Decision
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes.needs import Needs
+from phasefit.report.page.run_content import RunContent
+from phasefit.runs.evaluation.score import score_outputs
+from phasefit.runs.fitting.snapshots import Snapshots
 
 TASK = "default"
 KINDS = ("single", "multi", "tree", "score", "levels", "pairs", "encoder", "tasks")

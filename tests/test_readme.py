@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from inline_cells import inline_cells
 from phasefit.cli.app import app
-from phasefit.models.long_texts import WAYS
-from phasefit.models.packing import FAMILIES as PACKED
+from phasefit.models.encoder.long_texts import WAYS
+from phasefit.models.encoder.packing import FAMILIES as PACKED
 from phasefit.phases.options import PhaseOptions
 from phasefit.recipes import parse_recipe
 from phasefit.training.schedule import Schedule
@@ -57,7 +57,7 @@ def beginner(tmp_path: Path, tiny_folder: Path, no_pictures: None, monkeypatch: 
     monkeypatch.setattr(Schedule, "of", short)
     inline_cells(monkeypatch)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("phasefit.models.locate.packaged_default", lambda: tiny_folder)
+    monkeypatch.setattr("phasefit.models.encoder.locate.packaged_default", lambda: tiny_folder)
     texts, labels = make_table()
     write_csv(tmp_path / "reviews.csv", texts, labels)
     write_csv(tmp_path / "other.csv", texts[:12], labels[:12])

@@ -19,12 +19,12 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from phasefit.data.labels import label_space
 from phasefit.data.table import Label
-from phasefit.models.encoder import Encoder, load_encoder
+from phasefit.events import Event
+from phasefit.models.encoder.encoder import Encoder, load_encoder
 from phasefit.models.model import Model
 from phasefit.phases import options_of, phase_of
 from phasefit.phases.contract import Batch, Phase, PhaseData
 from phasefit.training.device import make_accelerator
-from phasefit.training.events import Event
 from phasefit.training.loop import train_phase
 
 HIDDEN, LAYERS, HEADS, POSITIONS = 32, 2, 2, 64

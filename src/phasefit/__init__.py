@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phasefit.estimator import TextClassifier, TextEncoder, TextRegressor
+    from phasefit.estimators import TextClassifier, TextEncoder, TextRegressor
 
 __all__ = ["TextClassifier", "TextEncoder", "TextRegressor", "__version__"]
 
 __version__ = "0.1.0"
 
-_LAZY = dict.fromkeys(("TextClassifier", "TextEncoder", "TextRegressor"), "phasefit.estimator")
+_LAZY = dict.fromkeys(("TextClassifier", "TextEncoder", "TextRegressor"), "phasefit.estimators")
 
 
 def __getattr__(name: str) -> Any:

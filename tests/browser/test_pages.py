@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pages import made_run
-from phasefit.runner.page.run_page import write_run_page
+from phasefit.report.page.run_page import write_run_page
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 EVIL = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "שלום <b>עולם</b>"]

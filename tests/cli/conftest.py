@@ -10,14 +10,14 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import phasefit.store.manifest
 import pytest
 from typer.testing import CliRunner, Result
 
-import phasefit.store.manifest
 from phasefit.cli.app import app
 from phasefit.data.labels import LabelSpace, label_space
-from phasefit.models.decision import Decision
-from phasefit.runner.request import TrainRequest
+from phasefit.models.heads.decision import Decision
+from phasefit.prepare.request import TrainRequest
 
 CLASSES = ["[bold]", "good", "ünïcode 🙂"]
 
@@ -64,7 +64,7 @@ class FakeModel:
 
 @dataclass
 class FakeTraining:
-    """Stands for `runner.train`: keeps the request, plays events, then returns or raises."""
+    """Stands for `runs.train`: keeps the request, plays events, then returns or raises."""
 
     events: list[Any] = field(default_factory=list)
     error: BaseException | None = None
@@ -130,7 +130,7 @@ def training(install: Callable[..., None]) -> FakeTraining:
     part = {"rows": 66, "accuracy": 0.9, "accuracy_ci95": [0.8, 0.95], "macro_f1": 0.85, "roc_auc": None}
     phase = {"name": "finetune", "steps": 40, "seconds": 12.5, "best": {"macro_f1": 0.85}}
     fake = FakeTraining(metrics={"validation": part, "test": {**part, "accuracy": 0.7}, "phases": [phase]})
-    install("phasefit.runner.train", train=fake, resume=fake.resume)
+    install("phasefit.runs.train", train=fake, resume=fake.resume)
     return fake
 
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from phasefit.training.events import Note
+from phasefit.events import Note
 
 
 def locate(install, weights):
-    install("phasefit.models.locate", DEFAULT_MODEL="the-model", packaged_default=lambda: weights)
+    install("phasefit.models.encoder.locate", DEFAULT_MODEL="the-model", packaged_default=lambda: weights)
 
 
 def test_demo_trains_and_predicts(phasefit, training, install):

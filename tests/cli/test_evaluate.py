@@ -18,14 +18,14 @@ METRICS = {
 def scored(model, install):
     """What the fake evaluation was given."""
     given = []
-    install("phasefit.runner.evaluate", score=lambda model, table, outputs, task: given.append(table) or METRICS)
-    install("phasefit.runner.splitting", known_only=lambda table, space, unseen, notes: notes.append(unseen) or table)
+    install("phasefit.runs.evaluation.score", score=lambda model, table, outputs, task: given.append(table) or METRICS)
+    install("phasefit.prepare.splitting", known_only=lambda table, space, unseen, notes: notes.append(unseen) or table)
 
     def draw_scores(folder, metrics, first_only):
         (folder / "confusion.png").write_bytes(b"png")
         return ["confusion.png"]
 
-    install("phasefit.runner.report", draw_scores=draw_scores)
+    install("phasefit.report.run", draw_scores=draw_scores)
     return given
 
 

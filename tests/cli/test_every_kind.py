@@ -13,11 +13,11 @@ from typer.testing import CliRunner, Result
 
 from phasefit.cli.app import app
 from phasefit.data.labels import LABEL_KINDS
-from phasefit.runner.needs import Needs
-from phasefit.runner.prepare import prepare
-from phasefit.runner.request import TrainRequest
-from phasefit.runner.starting import base_run
-from phasefit.store import load_model
+from phasefit.models.storage import load_model
+from phasefit.prepare.prepare import prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes.needs import Needs
+from phasefit.runs.fitting.starting import base_run
 from tiny import make_table
 
 TEXTS, TOPICS = make_table(60, classes=3)

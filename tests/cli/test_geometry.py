@@ -27,7 +27,7 @@ def run(tmp_path, monkeypatch):
 @pytest.fixture
 def measured(monkeypatch):
     """What the fake measurement was given."""
-    from phasefit.runner import geometry
+    from phasefit.runs.evaluation import geometry
 
     given = []
 
@@ -127,7 +127,7 @@ def test_pairs_of_the_runs_own_columns(phasefit, run, measured, tmp_path):
 
 
 def test_texts_that_the_run_knows(phasefit, run, measured, tmp_path):
-    from phasefit.store.seen import write_seen
+    from phasefit.runs.trained_texts import write_seen
 
     write_seen(run, ["AB", "other"])
     (tmp_path / "texts.csv").write_text("text\nab\nabc\n")

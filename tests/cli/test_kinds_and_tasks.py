@@ -40,7 +40,7 @@ def task(name: str, data: str) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def _no_reports() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("phasefit.runner.report.write_report", lambda *_, **__: None)
+        patch.setattr("phasefit.report.run.write_report", lambda *_, **__: None)
         yield
 
 

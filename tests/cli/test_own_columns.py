@@ -29,7 +29,7 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(phasefit, table: Path, tiny_folder: Path, tmp_path: Path, monkeypatch) -> Path:
-    monkeypatch.setattr("phasefit.runner.report.write_report", lambda *_, **__: None)
+    monkeypatch.setattr("phasefit.report.run.write_report", lambda *_, **__: None)
     out = tmp_path / "run"
     columns = ["--text", "Äußerung", "--label", "Gefühl"]
     result = phasefit("train", str(table), *columns, "-m", str(tiny_folder), "-o", str(out), *QUICK)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from phasefit.data.io.readers import read_frame, write_frame
 from phasefit.data.labels import label_space
-from phasefit.data.readers import read_frame, write_frame
 
 NEW = ["prediction", "probability", "probability_[bold]", "probability_good", "probability_ünïcode 🙂"]
 FRAME = pd.DataFrame({"id": ["1", "2"], "text": ["ab", "a 'quoted', \"text\""], "extra": ["x", "y\nz"]})

@@ -8,9 +8,9 @@ import pytest
 
 from phasefit.cli.predictions import add_predictions
 from phasefit.data import read_table
+from phasefit.data.io.readers import write_frame
 from phasefit.data.labels import MultiLabels
-from phasefit.data.readers import write_frame
-from phasefit.models.decision import Decision
+from phasefit.models.heads.decision import Decision
 
 
 @pytest.mark.parametrize(

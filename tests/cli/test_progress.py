@@ -8,7 +8,7 @@ from rich.console import Console
 from phasefit.cli.progress import count, counting, duration, listener, score
 from phasefit.cli.progress_live import LiveProgress
 from phasefit.cli.progress_plain import PlainProgress
-from phasefit.training.events import Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
+from phasefit.events import Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
 JOB = [
     Stage("reading"),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from phasefit.cli.train import plan_facts
-from phasefit.runner.request import TrainRequest
-from phasefit.training.events import Note, PhaseStarted, Stage
+from phasefit.events import Note, PhaseStarted, Stage
+from phasefit.prepare.request import TrainRequest
 
 
 def test_defaults_are_those_of_the_request(phasefit, training, monkeypatch):
@@ -104,7 +104,7 @@ class Plan:
 def plan(install):
     facts = {"data": "snips", "rows": {"train": 230, "validation": 65}, "classes": 10, "model": "[red]"}
     found = Plan([Phase(), Phase("finetune", pairs=None)], facts, ["balanced: nothing to correct"])
-    install("phasefit.runner.plan", plan=lambda request, listen: found)
+    install("phasefit.runs.plan", plan=lambda request, listen: found)
     return found
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from phasefit.data import hub, read_dataset
+from phasefit.data import read_dataset
+from phasefit.data.io import hub
 from phasefit.errors import DataError, MissingExtra
 
 CSV = {

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phasefit.data.card import Card
 from phasefit.data.columns import Columns, PairsError, Sides, find_columns
-from phasefit.data.dataset import content_hash
 from phasefit.data.hygiene import hygiene
-from phasefit.data.named import named_datasets
+from phasefit.data.named.card import Card
+from phasefit.data.named.dataset import content_hash
+from phasefit.data.named.lookup import named_datasets
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError

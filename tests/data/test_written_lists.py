@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from phasefit.data import read_table
-from phasefit.data.label_reading import looks_like
 from phasefit.data.labels import kind_of
+from phasefit.data.labels.reading import looks_like
 
 SETS = [frozenset("ab"), frozenset("b"), frozenset()]
 

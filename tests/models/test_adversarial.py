@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity
 
-from phasefit.models.adversarial import adversarial_output, adversarial_shift
-from phasefit.models.dropout_rate import dropout_rate
-from phasefit.models.encoder import Encoder, load_encoder, sentence_vectors
+from phasefit.models.encoder.adversarial import adversarial_output, adversarial_shift
+from phasefit.models.encoder.dropout_rate import dropout_rate
+from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
 from phasefit.models.seeded import seeded
-from phasefit.models.tokens import Features
+from phasefit.models.tokens.tokens import Features
 from phasefit.models.views import Views, build_views
 from tiny import FAMILIES, make_table
 

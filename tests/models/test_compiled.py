@@ -12,10 +12,10 @@ import torch
 
 from phasefit.data.labels import label_space
 from phasefit.errors import PhasefitError
-from phasefit.models import compiled
-from phasefit.models.encoder import Encoder, load_encoder, sentence_vectors
-from phasefit.runner.request import TrainRequest
-from phasefit.runner.starting import starting_model
+from phasefit.models.encoder import compiled
+from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
+from phasefit.prepare.request import TrainRequest
+from phasefit.runs.fitting.starting import starting_model
 
 
 def test_compiled_layers_give_the_same_vectors(tiny_encoder, tmp_path) -> None:

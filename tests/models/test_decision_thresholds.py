@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from phasefit.data.labels import MultiLabels, ScoreLabels, label_space
-from phasefit.models.decision import Decision
-from phasefit.models.outputs import answers_of, outputs_of
+from phasefit.models.heads.decision import Decision
+from phasefit.models.heads.outputs import answers_of, outputs_of
 
 THRESHOLDS = (0.3, 0.5, 0.9)
 SPACE = label_space([frozenset({"a", "b"}), frozenset({"c"}), frozenset()])

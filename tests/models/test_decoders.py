@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from phasefit.errors import ModelError
-from phasefit.models.encoder import Encoder, load_encoder, sentence_vectors
-from phasefit.models.light_decoder import LightDecoder
-from phasefit.models.tied_decoder import FAMILIES as TIED
-from phasefit.models.tied_decoder import TiedDecoder
-from phasefit.models.tokens import Features, Tokens
+from phasefit.models.decoders.light import LightDecoder
+from phasefit.models.decoders.tied import FAMILIES as TIED
+from phasefit.models.decoders.tied import TiedDecoder
+from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
+from phasefit.models.tokens.tokens import Features, Tokens
 from tiny import FAMILIES, make_table, type_of
 
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from phasefit.errors import ModelError
-from phasefit.models.drop_head import attention_projections, dropped_heads, kept_heads
-from phasefit.models.dropout_rate import dropout_rate, dropout_rates
-from phasefit.models.encoder import Encoder, load_encoder, sentence_vectors
+from phasefit.models.encoder.drop_head import attention_projections, dropped_heads, kept_heads
+from phasefit.models.encoder.dropout_rate import dropout_rate, dropout_rates
+from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
 from phasefit.models.seeded import seeded
-from phasefit.models.tokens import Features
+from phasefit.models.tokens.tokens import Features
 from tiny import FAMILIES, HEADS, HIDDEN, LAYERS, make_table
 
 every_family = pytest.mark.parametrize("family", FAMILIES)

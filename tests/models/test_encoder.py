@@ -10,8 +10,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from phasefit.errors import ModelError
-from phasefit.models.encoder import Encoder, load_encoder
-from phasefit.models.inference import encode_rows
+from phasefit.models.encoder.encoder import Encoder, load_encoder
+from phasefit.models.encoder.inference import encode_rows
 from phasefit.models.model import Model
 from tiny import FAMILIES, HIDDEN, make_table
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from phasefit.errors import ModelError
-from phasefit.models import locate as module
-from phasefit.models.encoder import load_encoder
-from phasefit.models.locate import DEFAULT_MODEL, DEFAULT_SHA256, locate, packaged_default
+from phasefit.models.encoder import locate as module
+from phasefit.models.encoder.encoder import load_encoder
+from phasefit.models.encoder.locate import DEFAULT_MODEL, DEFAULT_SHA256, locate, packaged_default
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import torch
 from sentence_transformers.sentence_transformer.modules import Pooling
 
 from phasefit.errors import RecipeError
-from phasefit.models.encoder import Encoder, load_encoder, sentence_vectors
-from phasefit.models.long_texts import MOST_WINDOWS, WAYS, Long, windows_of
-from phasefit.models.tokens import features
+from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
+from phasefit.models.encoder.long_texts import MOST_WINDOWS, WAYS, Long, windows_of
+from phasefit.models.tokens.tokens import features
 from tiny import FAMILIES, first_batch, fresh_model, make_data, make_phase, make_table, run
 
 Make = Callable[..., Path]

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from phasefit.models.encoder import Encoder, load_encoder
-from phasefit.models.noise import delete_stop_words, delete_words, hit_words, mask_words
-from phasefit.models.tokens import SPECIAL, Features, Tokens
+from phasefit.models.encoder.encoder import Encoder, load_encoder
+from phasefit.models.tokens.noise import delete_stop_words, delete_words, hit_words, mask_words
+from phasefit.models.tokens.tokens import SPECIAL, Features, Tokens
 from tiny import make_table
 from wild import TEXTS
 

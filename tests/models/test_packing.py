@@ -11,10 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phasefit.models.drop_head import dropped_heads
-from phasefit.models.encoder import Encoder, load_encoder, sentence_vectors
-from phasefit.models.packing import FAMILIES as PACKED
-from phasefit.models.packing import pack
+from phasefit.models.encoder.drop_head import dropped_heads
+from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
+from phasefit.models.encoder.packing import FAMILIES as PACKED
+from phasefit.models.encoder.packing import pack
 from tiny import FAMILIES, type_of
 
 Make = Callable[..., Path]

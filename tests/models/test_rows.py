@@ -10,13 +10,13 @@ import torch
 
 from phasefit.data.labels import ScoreLabels, label_space
 from phasefit.errors import DataError, ModelError, TextsCut
-from phasefit.models import pair_tokens
-from phasefit.models.encoder import Encoder, load_encoder
-from phasefit.models.heads import Head, PairKind
-from phasefit.models.inference import encode_rows
+from phasefit.models.encoder.encoder import Encoder, load_encoder
+from phasefit.models.encoder.inference import encode_rows
+from phasefit.models.heads.head import Head, PairKind
 from phasefit.models.model import TASK, Model
-from phasefit.models.pair_tokens import tokenise_pairs
-from phasefit.models.rows import Rows
+from phasefit.models.tokens import pairs as pair_tokens
+from phasefit.models.tokens.pairs import tokenise_pairs
+from phasefit.models.tokens.rows import Rows
 from tiny import FAMILIES, HIDDEN, POSITIONS, fresh_model, make_table
 
 LEFT = [*make_table(9)[0], "rain", ""]

@@ -11,11 +11,11 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from phasefit.errors import ModelError, RecipeError
-from phasefit.models.encoder import load_encoder
+from phasefit.models.encoder.encoder import load_encoder
+from phasefit.models.encoder.template import check_template, template_of, with_template
 from phasefit.models.model import Model
-from phasefit.models.noise import delete_words
-from phasefit.models.template import check_template, template_of, with_template
-from phasefit.models.tokens import SPECIAL
+from phasefit.models.tokens.noise import delete_words
+from phasefit.models.tokens.tokens import SPECIAL
 from tiny import FAMILIES, POSITIONS, make_table
 
 TEXTS = [*make_table(8)[0], "🙂 naïve\ttext", "one", "rain, storm!"]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from phasefit.errors import DataError
-from phasefit.models import token_store
-from phasefit.models.encoder import load_encoder
-from phasefit.models.noise import delete_words
-from phasefit.models.token_store import GrowingNumbers
+from phasefit.models.encoder.encoder import load_encoder
+from phasefit.models.tokens import store as token_store
+from phasefit.models.tokens.noise import delete_words
+from phasefit.models.tokens.store import GrowingNumbers
 
 
 def mapped_files() -> int:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phasefit.models.encoder import Encoder, load_encoder
-from phasefit.models.tokens import SPECIAL
+from phasefit.models.encoder.encoder import Encoder, load_encoder
+from phasefit.models.tokens.tokens import SPECIAL
 from tiny import FAMILIES, POSITIONS
 
 ODD_TEXTS = [
@@ -43,7 +43,7 @@ def pieces(encoder: Encoder, text: str) -> dict[int, str]:
 def test_tokens_in_use_are_found_piece_by_piece(tiny_folder, monkeypatch) -> None:
     tokens = load_encoder(str(tiny_folder)).tokenise(["play a song", "rain in paris", "play rain"])
     expected = sorted(set(tokens.ids.tolist()))
-    monkeypatch.setattr("phasefit.models.tokens.PIECE", 3)
+    monkeypatch.setattr("phasefit.models.tokens.tokens.PIECE", 3)
     assert tokens.in_use().tolist() == expected
 
 
@@ -111,7 +111,7 @@ def test_long_texts_are_cut_and_counted(encoder: Encoder) -> None:
 
 
 def test_tokens_are_held_once(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phasefit.models.tokens.CHUNK", 256)
+    monkeypatch.setattr("phasefit.models.tokens.tokens.CHUNK", 256)
     texts = ["the song of rain and storm today please"] * 10_000
     encoder.tokenise(texts[:256])
     tracemalloc.start()
@@ -127,7 +127,7 @@ def test_tokens_are_held_once(encoder: Encoder, monkeypatch: pytest.MonkeyPatch)
 def test_more_texts_than_a_chunk(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"the song {number}" for number in range(25)]
     whole = encoder.tokenise(texts)
-    monkeypatch.setattr("phasefit.models.tokens.CHUNK", 7)
+    monkeypatch.setattr("phasefit.models.tokens.tokens.CHUNK", 7)
     cut = encoder.tokenise(texts)
     for name in ("ids", "words", "starts"):
         assert np.array_equal(getattr(whole, name), getattr(cut, name))

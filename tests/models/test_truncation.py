@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from phasefit.models.encoder import load_encoder
-from phasefit.models.truncation import Truncation, truncation
+from phasefit.models.encoder.encoder import load_encoder
+from phasefit.models.tokens.truncation import Truncation, truncation
 from tiny import FAMILIES
 
 TEXTS = [
@@ -38,7 +38,7 @@ def test_lost_tokens_are_counted_exactly(tiny_encoder, family: str, side: str) -
 def test_chunks_make_no_difference(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = load_encoder(str(tiny_encoder("bert")))
     whole = encoder.tokenise(TEXTS).lost
-    monkeypatch.setattr("phasefit.models.tokens.CHUNK", 2)
+    monkeypatch.setattr("phasefit.models.tokens.tokens.CHUNK", 2)
     assert np.array_equal(encoder.tokenise(TEXTS).lost, whole)
     assert encoder.tokenise([]).cut == 0
 

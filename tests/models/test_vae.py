@@ -8,9 +8,9 @@ import torch
 from torch.distributions import Normal
 from torch.distributions import kl_divergence as torch_kl
 
-from phasefit.models.encoder import load_encoder
-from phasefit.models.light_decoder import LightDecoder
-from phasefit.models.vae import Generator, kl_divergence
+from phasefit.models.decoders.light import LightDecoder
+from phasefit.models.decoders.vae import Generator, kl_divergence
+from phasefit.models.encoder.encoder import load_encoder
 from tiny import HIDDEN, make_table
 
 

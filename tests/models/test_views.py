@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phasefit.errors import DataError, RecipeError
-from phasefit.models.encoder import Encoder, load_encoder
+from phasefit.models.encoder.encoder import Encoder, load_encoder
 from phasefit.models.views import VIEWS, View, Views, build_views
 from phasefit.models.views.synonym_table import read_synonyms
 from phasefit.models.views.words import core, words_of

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from phasefit.models.encoder import Encoder, load_encoder
-from phasefit.models.tokens import SPECIAL
+from phasefit.models.encoder.encoder import Encoder, load_encoder
+from phasefit.models.tokens.tokens import SPECIAL
 from wild import TEXTS
 
 

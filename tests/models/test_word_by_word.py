@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from phasefit.models import word_by_word
-from phasefit.models.encoder import Encoder, load_encoder
-from phasefit.models.tokenising import SPECIAL, Chunk, TextByText
-from phasefit.models.tokens import Tokens
-from phasefit.models.word_by_word import WordByWord, is_word_by_word
+from phasefit.models.encoder.encoder import Encoder, load_encoder
+from phasefit.models.tokens import word_by_word
+from phasefit.models.tokens.tokenising import SPECIAL, Chunk, TextByText
+from phasefit.models.tokens.tokens import Tokens
+from phasefit.models.tokens.word_by_word import WordByWord, is_word_by_word
 from tiny import FAMILIES, FILLERS, POSITIONS
 
 PIECES = [
@@ -99,10 +99,10 @@ def test_added_tokens_with_a_space_are_left_alone(encoder: Encoder) -> None:
 def test_a_large_table_is_the_same_however_it_is_tokenised(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [" ".join(FILLERS[number % 7 : number % 11]) + f" n{number % 90}" for number in range(300)]
     alone = encoder.tokenise(texts)
-    monkeypatch.setattr("phasefit.models.tokens.MANY", 1)
+    monkeypatch.setattr("phasefit.models.tokens.tokens.MANY", 1)
     for texts_at_once, characters, remembered in ((4096, 10**6, 10**6), (7, 10**6, 20), (50, 100, 0)):
-        monkeypatch.setattr("phasefit.models.tokens.CHUNK", texts_at_once)
-        monkeypatch.setattr("phasefit.models.tokens.CHUNK_CHARACTERS", characters)
+        monkeypatch.setattr("phasefit.models.tokens.tokens.CHUNK", texts_at_once)
+        monkeypatch.setattr("phasefit.models.tokens.tokens.CHUNK_CHARACTERS", characters)
         monkeypatch.setattr(word_by_word, "REMEMBERED", remembered)
         same(encoder.tokenise(texts), alone, ("ids", "words", "starts", "lost"))
 
@@ -110,7 +110,7 @@ def test_a_large_table_is_the_same_however_it_is_tokenised(encoder: Encoder, mon
 @pytest.mark.parametrize("odd", [None, 3, b"the song", "half \ud800 a character", ["the"]])
 def test_what_is_no_text_is_a_type_error(encoder: Encoder, monkeypatch: pytest.MonkeyPatch, odd: Any) -> None:
     for many in (1, 1000):
-        monkeypatch.setattr("phasefit.models.tokens.MANY", many)
+        monkeypatch.setattr("phasefit.models.tokens.tokens.MANY", many)
         with pytest.raises(TypeError):
             encoder.tokenise(["the song", odd, "rain"])
 

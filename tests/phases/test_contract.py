@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from phasefit.errors import RecipeError
-from phasefit.models.rows import Rows
+from phasefit.models.tokens.rows import Rows
 from phasefit.phases import PHASES, options_of, phase_of
 from phasefit.phases.contrast.grown import GrownRows
 from tiny import FAMILIES, first_batch, fresh_model, make_data, make_phase, make_table, tree, weights

@@ -11,7 +11,7 @@ import torch
 
 from phasefit.errors import MissingExtra, RecipeError
 from phasefit.models import neighbours
-from phasefit.models.inference import encode_rows
+from phasefit.models.encoder.inference import encode_rows
 from phasefit.phases.contract import Batch
 from phasefit.phases.contrast.hard import HardNegatives
 from phasefit.training.device import make_accelerator
@@ -169,14 +169,14 @@ def test_a_resumed_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, kin
     kept: dict[str, torch.Tensor] = {}
     facts: dict[str, Any] = {}
 
-    def at_rest(state: PhaseState) -> None:
+    def on_step_end(state: PhaseState) -> None:
         if state.step == step:
             found = weights_of(phase=state.phase) | state.tensors()
             kept.update({name: value.detach().clone() for name, value in found.items()})
             facts.update(json.loads(json.dumps(state.facts())))
 
     whole, again = built(), built()
-    list(train_phase(whole, make_accelerator("cpu"), seed=0, at_rest=at_rest))
+    list(train_phase(whole, make_accelerator("cpu"), seed=0, on_step_end=on_step_end))
     torch.manual_seed(99)
 
     def resume(state: PhaseState) -> None:

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from phasefit.data.labels import label_space
-from phasefit.models.inference import encode_rows
+from phasefit.models.encoder.inference import encode_rows
 from phasefit.models.model import TASK
 from phasefit.phases import options_of
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, same, weights

@@ -81,7 +81,7 @@ def test_a_phase_that_is_resumed_has_the_same_texts(tiny_folder: Path) -> None:
             taken["tensors"] = {name: value.detach().clone() for name, value in found.items()}
             taken["facts"] = json.dumps(state.facts())
 
-    list(train_phase(phase, make_accelerator("cpu"), seed=0, at_rest=rest))
+    list(train_phase(phase, make_accelerator("cpu"), seed=0, on_step_end=rest))
     other, _, build = built(tiny_folder)
     again = build()
     put_weights(taken["tensors"], model=other, phase=again)

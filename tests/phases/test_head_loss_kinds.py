@@ -11,9 +11,9 @@ import torch
 
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.errors import RecipeError
-from phasefit.models.heads import Head, PairKind
+from phasefit.models.heads.head import Head, PairKind
+from phasefit.models.heads.outputs import outputs_of
 from phasefit.models.model import Model
-from phasefit.models.outputs import outputs_of
 from phasefit.objectives.head_losses import UpperLevels
 from phasefit.phases.contract import PhaseData
 from phasefit.phases.finetune.loss import MOST_WEIGHT, HeadLoss

@@ -11,7 +11,7 @@ import torch
 
 from phasefit.data.batches import ShuffledBatches
 from phasefit.errors import ModelError, RecipeError
-from phasefit.models.dropout_rate import dropout_rates
+from phasefit.models.encoder.dropout_rate import dropout_rates
 from phasefit.phases.side_by_side.company import InCompany
 from phasefit.phases.side_by_side.phase import SideBySide
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, weights

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from phasefit.errors import RecipeError
+from phasefit.events import PhaseEnded
 from phasefit.phases import PHASES, phase_of
 from phasefit.recipes import list_recipes, parse_recipe, read_recipe, recipe_text
-from phasefit.training.events import PhaseEnded
 from tiny import data_for, fresh_model, make_data, make_table, run, tree
 
 NAMES = [info.name for info in list_recipes()]

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from phasefit.errors import RecipeError
+from phasefit.prepare.request import AUTO, TrainRequest
 from phasefit.recipes import read_recipe
-from phasefit.runner.default_recipe import asked_recipe
-from phasefit.runner.request import AUTO, TrainRequest
+from phasefit.runs.recipe.resolve import requested_recipe
 from phasefit.studies.auto import conduct
 from phasefit.studies.auto.candidates import YARDSTICK, candidates_for, left_out
 from phasefit.studies.auto.choice import choose, gain
@@ -21,7 +21,7 @@ from phasefit.studies.auto.conduct import choose_recipe, final_request, looked_a
 from phasefit.studies.auto.facts import DataFacts, facts_of
 from phasefit.studies.auto.halving import affordable, folds_for, predicted, rounds_for, survivors
 from phasefit.studies.auto.record import Tried
-from phasefit.studies.auto.telling import as_json, as_markdown, conclusion
+from phasefit.studies.auto.report import as_json, as_markdown, conclusion
 from phasefit.studies.cell import Cell
 from phasefit.studies.pool import CellError
 from phasefit.studies.result import Result
@@ -309,4 +309,4 @@ def test_facts_are_of_the_rows_that_are_not_the_test(tmp_path: Path) -> None:
 
 def test_python_says_where_auto_lives() -> None:
     with pytest.raises(RecipeError, match="--recipe auto --minutes 10"):
-        asked_recipe(TrainRequest(None, recipe=AUTO))
+        requested_recipe(TrainRequest(None, recipe=AUTO))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from phasefit.metrics.kinds import JUDGED
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.request import TrainRequest
 from phasefit.studies.auto.candidates import candidates_for
 from phasefit.studies.auto.cells import ground_for
 from phasefit.studies.auto.conduct import looked_at

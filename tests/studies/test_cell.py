@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from phasefit.errors import DataError
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.request import TrainRequest
 from phasefit.studies import fingerprint
 from phasefit.studies.cell import Cell
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phasefit.errors import RunError
-from phasefit.store.manifest import read_json
+from phasefit.files.atomic import read_json
 from phasefit.studies.folder import StudyFolder
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from inline_cells import inline_cells
 from phasefit.errors import Interrupted
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.request import TrainRequest
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellDone, CellError, CellEvent, CellStarted, orderly, run_cells
 from phasefit.studies.result import RESULT, RUN, finished_result

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from phasefit.data.sources import read_table
-from phasefit.runner.needs import Needs
-from phasefit.runner.prepare import Prepared, prepare
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes.needs import Needs
 from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once, write_rows
 from tiny import make_table, tree
 

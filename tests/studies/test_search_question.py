@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from phasefit.errors import DataError, RunError
-from phasefit.runner.needs import needs_of
-from phasefit.runner.prepare import prepare
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.prepare import prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes.needs import needs_of
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.search.question import Question, asked, held_apart
 from phasefit.studies.search.space import Choices, Space

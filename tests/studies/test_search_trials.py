@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from phasefit.errors import RecipeError
+from phasefit.events import Scored
+from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import parse_recipe, read_recipe
-from phasefit.runner.request import TrainRequest
 from phasefit.studies.cell import Cell, cell_folder
-from phasefit.studies.looks import PROGRESS, Look, add_look, read_looks
 from phasefit.studies.pool import CellError
+from phasefit.studies.progress import PROGRESS, Look, add_look, read_looks
 from phasefit.studies.result import Result
-from phasefit.studies.search import library, trials
+from phasefit.studies.search import optuna_study as library
+from phasefit.studies.search import trials
 from phasefit.studies.search.conduct import became_of, verdict
 from phasefit.studies.search.findings import found_in, trial_curve, write_trials
 from phasefit.studies.search.question import Question
@@ -25,7 +27,6 @@ from phasefit.studies.search.trials import Limits, TrialDone, Trials, new_epochs
 from phasefit.studies.search.winner import question_of, recipe_file, sealed
 from phasefit.studies.stream import Ended
 from phasefit.studies.tables import Row, Table
-from phasefit.training.events import Scored
 
 optuna = pytest.importorskip("optuna")
 LR = Space("rates", {"finetune.lr": Range(1e-5, 1e-3, log=True)})

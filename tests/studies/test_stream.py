@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.request import TrainRequest
 from phasefit.studies import stream
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import RESULT

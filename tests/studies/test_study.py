@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from phasefit.baselines import BASELINES, baseline
 from phasefit.errors import MissingExtra, RecipeError
-from phasefit.studies.baselines import BASELINES, baseline
 from phasefit.studies.study import Data, Study, TableSpec, Variant, check_variants, fitting, variant_of
 
 
@@ -69,7 +69,7 @@ def test_wrong_recipes_are_refused_before_anything_is_trained(recipes: list[str]
 
 
 def test_setfit_is_refused_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phasefit.studies.baselines.setfit.find_spec", lambda name: None)
+    monkeypatch.setattr("phasefit.baselines.setfit.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="phasefit\\[setfit\\]"):
         check_variants([variant_of("setfit")])
 

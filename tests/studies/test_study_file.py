@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from phasefit.baselines import BASELINES
 from phasefit.errors import RecipeError
 from phasefit.recipes import read_recipe
-from phasefit.studies.baselines import BASELINES
 from phasefit.studies.reproduce import StudyInfo, find_study, list_studies
 from phasefit.studies.scaling import Choice, scaled
 from phasefit.studies.study import Study, fitting

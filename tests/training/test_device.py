@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from phasefit.errors import PhasefitError
-from phasefit.training.device import make_accelerator, pick_device, pick_precision, set_threads
+from phasefit.models.device import pick_device
+from phasefit.training.device import make_accelerator, pick_precision, set_threads
 
 
 @pytest.mark.parametrize("name", ["banana", "cuda:x", "cpu:cpu"])

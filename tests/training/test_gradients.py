@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from phasefit.data.seeds import derive, generator
 from phasefit.models.seeded import seeded
 from phasefit.phases.contract import Batch, Phase
+from phasefit.seeds import derive, generator
 from phasefit.training.device import make_accelerator
 from phasefit.training.gradients import add_gradients
 from tiny import fresh_model, make_data, make_phase, make_table, run

@@ -10,12 +10,12 @@ from torch import nn
 
 from phasefit.data.batches import ShuffledBatches
 from phasefit.errors import TrainingError
-from phasefit.models.dropout_rate import dropout_rates
+from phasefit.events import PhaseEnded, PhaseStarted, Scored, StepDone
+from phasefit.models.encoder.dropout_rate import dropout_rates
 from phasefit.phases import PHASES
 from phasefit.phases.contract import Phase, StepOutput
 from phasefit.phases.finetune.options import Options
 from phasefit.training.device import make_accelerator
-from phasefit.training.events import PhaseEnded, PhaseStarted, Scored, StepDone
 from phasefit.training.loop import train_phase
 from tiny import fresh_model, make_data, make_phase, make_table, run, same, weights
 

@@ -58,7 +58,7 @@ Whole = tuple[str, dict[str, torch.Tensor], dict[int, Rest]]
 def unbroken(request: pytest.FixtureRequest, tiny_folder: Path) -> Whole:
     """A phase's kind, its weights after all steps, and its state at some of them."""
     rests = {step: Rest(step) for step in (1, 3, STEPS)}
-    whole = train(built(tiny_folder, request.param), at_rest=lambda state: [rest(state) for rest in rests.values()])
+    whole = train(built(tiny_folder, request.param), on_step_end=lambda state: [rest(state) for rest in rests.values()])
     return request.param, whole, rests
 
 
@@ -74,7 +74,7 @@ def test_every_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, unbroke
         put_weights(rest.tensors, phase=again)
         state.load(rest.tensors, json.loads(rest.facts))
 
-    resumed = train(again, resume=resume, at_rest=lambda state: taken.append(state.step))
+    resumed = train(again, resume=resume, on_step_end=lambda state: taken.append(state.step))
     assert taken == list(range(step + 1, STEPS + 1))
     assert whole.keys() == resumed.keys()
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
@@ -83,17 +83,17 @@ def test_every_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, unbroke
 def test_patience_that_ran_out_stays_so(tiny_folder: Path) -> None:
     options = {"patience": 1, "evaluate_every": 1, "max_steps": 50, "lr": 1e-12, "watch": "accuracy", "slack": 0.0}
     seen: list[int] = []
-    train(built(tiny_folder, "finetune", **options), at_rest=lambda state: seen.append(state.step))
+    train(built(tiny_folder, "finetune", **options), on_step_end=lambda state: seen.append(state.step))
     assert seen[-1] < 50
     rest = Rest(seen[-1])
-    train(built(tiny_folder, "finetune", **options), at_rest=rest)
+    train(built(tiny_folder, "finetune", **options), on_step_end=rest)
     again = built(tiny_folder, "finetune", **options)
 
     def resume(state: PhaseState) -> None:
         put_weights(rest.tensors, phase=again)
         state.load(rest.tensors, json.loads(rest.facts))
 
-    train(again, resume=resume, at_rest=lambda state: pytest.fail(f"step {state.step} was taken"))
+    train(again, resume=resume, on_step_end=lambda state: pytest.fail(f"step {state.step} was taken"))
 
 
 def test_what_is_shared_is_stored_once() -> None:

@@ -27,9 +27,9 @@ BUDGETS: dict[str, dict[str, Any]] = {
 
 def solve(job: Job) -> list[str]:
     """Fit without validation rows, as all contestants do, and predict."""
-    import phasefit.runner.fit_request  # noqa: F401 (what `fit` imports when it is first called)
+    import phasefit.runs.execution  # noqa: F401 (what `fit` imports when it is first called)
     from phasefit import TextClassifier
-    from phasefit.training.events import Stage
+    from phasefit.events import Stage
 
     loading = False
 

@@ -20,7 +20,7 @@ from phasefit.cli.recipes import recipes
 from phasefit.cli.reproduce import reproduce
 from phasefit.cli.search import search
 from phasefit.cli.train import train
-from phasefit.runner.processes import group_left_in_order
+from phasefit.runs.processes import shutdown_process_group
 
 
 class Commands(TyperGroup):
@@ -93,5 +93,5 @@ def options(
 
 def main() -> None:
     """The console entry point."""
-    with group_left_in_order():
+    with shutdown_process_group():
         app(prog_name="phasefit")

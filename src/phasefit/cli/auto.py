@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from phasefit.errors import PhasefitError
 
 if TYPE_CHECKING:
-    from phasefit.runner.request import TrainRequest
-    from phasefit.runner.train import TrainResult
+    from phasefit.prepare.request import TrainRequest
+    from phasefit.runs.train import TrainResult
     from phasefit.studies.auto.record import Tried
 
 MINUTES = 10.0
@@ -20,7 +20,7 @@ def train_auto(
 ) -> TrainResult | None:
     """Choose and train; with `plan` only say what would be tried."""
     from phasefit.cli.console import stderr
-    from phasefit.runner.processes import has_others
+    from phasefit.runs.processes import has_others
 
     started = time.monotonic()
     budget = MINUTES if minutes is None else minutes
@@ -29,9 +29,10 @@ def train_auto(
     if plan:
         show_plan(request, budget, json=json)
         return None
-    from phasefit.runner.train import train
+    from phasefit.report import write_run_report
+    from phasefit.runs.train import train
     from phasefit.studies.auto.conduct import choose_recipe, final_request
-    from phasefit.studies.auto.telling import as_json, as_markdown, conclusion
+    from phasefit.studies.auto.report import as_json, as_markdown, conclusion
 
     _check_out(request)
     console = stderr()
@@ -49,14 +50,14 @@ def train_auto(
 
     files = {"auto.json": as_json(tried), "auto.md": as_markdown(tried, request.command)}
     with listener(quiet) as listen:
-        return train(final_request(request, tried), listen, files)
+        return train(final_request(request, tried), listen, files, report=write_run_report)
 
 
 def show_tried(tried: Tried) -> None:
     """What was tried and what it came to."""
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
-    from phasefit.studies.auto.telling import HEADINGS, conclusion, table_rows
+    from phasefit.studies.auto.report import HEADINGS, conclusion, table_rows
 
     table = new_table(*HEADINGS, title=f"What was tried: {tried.score} of held-out training rows", right=(0, 3, 4))
     for row in table_rows(tried):
@@ -78,7 +79,7 @@ def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:
     from phasefit.studies.auto.candidates import candidates_for, left_out
     from phasefit.studies.auto.conduct import looked_at
     from phasefit.studies.auto.facts import facts_of
-    from phasefit.studies.auto.telling import plan_lines
+    from phasefit.studies.auto.report import plan_lines
 
     facts = facts_of(looked_at(request))
     candidates, out = candidates_for(facts, request.settings), left_out(facts, request.settings)
@@ -99,7 +100,7 @@ def _check_out(request: TrainRequest) -> None:
     """Refuse a folder that is taken before minutes are spent."""
     from pathlib import Path
 
-    from phasefit.store.folder import check_free
+    from phasefit.runs.folder import check_free
 
     if request.out is not None:
         check_free(Path(request.out), overwrite=request.overwrite)

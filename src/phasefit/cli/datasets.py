@@ -13,7 +13,7 @@ from phasefit.errors import DataError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from phasefit.data.describe import Description, Look
+    from phasefit.data.named.summary import Description, Look
 
 EXAMPLES = 4
 NO_LABELS = "none; if there are some, name their column with --label"
@@ -47,8 +47,8 @@ def datasets(
     """
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.train import as_levels
-    from phasefit.data.describe import describe_card
-    from phasefit.data.named import named_datasets
+    from phasefit.data.named.lookup import named_datasets
+    from phasefit.data.named.summary import describe_card
     from phasefit.data.task_file import is_task_file
 
     if name is not None:
@@ -76,7 +76,7 @@ def look_at(name: str, data_dir: Path | None, given: dict[str, Any]) -> Look:
     """The dataset with what else was given to score on."""
     from dataclasses import replace
 
-    from phasefit.data.describe import look, read_to_look
+    from phasefit.data.named.summary import look, read_to_look
     from phasefit.data.sources import read_table
 
     scored = {part: given.pop(part) for part in ("validation", "test") if part in given}
@@ -154,7 +154,7 @@ def facts(one: Description) -> dict[str, str]:
 
 def where(one: Description, brief: bool = False) -> str:
     """Packaged, a folder (`brief`: just that it is here), the hub, or not to be had."""
-    from phasefit.data.named import PACKAGED
+    from phasefit.data.named.lookup import PACKAGED
 
     if one.where is None:
         hub = one.card.hub if one.card is not None else None

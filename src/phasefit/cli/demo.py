@@ -39,7 +39,7 @@ def demo(
     """
     from phasefit.cli.predict import show_said
     from phasefit.cli.train import run, show_next, show_scores
-    from phasefit.runner.request import TrainRequest
+    from phasefit.prepare.request import TrainRequest
 
     refuse_without_weights()
     if not quiet:
@@ -57,7 +57,7 @@ def demo(
 
 def refuse_without_weights() -> None:
     """A clear error if the default model is not on this machine: the demo downloads nothing."""
-    from phasefit.models.locate import DEFAULT_MODEL, packaged_default
+    from phasefit.models.encoder.locate import DEFAULT_MODEL, packaged_default
 
     if packaged_default() is None:
         raise MissingExtra(

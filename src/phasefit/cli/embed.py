@@ -57,7 +57,7 @@ def embed(
     from phasefit.cli.inputs import frame_of, load, read_texts
     from phasefit.cli.outputs import check_out, say_written, write_out
     from phasefit.cli.progress import counting
-    from phasefit.store.data_read import columns_of
+    from phasefit.prepare.run_columns import columns_of
 
     check_out(out, overwrite, also=(ARRAY,))
     table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=columns_of(model))
@@ -90,7 +90,7 @@ def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.Data
 
     import pandas as pd
 
-    from phasefit.data.files import file_format
+    from phasefit.data.io.files import file_format
 
     if COLUMN in frame.columns:
         raise DataError(f"the input already has the column '{COLUMN}'; rename it or write to a .npy file")

@@ -67,7 +67,7 @@ def evaluate(
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.train import as_levels
     from phasefit.data.task_file import is_task_file
-    from phasefit.store.data_read import reading_of
+    from phasefit.prepare.run_columns import reading_of
 
     check_run(run)
     check_heads(run)
@@ -116,7 +116,7 @@ class Evaluated(NamedTuple):
 def read_scored(run: str, data: str, task: str | None, how: Way, sides: Sides, options: dict[str, Any]) -> Table:
     """The table to score on, read as the run's own was."""
     from phasefit.cli.inputs import read_labelled
-    from phasefit.store.data_read import columns_of
+    from phasefit.prepare.run_columns import columns_of
 
     usual = columns_of(run, task)
     return read_labelled(data, split=how.split, usual=usual, sides=sides, data_dir=how.data_dir, **options)
@@ -127,8 +127,8 @@ def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Wa
     from phasefit.cli.inputs import frame_of, is_run
     from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
-    from phasefit.runner.evaluate import score  # with torch, so not before all else is known to be in order
-    from phasefit.runner.splitting import known_only
+    from phasefit.prepare.splitting import known_only
+    from phasefit.runs.evaluation.score import score  # with torch, so not before all else is known to be in order
 
     name = model.known_task(task)
     space = model.space_of(name)
@@ -152,7 +152,7 @@ def evaluate_all(
     from phasefit.data.sources import NoSplitError
     from phasefit.data.task_file import read_task_file
     from phasefit.metrics.kinds import mean_of_tasks
-    from phasefit.store.data_read import reading_of
+    from phasefit.prepare.run_columns import reading_of
 
     file, known = read_task_file(data), tasks_of(run)
     specs = [spec for spec in file.tasks if spec.name in known and only in (None, spec.name)]
@@ -192,7 +192,7 @@ def evaluate_all(
 def judged_by(run: str) -> dict[str, str]:
     """What the tasks of a run were judged by when it was trained; nothing of a model without its recipe."""
     from phasefit.recipes import parse_recipe
-    from phasefit.runner.task_recipe import watches_of
+    from phasefit.runs.recipe.tasks import watches_of
 
     path = Path(run).expanduser() / "recipe.toml"
     if not path.is_file():
@@ -218,9 +218,9 @@ def say_trained_on(table: Table, run: str) -> None:
     from phasefit.cli.console import stderr
     from phasefit.cli.progress import print_note
     from phasefit.data.labels import NoLabels
-    from phasefit.runner.splitting import Base, note_known
-    from phasefit.store.seen import read_seen
-    from phasefit.training.events import Note
+    from phasefit.events import Note
+    from phasefit.prepare.splitting import Base, note_known
+    from phasefit.runs.trained_texts import read_seen
 
     notes: list[str] = []
     note_known({table.name: table}, Base(run, NoLabels(), read_seen(Path(run).expanduser())), notes)
@@ -252,8 +252,8 @@ def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None
 def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, Any], quiet: bool) -> None:
     """metrics.json, predictions.csv and a picture."""
     from phasefit.cli.console import stderr
-    from phasefit.data.readers import write_frame
-    from phasefit.runner.report import draw_scores
+    from phasefit.data.io.readers import write_frame
+    from phasefit.report.run import draw_scores
 
     folder.mkdir(parents=True, exist_ok=True)
     write_frame(predicted, folder / "predictions.csv")

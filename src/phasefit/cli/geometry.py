@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
     from phasefit.data.table import Table
-    from phasefit.runner.geometry import Geometry
+    from phasefit.runs.evaluation.geometry import Geometry
 
 
 def geometry(
@@ -77,13 +77,13 @@ def geometry(
     if data is None:
         if text or label or any(told.values()):
             raise PhasefitError("--text, --label and the like are about a table; give DATA to measure on")
-        from phasefit.runner.geometry import stored_geometry
+        from phasefit.runs.evaluation.geometry import stored_geometry
 
         found = stored_geometry(Path(run).expanduser())
     elif is_task_file(data):
         raise DataError(f"{data} is a task file, and the embedding space is measured on one table; give one of its own")
     else:
-        from phasefit.store.manifest import read_manifest
+        from phasefit.files.manifest import read_manifest
 
         read_manifest(Path(run).expanduser())  # before a long table is read
         columns = {"text": tuple(text or ()), "label": tuple(label or ())}
@@ -99,7 +99,7 @@ def read(run: str, data: str, quiet: bool, told: dict[str, Any], **options: Any)
     from phasefit.cli.evaluate import say_notes
     from phasefit.cli.inputs import read_labelled
     from phasefit.data.labels import kind_of
-    from phasefit.store.data_read import columns_of, reading_of
+    from phasefit.prepare.run_columns import columns_of, reading_of
 
     usual = columns_of(run)
     named = bool(options["label"]) or any(told.values())
@@ -134,8 +134,8 @@ def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int |
     from phasefit.cli.console import stderr
     from phasefit.cli.evaluate import say_notes
     from phasefit.cli.progress import counting, print_note, waiting
-    from phasefit.runner.geometry import Sample, measure, trained_on
-    from phasefit.training.events import Note
+    from phasefit.events import Note
+    from phasefit.runs.evaluation.geometry import Sample, measure, trained_on
 
     def warn(sentence: str) -> None:
         print_note(stderr(), Note(sentence, warning=True))
@@ -191,7 +191,7 @@ def geometry_table(found: Geometry) -> RichTable:
 def write(folder: Path, found: Geometry, quiet: bool) -> None:
     """geometry.json, geometry.png and geometry.svg."""
     from phasefit.cli.console import as_json, stderr
-    from phasefit.runner.figures import geometry_figure
+    from phasefit.report.pictures import geometry_figure
 
     folder.mkdir(parents=True, exist_ok=True)
     geometry_figure(found, folder / "geometry.png")

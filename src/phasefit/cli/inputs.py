@@ -34,14 +34,14 @@ def check_run(run: str) -> None:
 
 def is_run(folder: str) -> bool:
     """Whether a folder is a run or a saved model, and no plain encoder."""
-    from phasefit.store.manifest import MANIFEST
+    from phasefit.files.manifest import MANIFEST
 
     return (Path(folder).expanduser() / MANIFEST).is_file()
 
 
 def sides_of(run: str, task: str | None = None) -> Sides:
     """Whether a run's head, or that of one of its tasks, takes single texts or pairs."""
-    from phasefit.store.manifest import read_manifest
+    from phasefit.files.manifest import read_manifest
 
     heads = read_manifest(Path(run).expanduser()).get("heads") if is_run(run) else None
     known: dict[str, Any] = {}
@@ -52,7 +52,7 @@ def sides_of(run: str, task: str | None = None) -> Sides:
 
 def tasks_of(run: str) -> list[str]:
     """The tasks of a run by name; one that was trained on one table has one."""
-    from phasefit.store.manifest import read_manifest
+    from phasefit.files.manifest import read_manifest
 
     heads = read_manifest(Path(run).expanduser()).get("heads") if is_run(run) else None
     return list(heads) if isinstance(heads, dict) else []
@@ -60,7 +60,7 @@ def tasks_of(run: str) -> list[str]:
 
 def check_heads(run: str) -> None:
     """A clear error, before any table is read, if a run only embeds."""
-    from phasefit.store.manifest import read_manifest
+    from phasefit.files.manifest import read_manifest
 
     if is_run(run) and read_manifest(Path(run).expanduser()).get("heads") == {}:
         raise ModelError(NO_CLASSIFIER)
@@ -87,7 +87,7 @@ def load(run: str, device: str, threads: int | None, quiet: bool = False) -> Mod
     from phasefit.cli.progress import waiting
 
     with waiting("loading the model", quiet):
-        from phasefit.store import load_model
+        from phasefit.models.storage import load_model
         from phasefit.training.device import set_threads
 
         set_threads(threads)

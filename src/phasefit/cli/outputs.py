@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def check_out(path: Path | None, overwrite: bool, also: Collection[str] = ()) -> None:
     """A clear error if this file exists, has an unknown ending (`also` adds known ones) or has no folder to lie in."""
-    from phasefit.data.files import file_format
+    from phasefit.data.io.files import file_format
 
     if path is None:
         return
@@ -38,7 +38,7 @@ def check_folder(folder: Path) -> None:
 
 def write_out(frame: pd.DataFrame, path: Path | None, quiet: bool = False) -> None:
     """Write the table to its file, or as CSV to standard output."""
-    from phasefit.data.readers import write_frame
+    from phasefit.data.io.readers import write_frame
 
     write_frame(frame, path)
     if path is not None:

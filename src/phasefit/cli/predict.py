@@ -14,7 +14,7 @@ from phasefit.errors import DataError
 if TYPE_CHECKING:
     import numpy as np
 
-    from phasefit.models.decision import Decision
+    from phasefit.models.heads.decision import Decision
     from phasefit.models.model import Model
 
 RUNNERS_UP = 2  # how many more classes --say shows
@@ -82,7 +82,7 @@ def predict(
     from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
     from phasefit.cli.progress import counting
     from phasefit.data.sources import read_table
-    from phasefit.store.data_read import columns_of
+    from phasefit.prepare.run_columns import columns_of
 
     check_run(run)
     check_heads(run)
@@ -136,7 +136,7 @@ def show_said(
     """Texts, or pairs, with what the model makes of them."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
-    from phasefit.models.outputs import answers_of
+    from phasefit.models.heads.outputs import answers_of
 
     name = model.known_task(task)
     space, found = model.space_of(name), model.predict_outputs(texts, task=name)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from phasefit.data.labels import LabelSpace
-    from phasefit.models.decision import Decision
+    from phasefit.models.heads.decision import Decision
 
 
 def column_names(space: LabelSpace, prefix: str = "", probabilities: bool = True) -> list[str]:
@@ -71,8 +71,8 @@ def add_predictions(
 
 
 def _of_scores(outputs: np.ndarray, space: LabelSpace) -> tuple[list[object], np.ndarray]:
-    from phasefit.models.decision import Decision
-    from phasefit.models.outputs import answers_of
+    from phasefit.models.heads.decision import Decision
+    from phasefit.models.heads.outputs import answers_of
 
     return list(answers_of(outputs, space, Decision())), outputs[:, 0]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, Self
 
 from phasefit.cli.console import stderr
-from phasefit.training.events import Event, Note, Scored
+from phasefit.events import Event, Note, Scored
 
 if TYPE_CHECKING:
     from rich.console import Console

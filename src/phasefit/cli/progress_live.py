@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from phasefit.cli.progress import Running, duration, print_note, score, watched
 from phasefit.cli.progress_plain import ended
-from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
+from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
 if TYPE_CHECKING:
     from rich.console import Console

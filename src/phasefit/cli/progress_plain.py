@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from phasefit.cli.progress import Kept, Running, count, duration, of_steps, print_note, score, watched
-from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
+from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -32,10 +32,10 @@ def list_all(ctx: typer.Context) -> None:
     """List the recipes unless a command follows."""
     if ctx.invoked_subcommand is not None:
         return
+    from phasefit.baselines import BASELINES
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.recipes import list_recipes
-    from phasefit.studies.baselines import BASELINES
 
     table = new_table("recipe", "phases", "what it is")
     for info in list_recipes():

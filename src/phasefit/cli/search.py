@@ -171,9 +171,9 @@ def search(
     """
     from phasefit.cli.compare import request_of
     from phasefit.cli.study_progress import study_listener
+    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
-    from phasefit.runner.request import TrainRequest
-    from phasefit.studies.search import library
+    from phasefit.studies.search import optuna_study as library
     from phasefit.studies.search.conduct import Asked
     from phasefit.studies.search.conduct import search as run_search
     from phasefit.studies.search.question import asked

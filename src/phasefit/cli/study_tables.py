@@ -21,7 +21,7 @@ def show_study(found: Conducted, json: bool = False) -> None:
     from phasefit.cli.console import print_json, stdout
 
     if json:
-        from phasefit.store.manifest import read_json
+        from phasefit.files.atomic import read_json
 
         print_json(read_json(found.folder / "results.json"))
         return

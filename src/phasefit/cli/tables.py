@@ -1,4 +1,4 @@
-"""Results as tables for people; the numbers themselves come from the runner."""
+"""Results as tables for people; the numbers themselves come from the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from phasefit.cli.progress import count, duration, score, watched
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from phasefit.runner.plan import Plan
+    from phasefit.runs.plan import Plan
 
 MOST_ROWS = 60  # a table with more classes than this shows the worst and says how many it leaves out
 FEW = 3

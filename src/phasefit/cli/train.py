@@ -14,11 +14,11 @@ import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import PhasefitError
-from phasefit.runner.request import AUTO, DEFAULT_RECIPE
+from phasefit.prepare.request import AUTO, DEFAULT_RECIPE
 
 if TYPE_CHECKING:
-    from phasefit.runner.request import TrainRequest
-    from phasefit.runner.train import TrainResult
+    from phasefit.prepare.request import TrainRequest
+    from phasefit.runs.train import TrainResult
 
 
 def train(
@@ -100,7 +100,7 @@ def train(
 
     [bold]phasefit train --resume runs/reviews[/]
     """
-    from phasefit.runner.processes import is_main_process
+    from phasefit.runs.processes import is_main_process
 
     main = is_main_process()  # under `accelerate launch` one process speaks for all
     if resume is not None:
@@ -128,7 +128,7 @@ def train(
 
 def request_from(params: Mapping[str, Any]) -> TrainRequest:
     """The options that are named like the fields of a request, as a request."""
-    from phasefit.runner.request import TrainRequest
+    from phasefit.prepare.request import TrainRequest
 
     refuse_baseline(params.get("recipe"))
     given = {field.name: params[field.name] for field in fields(TrainRequest) if field.name in params}
@@ -143,7 +143,7 @@ def request_from(params: Mapping[str, Any]) -> TrainRequest:
 
 def refuse_baseline(recipe: str | None) -> None:
     """A yardstick leaves no model behind."""
-    from phasefit.studies.baselines import BASELINES
+    from phasefit.baselines import BASELINES
 
     if recipe in BASELINES:
         raise PhasefitError(
@@ -186,9 +186,10 @@ def run(request: TrainRequest, quiet: bool = False) -> TrainResult:
     from phasefit.cli.progress import listener
 
     with listener(quiet) as listen:
-        from phasefit.runner.train import train as train_run
+        from phasefit.report import write_run_report
+        from phasefit.runs.train import train as train_run
 
-        return train_run(request, listen)
+        return train_run(request, listen, report=write_run_report)
 
 
 def go_on(path: Path, device: str | None, quiet: bool = False) -> TrainResult:
@@ -196,9 +197,10 @@ def go_on(path: Path, device: str | None, quiet: bool = False) -> TrainResult:
     from phasefit.cli.progress import listener
 
     with listener(quiet) as listen:
-        from phasefit.runner.train import resume
+        from phasefit.report import write_run_report
+        from phasefit.runs.train import resume
 
-        return resume(path, listen, device=device)
+        return resume(path, listen, device=device, report=write_run_report)
 
 
 def show_result(result: TrainResult, json: bool = False) -> None:
@@ -270,7 +272,7 @@ def show_plan(request: TrainRequest, json: bool = False, quiet: bool = False) ->
     from phasefit.cli.tables import facts_table, plan_table
 
     with listener(quiet) as listen:
-        from phasefit.runner.plan import plan
+        from phasefit.runs.plan import plan
 
         planned = plan(request, listen)
     if json:

@@ -11,13 +11,13 @@ May import `phasefit.errors` and itself, never torch; pandas, pyarrow and datase
 """
 
 from phasefit.data.balance import corrected_rows, corrected_sizes, growth
-from phasefit.data.card import Card
-from phasefit.data.dataset import Dataset, content_hash
-from phasefit.data.describe import Description, describe
 from phasefit.data.hygiene import Hygiene, hygiene
+from phasefit.data.io.readers import read_frame, write_frame
 from phasefit.data.labels import LABEL_KINDS, LabelSpace, NoLabels, SingleLabels, TreeLabels, label_space
-from phasefit.data.named import named_datasets
-from phasefit.data.readers import read_frame, write_frame
+from phasefit.data.named.card import Card
+from phasefit.data.named.dataset import Dataset, content_hash
+from phasefit.data.named.lookup import named_datasets
+from phasefit.data.named.summary import Description, describe
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.splits import Splits, few_shot, sample, split
 from phasefit.data.stop_words import stop_words

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from phasefit.data.seeds import generator
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.seeds import generator
 
 MODES = ("paper", "code", "none")
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from phasefit.data import named
-from phasefit.data.card import Card
 from phasefit.data.checks import Place
 from phasefit.data.columns import Columns, Sides, as_names
-from phasefit.data.dataset import Dataset, content_hash
-from phasefit.data.files import stem
-from phasefit.data.label_reading import LabelReading
+from phasefit.data.io.files import stem
 from phasefit.data.labels import kind_of
+from phasefit.data.labels.reading import LabelReading
+from phasefit.data.named import lookup as named
+from phasefit.data.named.card import Card
+from phasefit.data.named.dataset import Dataset, content_hash
 from phasefit.data.table import Table
-from phasefit.data.tables import Lists, Options, content_of, table_from_frame, table_from_lists, table_from_path
+from phasefit.data.table_reading import Lists, Options, content_of, table_from_frame, table_from_lists, table_from_path
 from phasefit.errors import DataError, LabelError
 
 PARTS = ("train", "validation", "test", "unlabelled")
@@ -199,7 +199,7 @@ def _card_labels(card: Card, options: Options) -> tuple[str, ...]:
 
 
 def _find_hub(source: str, options: Options) -> Found:
-    from phasefit.data.hub import PREFIX, load_hub
+    from phasefit.data.io.hub import PREFIX, load_hub
 
     hub = source.removeprefix(PREFIX)
     card = named.hub_card(hub)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from phasefit.data.copies import Texts
-from phasefit.data.seeds import generator
 from phasefit.errors import DataError
+from phasefit.seeds import generator
 
 TRAIN, VALIDATION, TEST = range(3)
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.data.columns import as_names
-from phasefit.data.label_reading import LabelReading
+from phasefit.data.labels.reading import LabelReading
 from phasefit.errors import DataError, LabelError, did_you_mean
 
 HERE = Path(__file__).parent / "tasks"

@@ -1,6 +1,8 @@
-"""Models: the encoder (standard sentence-transformers modules), heads, decoders, and the tokens they read.
+"""Models: what is saved, loaded, exported and served: an encoder, named heads and their label spaces.
 
-What is saved, loaded, exported and served is a `Model`: encoder, named heads, label spaces. May import errors, data,
-metrics and objectives. Everything that leans on sentence-transformers or transformers is in `encoder`, `tied_decoder`,
-`hub` and `quiet`, so that a new release of theirs is met in one place each.
+`model` puts them together and `storage` reads and writes a model folder. `encoder/` wraps sentence-transformers,
+`tokens/` holds tokenised texts, `decoders/` rebuild texts, `heads/` predict, `views/` make two versions of one text.
+
+May import errors, seeds, events, files, data, metrics and objectives. Everything that depends on the internals of
+sentence-transformers or transformers is in `encoder/` and `decoders/tied`.
 """

@@ -14,15 +14,15 @@ from torch.nn.functional import normalize
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label
 from phasefit.errors import DataError, ModelError, TextsCut, did_you_mean
-from phasefit.models.decision import Decision
-from phasefit.models.encoder import Encoder
-from phasefit.models.heads import Head, PairKind
-from phasefit.models.inference import Progress, evaluating
-from phasefit.models.outputs import answers_of, outputs_of
-from phasefit.models.ready_tokeniser import ReadyTokeniser
-from phasefit.models.rows import Rows
-from phasefit.models.tokens import Tokens
-from phasefit.models.vae import Generator
+from phasefit.models.decoders.vae import Generator
+from phasefit.models.encoder.encoder import Encoder
+from phasefit.models.encoder.inference import Progress, evaluating
+from phasefit.models.heads.decision import Decision
+from phasefit.models.heads.head import Head, PairKind
+from phasefit.models.heads.outputs import answers_of, outputs_of
+from phasefit.models.tokens.cached_tokeniser import ReadyTokeniser
+from phasefit.models.tokens.rows import Rows
+from phasefit.models.tokens.tokens import Tokens
 
 TASK = "default"  # the name of the one head of a model that does one thing
 

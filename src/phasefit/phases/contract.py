@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, Draw
 from phasefit.data.labels import LabelSpace
-from phasefit.models.depth import freeze_below
+from phasefit.models.encoder.freezing import freeze_below
 from phasefit.models.model import Model
-from phasefit.models.tokens import Features, Tokens
+from phasefit.models.tokens.tokens import Features, Tokens
 from phasefit.phases.options import PhaseOptions
 
 Encoded: TypeAlias = dict[str, Tensor]

@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 
-from phasefit.data.seeds import generator
 from phasefit.errors import RecipeError
 from phasefit.metrics.scores import quick_scores
-from phasefit.models.encoder import Encoder
-from phasefit.models.inference import encode_rows
+from phasefit.models.encoder.encoder import Encoder
+from phasefit.models.encoder.inference import encode_rows
 from phasefit.phases.contract import PhaseData
+from phasefit.seeds import generator
 
 TRAIN_ROWS, VALIDATION_ROWS = 2000, 2000
 

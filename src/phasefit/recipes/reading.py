@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from phasefit.errors import RecipeError, did_you_mean
-from phasefit.models.long_texts import WAYS
-from phasefit.models.template import check_template
+from phasefit.models.encoder.long_texts import WAYS
+from phasefit.models.encoder.template import check_template
 from phasefit.phases import options_of
 from phasefit.phases.contrast.options import ContrastSettings
 from phasefit.phases.denoise.options import Options as DenoiseOptions

@@ -2,5 +2,5 @@
 
 `cell` is one run and its key, `work` carries it out in a process of its own, `pool` runs many, `study` is the grid,
 `statistics` says which differences are real, `tables` and `formats` write them down. `search` and `auto` choose.
-Imports everything up to `runner`; nothing here imports torch before a cell is carried out.
+May import report and everything to its left; nothing here imports torch before a cell is carried out.
 """

@@ -14,11 +14,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from phasefit.baselines import BASELINES
+from phasefit.files.manifest import versions
+from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import read_recipe
-from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
-from phasefit.runner.saved_request import request_to_json
-from phasefit.store.manifest import versions
-from phasefit.studies.baselines import BASELINES
+from phasefit.runs.saved_request import request_to_json
 from phasefit.studies.fingerprint import data_fingerprint, model_fingerprint
 
 # What says where and how a run is shown, not what comes out of it. More checkpoints change nothing either.

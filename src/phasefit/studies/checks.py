@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from phasefit.baselines import baseline
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, PhasefitError, did_you_mean
 from phasefit.metrics.scores import SCORES
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import read_recipe
-from phasefit.runner.default_recipe import asked_recipe
-from phasefit.runner.needs import Needs, needs_of
-from phasefit.runner.prepare import Prepared, prepare
-from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
-from phasefit.runner.starting import base_run
-from phasefit.studies.baselines import baseline
+from phasefit.recipes.needs import Needs, needs_of
+from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.recipe.resolve import requested_recipe
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.known_figures import leaf
 from phasefit.studies.result import RESULT
@@ -110,5 +110,5 @@ def needs_of_cell(cell: Cell) -> Needs:
 def needs_of_request(request: TrainRequest) -> Needs:
     """What a request must have of every row."""
     if request.recipe == DEFAULT_RECIPE:
-        return needs_of(asked_recipe(request), open=True)
+        return needs_of(requested_recipe(request), open=True)
     return needs_of(read_recipe(request.recipe, request.settings))

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.errors import DataError
-from phasefit.models.locate import DEFAULT_MODEL
-from phasefit.store.manifest import versions, write_text
+from phasefit.files.atomic import write_text
+from phasefit.files.manifest import versions
+from phasefit.models.encoder.locate import DEFAULT_MODEL
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import check_cells
 from phasefit.studies.folder import StudyFolder

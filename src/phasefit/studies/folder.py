@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.errors import RunError
-from phasefit.store.manifest import read_json, write_json
+from phasefit.files.atomic import read_json, write_json
 
 STUDIES = Path("studies")
 CELLS = "cells"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phasefit.store.manifest import write_text
+from phasefit.files.atomic import write_text
 from phasefit.studies.cell import Cell
 from phasefit.studies.result import Result
 from phasefit.studies.statistics import estimate
@@ -121,7 +121,7 @@ def _line(pairs: Sequence[tuple[Any, Any]], alone: Mapping[int, tuple[Any, Any]]
 
 def write_gains(folder: Path, figure: FigurePart, found: Sequence[Gain], name: str = "gain") -> list[Path]:
     """`gain.csv`, `gain.png` and `gain.svg`."""
-    from phasefit.runner.figures.canvas import save
+    from phasefit.report.pictures.canvas import save
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -136,7 +136,7 @@ def write_gains(folder: Path, figure: FigurePart, found: Sequence[Gain], name: s
 
 def draw(figure: FigurePart, found: Sequence[Gain]) -> Figure:
     """A dot for each dataset with its interval, a line through the means; the published ones hollow."""
-    from phasefit.runner.figures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain
+    from phasefit.report.pictures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain
 
     canvas = blank(8.0, 4.5)
     axes = plain(canvas.add_subplot())

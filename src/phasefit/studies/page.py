@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from phasefit.runner.page import (
+from phasefit.report.page import (
     Cell,
     Column,
     Figure,
@@ -24,8 +24,8 @@ from phasefit.runner.page import (
     unfolded,
     write_page,
 )
-from phasefit.runner.page.plots import Line, Point, Spot, interval_plot, line_plot, scatter_plot
-from phasefit.runner.page.table import Value
+from phasefit.report.page.plots import Line, Point, Spot, interval_plot, line_plot, scatter_plot
+from phasefit.report.page.table import Value
 from phasefit.studies.formats import metric_name
 
 Content = Mapping[str, Any]

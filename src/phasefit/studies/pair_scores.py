@@ -11,8 +11,8 @@ from phasefit.data.sources import read_dataset
 from phasefit.errors import DataError, TextsCut
 from phasefit.metrics.regression import regression_metrics
 from phasefit.models.model import Model
-from phasefit.runner.request import TrainRequest
-from phasefit.runner.splitting import cut
+from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.splitting import cut
 
 
 def pair_scores(model: Model, pairs: str, request: TrainRequest) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def refuse_missing(study: Study, data_dir: Path | None = None) -> None:
 
 def training_rows(data: Data, data_dir: Path | None = None) -> int | None:
     """How many rows a dataset of a study has, after any cut; None where its card does not say."""
-    from phasefit.data.named import find_card
+    from phasefit.data.named.lookup import find_card
 
     card = find_card(str(data.request["data"]))
     there = None if card is None else card.rows.get("train")

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from phasefit.data.sources import source_files
 from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.errors import ModelError
+from phasefit.files.atomic import read_json
 from phasefit.metrics.kinds import JUDGED
-from phasefit.runner.request import TrainRequest
-from phasefit.store.manifest import read_json
+from phasefit.prepare.request import TrainRequest
 from phasefit.studies.known_figures import CORRELATIONS, leaf
 
 Own: TypeAlias = bool | Mapping[str, bool]

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.data.readers import write_frame
+from phasefit.data.io.readers import write_frame
 from phasefit.data.sources import source_files
 from phasefit.data.table import Label, Table
-from phasefit.runner.merge import merged
-from phasefit.runner.prepare import Prepared
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.merge import merged
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from phasefit.baselines import BASELINES
 from phasefit.errors import RecipeError, did_you_mean
-from phasefit.studies.baselines import BASELINES
-from phasefit.studies.cuts import cuts_of
+from phasefit.studies.scale_changes import cuts_of
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant, check_settings
 from phasefit.studies.study_file import (
     FULL,

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from phasefit.baselines import BASELINES, baseline
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.phases import PHASES
+from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import read_recipe
 from phasefit.recipes.library_index import list_recipes
-from phasefit.runner.needs import needs_of
-from phasefit.runner.request import DEFAULT_RECIPE, TrainRequest
-from phasefit.studies.baselines import BASELINES, baseline
+from phasefit.recipes.needs import needs_of
 from phasefit.studies.cell import Cell
 
 

@@ -50,8 +50,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
 
+from phasefit.baselines import BASELINES
 from phasefit.errors import RecipeError, did_you_mean
-from phasefit.studies.baselines import BASELINES
 
 FULL = "full"
 Settings = dict[str, Any]

@@ -20,25 +20,26 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
+from phasefit.baselines import baseline
 from phasefit.errors import PhasefitError
-from phasefit.models.decision import Decision
+from phasefit.events import Event, Note, PhaseEnded, Scored
+from phasefit.files.atomic import read_json, write_json, write_text
+from phasefit.files.lock import LOCK, locked
+from phasefit.files.manifest import MANIFEST
+from phasefit.models.heads.decision import Decision
 from phasefit.models.model import Model
-from phasefit.runner.evaluate import score_outputs
-from phasefit.runner.prepare import Prepared, prepare
-from phasefit.runner.request import TrainRequest
-from phasefit.runner.train import resume, train
-from phasefit.store.folder import read_begun
-from phasefit.store.lock import LOCK, locked
-from phasefit.store.manifest import MANIFEST, read_json, write_json, write_text
-from phasefit.studies.baselines import baseline
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.runs.evaluation.score import score_outputs
+from phasefit.runs.folder import read_begun
+from phasefit.runs.train import resume, train
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import needs_of_cell
-from phasefit.studies.looks import PROGRESS, add_look
 from phasefit.studies.memory import peak_megabytes
 from phasefit.studies.pair_scores import pair_scores
+from phasefit.studies.progress import PROGRESS, add_look
 from phasefit.studies.result import RESULT, RUN, finished_result, has_own, slim
 from phasefit.training.device import set_threads
-from phasefit.training.events import Event, Note, PhaseEnded, Scored
 
 LOG, ERROR, SPENT = "log.txt", "error.txt", "spent.txt"
 BAD_INPUT = 2
@@ -164,8 +165,8 @@ def _decision(prepared: Prepared, predict: Any) -> Decision:
 
 
 def _untrained(request: TrainRequest) -> Model:
-    from phasefit.models.locate import DEFAULT_MODEL
-    from phasefit.store import load_model
+    from phasefit.models.encoder.locate import DEFAULT_MODEL
+    from phasefit.models.storage import load_model
 
     return load_model(DEFAULT_MODEL if request.model is None else request.model, request.device)
 

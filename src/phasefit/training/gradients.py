@@ -14,10 +14,10 @@ from accelerate import Accelerator
 from torch import nn
 
 from phasefit.data.batches import Draw
-from phasefit.data.seeds import derive, generator
 from phasefit.errors import TrainingError
 from phasefit.models.seeded import seeded
 from phasefit.phases.contract import Batch, Encoded, Phase, StepOutput
+from phasefit.seeds import derive, generator
 
 
 def add_gradients(

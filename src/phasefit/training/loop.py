@@ -13,16 +13,16 @@ from accelerate.utils import broadcast_object_list
 from torch import nn
 
 from phasefit.data.batches import Batches, Draw
-from phasefit.models.dropout_rate import dropout_rate
+from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
+from phasefit.models.encoder.dropout_rate import dropout_rate
 from phasefit.objectives import NothingToLearn
 from phasefit.phases.contract import Phase
 from phasefit.training.best import Best
-from phasefit.training.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
+from phasefit.training.empty_batches import Unlearnable
 from phasefit.training.gradients import add_gradients
 from phasefit.training.optimiser import make_optimiser
 from phasefit.training.schedule import Schedule
 from phasefit.training.state import PhaseState
-from phasefit.training.unlearnable import Unlearnable
 
 
 def train_phase(
@@ -35,13 +35,13 @@ def train_phase(
     fixed_steps: int | None = None,
     planned_steps: int | None = None,
     resume: Callable[[PhaseState], None] | None = None,
-    at_rest: Callable[[PhaseState], None] | None = None,
+    on_step_end: Callable[[PhaseState], None] | None = None,
 ) -> Iterator[Event]:
     """Train one phase to its best weights.
 
     Refitting takes `fixed_steps` steps of a schedule made for `planned_steps`, as the first fit did, and looks at no
-    score. `resume` puts a saved state in place before the first step; `at_rest` sees the state after every step, when
-    it may be saved.
+    score. `resume` puts a saved state in place before the first step; `on_step_end` sees the state after every step,
+    when it may be saved.
     """
     schedule = Schedule.of(phase.options, len(phase.batches), planned_steps)
     last = schedule.total if fixed_steps is None else min(fixed_steps, schedule.total)
@@ -70,8 +70,8 @@ def train_phase(
             yield from _look(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
             state.stopped = 0 < phase.options.patience <= state.best.misses
         state.seconds = before + time.perf_counter() - begun
-        if at_rest is not None:
-            at_rest(state)
+        if on_step_end is not None:
+            on_step_end(state)
     if not state.best.restore():
         state.best.step = state.step
     if state.step and not state.best.step and state.best.scores:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from phasefit.errors import RecipeError
-from phasefit.models.depth import layers_above
+from phasefit.models.encoder.freezing import layers_above
 from phasefit.phases.contract import Phase
 
 

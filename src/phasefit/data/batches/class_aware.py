@@ -9,7 +9,7 @@ import numpy as np
 
 from phasefit.data.batches.contract import Draw
 from phasefit.data.batches.similar import nearest, similar_batches, similar_groups
-from phasefit.data.seeds import generator
+from phasefit.seeds import generator
 
 LOOSE = 0.1  # of the batches take no heed of lengths, so that short texts meet long ones too
 LOOSE_TOKENS = 0.2  # but fewer, where a few long texts would make them as large as this share of all tokens

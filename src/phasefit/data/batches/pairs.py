@@ -9,7 +9,7 @@ import numpy as np
 
 from phasefit.data.batches.contract import Draw
 from phasefit.data.batches.shuffled import ShuffledBatches
-from phasefit.data.seeds import generator
+from phasefit.seeds import generator
 
 CHUNK = 1 << 16
 

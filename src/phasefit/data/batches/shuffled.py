@@ -8,7 +8,7 @@ import numpy as np
 
 from phasefit.data.batches.contract import Draw
 from phasefit.data.batches.similar import jittered
-from phasefit.data.seeds import generator
+from phasefit.seeds import generator
 
 WINDOW = 50  # batches that are shuffled together, then sorted by length: small enough to stay random
 JITTER = 0.05  # a length counts as up to this share more or less, so that a table of one window is cut anew each time

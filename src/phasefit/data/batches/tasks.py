@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from phasefit.data.batches.contract import Batches, Draw
-from phasefit.data.seeds import generator
+from phasefit.seeds import generator
 
 MIXES = ("sequential", "round_robin", "uniform", "proportional", "temperature", "mixed")
 PASSES = 1_000_000  # of one task within an epoch; no epoch takes so many

@@ -10,7 +10,7 @@ import csv
 import io
 from pathlib import Path
 
-from phasefit.data.files import open_bytes, readable, refuse_other_content
+from phasefit.data.io.files import open_bytes, readable, refuse_other_content
 from phasefit.errors import DataError
 
 HEADER = ["word", "synonym"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from phasefit.errors import RecipeError
-from phasefit.models.adversarial import adversarial_output
-from phasefit.models.encoder import Encoder
-from phasefit.models.tokens import Features, Tokens
+from phasefit.models.encoder.adversarial import adversarial_output
+from phasefit.models.encoder.encoder import Encoder
+from phasefit.models.tokens.tokens import Features, Tokens
 from phasefit.models.views.adversarial import Adversarial
 from phasefit.models.views.contract import View
 

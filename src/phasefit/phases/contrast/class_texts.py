@@ -11,11 +11,11 @@ import numpy as np
 
 from phasefit.data.checks import Place
 from phasefit.data.columns import find_columns
+from phasefit.data.io.readers import read_frame
 from phasefit.data.labels import LabelSpace
-from phasefit.data.readers import read_frame
 from phasefit.data.table import Label, Table
-from phasefit.data.tables import Options as TableOptions
-from phasefit.data.tables import table_from_frame
+from phasefit.data.table_reading import Options as TableOptions
+from phasefit.data.table_reading import table_from_frame
 from phasefit.errors import DataError, RecipeError
 
 NONE, NAMES = "none", "names"

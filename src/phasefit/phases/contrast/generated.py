@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from phasefit.data.seeds import derive
 from phasefit.errors import RecipeError
-from phasefit.models.encoder import Encoder, sentence_vectors
-from phasefit.models.inference import encode_rows, evaluating
+from phasefit.models.decoders.vae import Generator
+from phasefit.models.encoder.encoder import Encoder, sentence_vectors
+from phasefit.models.encoder.inference import encode_rows, evaluating
 from phasefit.models.seeded import seeded
-from phasefit.models.tokens import Features, features
-from phasefit.models.vae import Generator
+from phasefit.models.tokens.tokens import Features, features
 from phasefit.phases.contract import PhaseData
+from phasefit.seeds import derive
 
 CHUNK = 64  # texts that are made at the same time
 PER_CLASS = 32  # rows that tell where a class is

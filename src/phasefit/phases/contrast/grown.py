@@ -9,16 +9,16 @@ import torch
 from torch.nn.functional import pad
 
 from phasefit.data.balance import corrected_rows
-from phasefit.data.seeds import derive
 from phasefit.data.stop_words import stop_words
-from phasefit.models.encoder import Encoder
-from phasefit.models.inference import encode_rows
-from phasefit.models.noise import delete_stop_words
-from phasefit.models.tokens import Features, Tokens
+from phasefit.models.encoder.encoder import Encoder
+from phasefit.models.encoder.inference import encode_rows
+from phasefit.models.tokens.noise import delete_stop_words
+from phasefit.models.tokens.tokens import Features, Tokens
 from phasefit.models.views.words import PUNCTUATION
 from phasefit.phases.contract import PhaseData
 from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.options import Balance
+from phasefit.seeds import derive
 
 
 class GrownRows:

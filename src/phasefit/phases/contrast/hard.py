@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, Draw
-from phasefit.data.seeds import derive, generator
-from phasefit.models.encoder import Encoder
+from phasefit.models.encoder.encoder import Encoder
 from phasefit.models.neighbours import NONE, nearest_others, need_index
 from phasefit.phases.contrast.grown import GrownRows
+from phasefit.seeds import derive, generator
 
 
 class HardNegatives(nn.Module):

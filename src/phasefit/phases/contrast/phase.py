@@ -8,11 +8,10 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ClassBatches, PairBatches, draw_pairs
 from phasefit.data.batches.pairs import shuffles
-from phasefit.data.seeds import derive
 from phasefit.errors import RecipeError
-from phasefit.models.encoder import sentence_vectors
+from phasefit.models.encoder.encoder import sentence_vectors
+from phasefit.models.encoder.inference import encode_rows
 from phasefit.models.gather import gather
-from phasefit.models.inference import encode_rows
 from phasefit.models.model import Model
 from phasefit.models.neighbours import NONE
 from phasefit.objectives import pair_agreement
@@ -24,6 +23,7 @@ from phasefit.phases.contrast.hard import HardNegatives, WithChance
 from phasefit.phases.contrast.options import Options, contrast_objective
 from phasefit.phases.objective_option import check_labels, make_proxies
 from phasefit.phases.probe import Probe
+from phasefit.seeds import derive
 
 PAIRED_ROWS = 200  # of validation: some 20,000 pairs
 

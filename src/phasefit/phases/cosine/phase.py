@@ -10,15 +10,15 @@ from torch.nn.functional import cosine_similarity
 from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.data.labels import ScoreLabels
 from phasefit.data.positives import is_positive, positive_names
-from phasefit.data.seeds import derive
 from phasefit.errors import RecipeError
 from phasefit.metrics.regression import quick_regression
 from phasefit.models.gather import gather
 from phasefit.models.model import Model
-from phasefit.models.rows import Rows
+from phasefit.models.tokens.rows import Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.cosine.options import Options
 from phasefit.phases.objective_option import build_objective
+from phasefit.seeds import derive
 
 
 class Cosine(Phase):

@@ -7,19 +7,19 @@ import torch
 from torch import nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
-from phasefit.data.seeds import derive, generator
 from phasefit.errors import RecipeError
-from phasefit.models.encoder import sentence_vectors
-from phasefit.models.inference import evaluating
-from phasefit.models.light_decoder import LightDecoder
+from phasefit.models.decoders.light import LightDecoder
+from phasefit.models.decoders.tied import TiedDecoder
+from phasefit.models.decoders.vae import Generator
+from phasefit.models.encoder.encoder import sentence_vectors
+from phasefit.models.encoder.inference import evaluating
 from phasefit.models.model import Model
-from phasefit.models.noise import delete_words, mask_words
-from phasefit.models.tied_decoder import TiedDecoder
-from phasefit.models.tokens import SPECIAL, Features, Tokens
-from phasefit.models.vae import Generator
+from phasefit.models.tokens.noise import delete_words, mask_words
+from phasefit.models.tokens.tokens import SPECIAL, Features, Tokens
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.denoise.options import Options
 from phasefit.phases.probe import Probe
+from phasefit.seeds import derive, generator
 
 VALIDATION_ROWS = 1000
 

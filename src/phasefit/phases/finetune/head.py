@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from phasefit.models.heads import Head
+from phasefit.models.heads.head import Head
 from phasefit.models.model import Model
 from phasefit.phases.contract import PhaseData
 from phasefit.phases.finetune.options import HeadSettings

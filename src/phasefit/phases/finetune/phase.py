@@ -8,21 +8,21 @@ import numpy as np
 from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
-from phasefit.data.seeds import derive
 from phasefit.metrics.kinds import WATCHING
 from phasefit.metrics.scores import SCORES
-from phasefit.models.heads import PairKind
+from phasefit.models.heads.head import PairKind
 from phasefit.models.model import TASK, Model
-from phasefit.models.rows import FrozenVectors, Rows
-from phasefit.models.tokens import Features
+from phasefit.models.tokens.rows import FrozenVectors, Rows
+from phasefit.models.tokens.tokens import Features
 from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.finetune.beside import Beside
+from phasefit.phases.finetune.auxiliary_objective import Beside
 from phasefit.phases.finetune.head import head_for
 from phasefit.phases.finetune.loss import HeadLoss
 from phasefit.phases.finetune.options import Options
 from phasefit.phases.finetune.stacked import stacked
+from phasefit.seeds import derive
 
 SECOND = ".2"  # ends the names of what belongs to the second view
 

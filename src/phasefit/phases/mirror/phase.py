@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from phasefit.data.seeds import derive
 from phasefit.models.model import Model
 from phasefit.models.views import Views, build_views
 from phasefit.phases.contract import PhaseData
@@ -10,6 +9,7 @@ from phasefit.phases.mirror.options import Options
 from phasefit.phases.mirror.strings import RandomStrings
 from phasefit.phases.side_by_side.phase import SideBySide
 from phasefit.phases.side_by_side.two_views import TwoViews
+from phasefit.seeds import derive
 
 
 class Mirror(SideBySide):

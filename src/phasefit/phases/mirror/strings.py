@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from phasefit.data.seeds import generator
+from phasefit.seeds import generator
 
 _LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 _WORD = re.compile(r"\S+")

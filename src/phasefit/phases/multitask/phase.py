@@ -7,16 +7,16 @@ import torch
 from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches, TaskBatches
-from phasefit.data.seeds import derive
 from phasefit.errors import RecipeError
 from phasefit.metrics.kinds import WATCHING
 from phasefit.models.model import Model
-from phasefit.models.rows import FrozenVectors, Rows
+from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.head import head_for
 from phasefit.phases.finetune.loss import HeadLoss
 from phasefit.phases.finetune.phase import read_rows
 from phasefit.phases.multitask.options import Options, TaskSettings
+from phasefit.seeds import derive
 
 
 class Task(nn.Module):

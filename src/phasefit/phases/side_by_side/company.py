@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from phasefit.data.batches import Batches, Draw
-from phasefit.data.seeds import generator
+from phasefit.seeds import generator
 
 
 class InCompany:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from phasefit.errors import RecipeError
-from phasefit.models.encoder import Encoder, sentence_vectors
+from phasefit.models.encoder.encoder import Encoder, sentence_vectors
 from phasefit.phases.contract import Batch, Encoded, PhaseData
 from phasefit.phases.side_by_side.sides import ANCHOR, NEGATIVE, POSITIVE
 

@@ -6,12 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
-from phasefit.data.seeds import derive, generator
 from phasefit.errors import RecipeError
-from phasefit.models.drop_head import attention_projections, dropped_heads
-from phasefit.models.dropout_rate import dropout_rate, dropout_rates
+from phasefit.models.encoder.drop_head import attention_projections, dropped_heads
+from phasefit.models.encoder.dropout_rate import dropout_rate, dropout_rates
+from phasefit.models.encoder.inference import evaluating
 from phasefit.models.gather import gather
-from phasefit.models.inference import evaluating
 from phasefit.models.model import Model
 from phasefit.models.seeded import seeded
 from phasefit.objectives import Objective
@@ -21,6 +20,7 @@ from phasefit.phases.probe import Probe
 from phasefit.phases.side_by_side.company import InCompany
 from phasefit.phases.side_by_side.options import SideBySideOptions
 from phasefit.phases.side_by_side.sides import ANCHOR, NEGATIVE, POSITIVE, Sides
+from phasefit.seeds import derive, generator
 
 VALIDATION_ROWS, AT_ONCE = 500, 64
 

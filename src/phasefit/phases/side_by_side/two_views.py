@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from phasefit.models.encoder import Encoder, sentence_vectors
-from phasefit.models.tokens import Tokens
+from phasefit.models.encoder.encoder import Encoder, sentence_vectors
+from phasefit.models.tokens.tokens import Tokens
 from phasefit.models.views import Views
 from phasefit.phases.contract import Batch, Encoded, PhaseData
 from phasefit.phases.side_by_side.sides import ANCHOR, POSITIVE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch import nn
 
-from phasefit.data.seeds import derive
 from phasefit.models.model import Model
 from phasefit.models.seeded import seeded
 from phasefit.models.views import Views, build_views
@@ -14,6 +13,7 @@ from phasefit.phases.side_by_side.phase import SideBySide
 from phasefit.phases.side_by_side.sides import Sides
 from phasefit.phases.side_by_side.two_views import TwoViews
 from phasefit.phases.simcse.options import Options
+from phasefit.seeds import derive
 
 
 class SimCSE(SideBySide):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from phasefit.errors import RecipeError
 from phasefit.recipes import read_recipe
 from phasefit.recipes.content import WHOLE
-from phasefit.runner.needs import needs_of
+from phasefit.recipes.needs import needs_of
 from phasefit.studies.auto.facts import DataFacts
 from phasefit.studies.study import fitting
 

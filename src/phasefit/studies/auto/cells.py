@@ -10,8 +10,8 @@ import numpy as np
 
 from phasefit.data.splits import split
 from phasefit.data.table import Table
-from phasefit.runner.prepare import Prepared
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
 from phasefit.studies.auto.candidates import Candidate
 from phasefit.studies.auto.halving import Round, folds_for
 from phasefit.studies.cell import Cell

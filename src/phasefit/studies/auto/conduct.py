@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
 
-from phasefit.data.dataset import content_hash
+from phasefit.data.named.dataset import content_hash
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
 from phasefit.metrics.kinds import JUDGED
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import read_recipe
-from phasefit.runner.needs import needs_of
-from phasefit.runner.prepare import Prepared, prepare
-from phasefit.runner.request import TrainRequest
-from phasefit.runner.starting import base_run
+from phasefit.recipes.needs import needs_of
+from phasefit.runs.fitting.starting import base_run
 from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for, left_out
 from phasefit.studies.auto.cells import Ground, ground_for
 from phasefit.studies.auto.choice import Choice, choose

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phasefit.runner.prepare import Prepared
+from phasefit.prepare.prepare import Prepared
 from phasefit.studies.rows import pooled
 
 LONG_WORDS = 200  # texts of more words are cut by most sentence encoders

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.errors import RunError
-from phasefit.runner.request import TrainRequest
+from phasefit.prepare.request import TrainRequest
 from phasefit.studies.conduct import fresh_seeds, write_files
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import Listener, run_cells
-from phasefit.studies.search import library
+from phasefit.studies.search import optuna_study as library
 from phasefit.studies.search.findings import Found, found_in, trial_curve, write_trials
 from phasefit.studies.search.question import Question, held_apart
 from phasefit.studies.search.trials import Limits, TrialDone, Trials

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phasefit.store.manifest import write_json, write_text
-from phasefit.studies.search.library import SAME_AS, importances, optuna
+from phasefit.files.atomic import write_json, write_text
+from phasefit.studies.search.optuna_study import SAME_AS, importances, optuna
 from phasefit.studies.search.question import Question
 
 STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running", "WAITING": "waiting"}

@@ -11,11 +11,11 @@ from typing import Any
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, RecipeError, did_you_mean
 from phasefit.metrics.kinds import JUDGED, WATCHING
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import Recipe, read_recipe
-from phasefit.runner.needs import needs_of
-from phasefit.runner.prepare import Prepared, prepare
-from phasefit.runner.request import TrainRequest
-from phasefit.runner.starting import base_run
+from phasefit.recipes.needs import needs_of
+from phasefit.runs.fitting.starting import base_run
 from phasefit.studies.cell import Cell
 from phasefit.studies.folder import ROWS
 from phasefit.studies.known_figures import lower_is_better

@@ -11,10 +11,10 @@ from typing import Any
 
 from phasefit.metrics.scores import SCORES
 from phasefit.studies.cell import Cell, cell_folder
-from phasefit.studies.looks import PROGRESS, Look, read_looks
 from phasefit.studies.pool import CellError
+from phasefit.studies.progress import PROGRESS, Look, read_looks
 from phasefit.studies.result import figure
-from phasefit.studies.search.library import SAME_AS, Sampler, ask, calm, optuna, points, queue_again
+from phasefit.studies.search.optuna_study import SAME_AS, Sampler, ask, calm, optuna, points, queue_again
 from phasefit.studies.search.question import Question
 from phasefit.studies.stream import Ended, run_stream
 

@@ -82,7 +82,7 @@ def _checksum(text: str) -> str:
 
 def write_recipe(path: Path, text: str) -> None:
     """Where it was asked for; its folder is made."""
-    from phasefit.store.manifest import write_text
+    from phasefit.files.atomic import write_text
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)

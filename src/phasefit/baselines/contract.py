@@ -1,0 +1,28 @@
+"""What a baseline promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from phasefit.data.table import Table
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
+
+Predict = Callable[[Table], np.ndarray]
+
+
+class Baseline(Protocol):
+    """Fits the training rows of a job and gives what predicts any table: (n, classes) or, of scores, (n, 1)."""
+
+    def check(self) -> None:
+        """Raise, before anything is trained, where it cannot run here."""
+
+    def check_rows(self, prepared: Prepared) -> None:
+        """Raise, before anything is trained, where it cannot learn from such rows; most take any."""
+        return
+
+    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+        """Learn from the training rows; validation rows are for those who must choose."""

@@ -1,0 +1,46 @@
+"""The encoder as it is, with scikit-learn's logistic regression behind it: what training the encoder must beat."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from phasefit.baselines.contract import Baseline, Predict
+from phasefit.baselines.linear import fit_linear
+from phasefit.data.table import Table
+from phasefit.errors import TextsCut
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
+
+C = 10.0  # vectors of length 1 want a weaker hold than scikit-learn's
+
+
+class Frozen(Baseline):
+    """Sentence vectors; of pairs both, their difference and product."""
+
+    def check(self) -> None:
+        """It always runs."""
+
+    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+        """Encode the training rows once and fit the head."""
+        from phasefit.models.encoder.locate import DEFAULT_MODEL
+        from phasefit.models.storage import load_model
+        from phasefit.training.device import make_accelerator
+
+        device = make_accelerator(request.device, request.precision).device
+        model = load_model(DEFAULT_MODEL if request.model is None else request.model, str(device))
+
+        def features(table: Table) -> np.ndarray:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TextsCut)
+                sides = [model.embed(list(side)) for side in table.sides[:2]]
+            if len(sides) == 1:
+                return sides[0]
+            return np.hstack([*sides, abs(sides[0] - sides[1]), sides[0] * sides[1]])
+
+        predict = fit_linear(features(prepared.train), prepared, request.seed, C)
+        return lambda table: predict(features(table))
+
+
+BASELINE = Frozen()

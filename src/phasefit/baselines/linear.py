@@ -1,0 +1,52 @@
+"""scikit-learn's linear models behind features, for every kind of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from phasefit.prepare.prepare import Prepared
+
+MOST_STEPS = 1000  # of the solver
+
+
+def fit_linear(features: Any, prepared: Prepared, seed: int, C: float) -> Callable[[Any], np.ndarray]:
+    """Logistic regression of classes, one for each of several labels, ridge regression of scores."""
+    values = prepared.values(prepared.train)
+    if prepared.space.kind == "score":
+        from sklearn.linear_model import Ridge
+
+        ridge = Ridge(alpha=1 / C, random_state=seed).fit(features, np.ravel(values))
+        return lambda unseen: np.asarray(ridge.predict(unseen)).reshape(-1, 1)
+    if prepared.space.kind == "multi":
+        return _several(features, np.asarray(values), seed, C)
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=C, max_iter=MOST_STEPS, random_state=seed).fit(features, values)
+
+    def probabilities(unseen: Any) -> np.ndarray:
+        found = np.zeros((unseen.shape[0], len(prepared.space)))
+        found[:, model.classes_] = model.predict_proba(unseen)
+        return found
+
+    return probabilities
+
+
+def _several(features: Any, values: np.ndarray, seed: int, C: float) -> Callable[[Any], np.ndarray]:
+    """A label that every training row has, or none, keeps that answer: there is nothing to fit."""
+    from sklearn.linear_model import LogisticRegression
+
+    models: list[Any] = []
+    for column in values.T:
+        constant = column.min() == column.max()
+        one = None if constant else LogisticRegression(C=C, max_iter=MOST_STEPS, random_state=seed)
+        models.append(float(column[0]) if one is None else one.fit(features, column))
+
+    def probabilities(unseen: Any) -> np.ndarray:
+        rows = unseen.shape[0]
+        columns = [np.full(rows, one) if isinstance(one, float) else one.predict_proba(unseen)[:, 1] for one in models]
+        return np.stack(columns, axis=1)
+
+    return probabilities

@@ -1,0 +1,32 @@
+"""The most frequent class, or the mean score: what knowing nothing of the texts gets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from phasefit.baselines.contract import Baseline, Predict
+from phasefit.data.table import Table
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
+
+
+class Majority(Baseline):
+    """The mean of the training labels for every row."""
+
+    def check(self) -> None:
+        """It always runs."""
+
+    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+        """Shares of the classes as probabilities, of several labels their frequencies, of scores the mean."""
+        values = prepared.values(prepared.train)
+        if prepared.space.kind in ("single", "tree"):
+            values = np.eye(len(prepared.space))[values]
+        mean = np.asarray(values, dtype=np.float64).reshape(len(prepared.train), -1).mean(axis=0)
+
+        def predict(table: Table) -> np.ndarray:
+            return np.tile(mean, (len(table), 1))
+
+        return predict
+
+
+BASELINE = Majority()

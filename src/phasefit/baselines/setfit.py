@@ -1,0 +1,63 @@
+"""SetFit (Tunstall et al., 2022) as its own quick start has it: pairs of texts, then logistic regression."""
+
+from __future__ import annotations
+
+import tempfile
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from phasefit.baselines.contract import Baseline, Predict
+from phasefit.data.table import Table
+from phasefit.errors import DataError, MissingExtra
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
+
+SETTINGS: dict[str, Any] = {"num_iterations": 20, "batch_size": 16, "num_epochs": 1}  # its paper's, its defaults
+
+
+class SetFit(Baseline):
+    """Single labels and pairs' left out: what its quick start covers."""
+
+    def check(self) -> None:
+        """It must be installed."""
+        if find_spec("setfit") is None:
+            raise MissingExtra("the baseline 'setfit' needs SetFit; install it with: pip install 'phasefit[setfit]'")
+
+    def check_rows(self, prepared: Prepared) -> None:
+        """What its quick start does not cover."""
+        if prepared.space.kind not in ("single", "tree") or prepared.train.others:
+            raise DataError("the baseline 'setfit' takes single texts with one class each; leave it out here")
+
+    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+        """Train on the training rows alone: its quick start chooses nothing on validation rows."""
+        self.check_rows(prepared)
+        self.check()
+        from datasets import Dataset
+        from setfit import SetFitModel, Trainer, TrainingArguments
+
+        from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
+        from phasefit.training.device import make_accelerator
+
+        device = str(make_accelerator(request.device, request.precision).device)
+        where = str(locate(DEFAULT_MODEL if request.model is None else request.model))
+        model = SetFitModel.from_pretrained(where, device=device)
+        silent = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no", "show_progress_bar": False}
+        codes = [int(code) for code in prepared.codes(prepared.train)]
+        rows = Dataset.from_dict({"text": list(prepared.train.texts), "label": codes})
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = TrainingArguments(
+                **SETTINGS, **silent, output_dir=folder, seed=request.seed, logging_first_step=False
+            )
+            Trainer(model=model, args=arguments, train_dataset=rows).train()
+
+        def predict(table: Table) -> np.ndarray:
+            found = np.zeros((len(table), len(prepared.space)))
+            found[:, model.model_head.classes_] = model.predict_proba(list(table.texts), as_numpy=True)
+            return found
+
+        return predict
+
+
+BASELINE = SetFit()

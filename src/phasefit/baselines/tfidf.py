@@ -1,0 +1,49 @@
+"""TF-IDF with logistic regression: no encoder at all, and hard to beat where single words tell the class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phasefit.baselines.contract import Baseline, Predict
+from phasefit.baselines.linear import fit_linear
+from phasefit.data.table import Table
+from phasefit.errors import DataError
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
+
+C = 10.0
+
+
+class TfIdf(Baseline):
+    """Words and pairs of words; of pairs of texts those of each side and of both together."""
+
+    def check(self) -> None:
+        """It always runs."""
+
+    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+        """Fit the vocabulary and the model on the training rows."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+        try:
+            words.fit(list(prepared.train.all_texts))
+        except ValueError as error:  # no words of two letters at all
+            raise DataError(f"{prepared.name}: tfidf found no words in the training texts") from error
+        predict = fit_linear(_features(words, prepared.train), prepared, request.seed, C)
+        return lambda table: predict(_features(words, table))
+
+
+def _features(words: Any, table: Table) -> Any:
+    from scipy.sparse import hstack
+
+    sides = [words.transform(list(side)) for side in table.sides[:2]]
+    if len(sides) == 1:
+        return sides[0]
+    left, right = sides
+    alike = np.asarray(left.multiply(right).sum(axis=1)).reshape(-1, 1)
+    return hstack([left, right, abs(left - right), left.multiply(right), alike]).tocsr()
+
+
+BASELINE = TfIdf()

@@ -1,0 +1,22 @@
+"""The encoder before any training, where a study scores encoders on pairs of texts."""
+
+from __future__ import annotations
+
+from phasefit.baselines.contract import Baseline, Predict
+from phasefit.errors import DataError
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
+
+
+class Untrained(Baseline):
+    """Has no predictions: its cell is scored by the cosines of its encoder alone."""
+
+    def check(self) -> None:
+        """It always runs."""
+
+    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+        """There is no classifier."""
+        raise DataError("the baseline 'untrained' is an encoder without a classifier; 'frozen' adds one")
+
+
+BASELINE = Untrained()

@@ -1,0 +1,1 @@
+"""Named datasets: their cards, where their files are, and what they contain."""

@@ -1,0 +1,171 @@
+"""One table: from a file, a frame or lists, with its columns found and its texts and labels checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phasefit.data.checks import Place, check_texts, is_missing
+from phasefit.data.columns import Columns, NoLabelsError, PairsError, Sides, find_columns
+from phasefit.data.labels.reading import LabelReading, read_labels
+from phasefit.data.table import Table
+from phasefit.errors import DataError, LabelError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which columns to read, and whether a table without labels, or with several texts a row, will do."""
+
+    text: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
+    reading: LabelReading = field(default_factory=LabelReading)
+    need_labels: bool = True
+    usual: Columns | None = None  # what to take where no column is named and the table has these
+    may_lack: bool = False  # a split whose labels are all missing is taken as one without labels
+    sides: Sides = "one"
+    no_labels: bool = False  # what stands in the label column is not about the text
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Texts (or pairs and triples of them, as tuples) and labels as Python sequences."""
+
+    texts: Sequence[Any]
+    labels: Sequence[Any] | None
+
+
+def content_of(source: Any) -> Any:
+    """A frame, or Lists, of an object in memory."""
+    if hasattr(source, "iloc"):
+        return source if hasattr(source, "columns") else Lists(source.tolist(), None)
+    if hasattr(source, "features") and hasattr(source, "to_pandas"):
+        from phasefit.data.io.hub import frame_of
+
+        return frame_of(source)
+    if isinstance(source, Mapping):
+        import pandas as pd
+
+        return pd.DataFrame({str(key): pd.Series(list(value), dtype=object) for key, value in source.items()})
+    if isinstance(source, str) or not hasattr(source, "__len__"):
+        raise DataError(f"texts are needed as a file, a frame or a list, not {type(source).__name__}")
+    if isinstance(source, tuple) and len(source) == 2 and not any(isinstance(item, str) for item in source):
+        return Lists(_listed(source[0]), None if source[1] is None else _listed_labels(source[1]))
+    return Lists(_listed(source), None)
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def _listed_labels(labels: Any) -> list[Any]:
+    if getattr(labels, "ndim", 1) == 2 and {0, 1}.issuperset(rows := labels.ravel().tolist()) and rows:
+        raise LabelError("labels are a matrix of zeros and ones without names; give each text the list of its labels")
+    return _listed(labels)
+
+
+def table_from_path(path: Path, name: str, options: Options) -> Table:
+    """The Table of a file."""
+    from phasefit.data.io.readers import read_frame
+
+    return table_from_frame(read_frame(path), name, options, Place(path.name, path))
+
+
+def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Place) -> Table:
+    """The Table of a frame, which it keeps."""
+    columns = [str(column) for column in frame.columns]
+    frame = frame.set_axis(columns, axis=1).reset_index(drop=True)
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise DataError(f"{place.name}: two columns are named '{twice}'; rename one")
+    text, label = _with_usual(columns, options)
+    wanted: dict[str, Any] = {"need_labels": options.need_labels, "where": place.name, "sides": options.sides}
+    found = find_columns(columns, text=text, label=label, **wanted)
+    texts, *others = (_side(frame[column].tolist(), column, found, place) for column in found.texts)
+    labels = None
+    if found.labels and not options.no_labels:
+        values = [frame[column].tolist() for column in found.labels]
+        raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
+        labels = _labels(raw, options, place)
+    levels = () if labels is None else options.reading.levels
+    table = Table(name, texts, labels, frame, columns=found, others=tuple(others), levels=levels)
+    return table.flat() if options.sides == "each" else table
+
+
+def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that were named, or else those that are usual here, where the table has them."""
+    text, label, usual = options.text, options.label, options.usual
+    if usual is None:
+        return text, label
+    # Of a run that learned from pairs no side is the usual one, where the table has several.
+    if not text and options.sides in ("any", "two", "pairs") and usual.others and {*usual.texts[:2]} <= {*columns}:
+        text = tuple(column for column in usual.texts if column in columns)
+    if not text and usual.text in columns and not {*usual.others} & {*columns}:
+        text = (usual.text,)
+    if not label and options.need_labels and {*usual.labels} <= {*columns}:
+        label = usual.labels
+    return text, label
+
+
+def _side(values: Sequence[Any], column: str, found: Columns, place: Place) -> list[str]:
+    """The texts of one column, which messages name where there are several."""
+    return check_texts(values, place if not found.others else replace(place, column=column))
+
+
+def table_from_lists(lists: Lists, name: str, options: Options, place: Place) -> Table:
+    """The Table of texts and labels in memory."""
+    texts, *others = _columns_of_rows(lists.texts, options.sides, place)
+    labels = None
+    if lists.labels is None:
+        if options.need_labels:
+            raise NoLabelsError(f"{place.name}: labels are needed; give (texts, labels)")
+    elif len(lists.labels) != len(texts):
+        raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels")
+    else:
+        labels = _labels(lists.labels, options, place)
+    levels = () if labels is None else options.reading.levels
+    table = Table(name, texts, labels, others=tuple(others), levels=levels)
+    return table.flat() if options.sides == "each" else table
+
+
+def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[list[str]]:
+    """The texts as one list, or as two or three where the rows are pairs or triples of them."""
+    widths = {len(row) if isinstance(row, tuple | list) else 1 for row in rows}
+    if not any(isinstance(row, tuple | list) for row in rows):
+        if sides == "pairs" and len(rows):
+            raise DataError(
+                f"{place.name}: pairs of texts are needed here; give them as tuples of two, or of three where a hard "
+                "negative stands behind them"
+            )
+        return [check_texts(rows, place)]
+    if sides == "one":
+        raise PairsError(
+            f"{place.name}: these are pairs of texts, and single texts are needed here; give one text a row"
+        )
+    if sides == "two" and widths != {2}:
+        raise DataError(f"{place.name}: a row has one text, or the two of a pair; found rows of {_listing(widths)}")
+    if len(widths) > 1 or not widths <= {2, 3}:
+        raise DataError(
+            f"{place.name}: all rows must be pairs or all triples of texts; found rows of {_listing(widths)}"
+        )
+    return [check_texts(list(side), place) for side in zip(*rows, strict=True)]
+
+
+def _listing(widths: set[int]) -> str:
+    return " and ".join(f"{width} texts" if width != 1 else "1 text" for width in sorted(widths))
+
+
+def _labels(values: Sequence[Any], options: Options, place: Place) -> Sequence[Any] | None:
+    """Checked labels; where none are needed and none were asked for, a column that holds none is left alone."""
+    if options.may_lack and all(is_missing(value) for value in values):
+        return None
+    try:
+        return read_labels(values, place, options.reading)
+    except LabelError:
+        if options.need_labels or options.label:
+            raise
+        return None

@@ -1,0 +1,163 @@
+"""TextClassifier: labels and probabilities for texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from phasefit.data.labels.reading import looks_like
+from phasefit.errors import LabelError, ModelError
+from phasefit.estimators.base import TextEstimator
+from phasefit.estimators.inputs import as_label_rows, as_rows
+from phasefit.models.heads.decision import ABSTAINED
+from phasefit.prepare.request import DEFAULT_RECIPE
+from phasefit.runs.fitting.starting import base_run
+
+if TYPE_CHECKING:
+    from phasefit.events import Event
+
+COLUMNS = "label_columns"  # in the manifest of a saved classifier
+
+
+class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
+    """A text classifier trained in phases, of single texts or, given as 2-tuples, of pairs.
+
+    `recipe` names a packaged recipe or a file ("default" is `few-shot` or `three-phase`, by the rows per class);
+    `settings` changes options of it, e.g. `{"contrast.epochs": 4}`; `model` is a hub id, a folder, or a run to go on
+    from (None: the default model). Part of the rows (`validation_fraction`) is split off, stratified, to stop phases
+    early, unless `fit` is given validation rows. On these probabilities are calibrated too (`calibrate`), and with
+    `reject` a threshold is chosen that so large a share of them stays below: `predict` then says None for such texts.
+    """
+
+    def __init__(
+        self,
+        recipe: str = DEFAULT_RECIPE,
+        *,
+        model: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        validation_fraction: float = 0.2,
+        calibrate: bool = True,
+        reject: float = 0.0,
+        seed: int = 0,
+        device: str = "auto",
+        precision: str = "auto",
+        batch_size: int = 64,
+        listener: Callable[[Event], None] | None = None,
+    ) -> None:
+        self.recipe = recipe
+        self.model = model
+        self.settings = settings
+        self.validation_fraction = validation_fraction
+        self.calibrate = calibrate
+        self.reject = reject
+        self.seed = seed
+        self.device = device
+        self.precision = precision
+        self.batch_size = batch_size  # of prediction; training's is an option of each phase
+        self.listener = listener
+
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Any,
+        *,
+        unlabelled: Sequence[str] | None = None,
+        validation: tuple[Sequence[Any], Any] | None = None,
+    ) -> TextClassifier:
+        """Train on texts, or 2-tuples of them, and labels.
+
+        Labels are strings or integers, tuples for the paths of a tree, lists or sets for several per text, or an
+        indicator matrix (rows, labels) of zeros and ones, whose labels are its columns. Decimal numbers are scores:
+        those are for TextRegressor.
+        """
+        self._refuse_encoders("classifier")
+        labels, columns = as_label_rows(y)
+        names = all(isinstance(label, str) for label in labels)  # whatever they look like: sets are lists here
+        if not names and looks_like(labels) == "score":
+            raise LabelError("y holds decimal numbers, which are scores; use TextRegressor")
+        base = base_run(self.model)
+        known = None if base is None or base.space is None else base.space.kind  # a run reads labels as its own were
+        plain = "single" if names and labels and known in (None, "single") else None
+        kind = "multi" if columns is not None else plain
+        scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
+        more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
+        self._columns = columns
+        result = self._train((as_rows(X), labels), scored, unlabelled, **more)
+        self.validation_metrics_ = result.metrics.get("validation")
+        return self
+
+    def predict(self, X: Sequence[Any]) -> np.ndarray:
+        """The most probable label of each text, or None where it is not sure enough; trees as an array of tuples.
+
+        Of several labels per text, an indicator matrix if `fit` was given one, else an array of tuples.
+        """
+        found, decision = self.predict_proba(X), self._fitted().decision()
+        if self._fitted().space.kind == "multi":
+            return self._sets(decision.chosen(found))
+        codes = decision.answers(found) if len(found) else np.empty(0, dtype=np.int64)
+        labels: np.ndarray = self.classes_[codes]
+        if (codes == ABSTAINED).any():
+            labels = labels.astype(object)
+            labels[codes == ABSTAINED] = None
+        return labels
+
+    def _sets(self, chosen: np.ndarray) -> np.ndarray:
+        columns = getattr(self, "_columns", None)
+        if columns is None:
+            return _objects([tuple(self.classes_[row].tolist()) for row in chosen])
+        matrix = np.zeros((len(chosen), len(columns)), dtype=np.int64)  # columns without a row are no classes
+        for code, label in enumerate(self.classes_.tolist()):
+            if label in columns:  # a run that was gone on from may know more
+                matrix[:, columns.index(label)] = chosen[:, code]
+        return matrix
+
+    def predict_proba(self, X: Sequence[Any]) -> np.ndarray:
+        """Probabilities, columns in the order of `classes_`; of several labels per text each by itself."""
+        rows, model = as_rows(X), self._fitted()
+        if not rows:
+            return np.empty((0, len(model.space)))
+        return model.predict_proba(rows, batch_size=self.batch_size)
+
+    def score(self, X: Sequence[Any], y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the most probable labels, sure or not; of several labels per text, of the whole sets."""
+        space = self._fitted().space
+        labels = as_label_rows(y)[0]
+        # A label that was never seen in fit is one the classifier cannot get right.
+        if space.kind == "multi":
+            sets = [label if isinstance(label, frozenset) else frozenset(label) for label in labels]
+            found = self._fitted().predict(as_rows(X), batch_size=self.batch_size)
+            right = np.array([one == other for one, other in zip(found, sets, strict=True)])
+        else:
+            truth = [int(space.encode([label])[0]) if space.knows(label) else -1 for label in labels]
+            right = self.predict_proba(X).argmax(axis=1) == np.array(truth)
+        return float(np.average(right, weights=sample_weight))
+
+    def _facts(self) -> dict[str, Any]:
+        """The columns of the indicator matrix that `fit` was given."""
+        columns = getattr(self, "_columns", None)
+        return {} if columns is None else {COLUMNS: list(columns)}
+
+    def _restore(self, facts: Mapping[str, Any]) -> None:
+        """Answer with a matrix again where `fit` was given one."""
+        self._columns = facts.get(COLUMNS)
+
+    def _take_over(self) -> None:
+        """The classes, in the order of the columns of `predict_proba`."""
+        space = self.model_.space
+        if space.kind == "score":
+            raise ModelError("this model predicts scores; load it with TextRegressor")
+        classes = space.classes
+        if isinstance(classes[0], tuple):
+            self.classes_ = _objects(classes)
+        else:
+            self.classes_ = np.array(classes, dtype=None if len({type(c) for c in classes}) == 1 else object)
+
+
+def _objects(items: Sequence[Any]) -> np.ndarray:
+    """An array of whatever they are; NumPy would make a matrix of tuples."""
+    made = np.empty(len(items), dtype=object)
+    made[:] = items
+    return made

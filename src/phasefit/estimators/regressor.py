@@ -1,0 +1,95 @@
+"""TextRegressor: scores for texts, or for pairs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from phasefit.data.checks import Place
+from phasefit.data.labels.reading import LabelReading, read_labels
+from phasefit.errors import ModelError
+from phasefit.estimators.base import TextEstimator
+from phasefit.estimators.inputs import as_labels, as_rows
+from phasefit.prepare.request import DEFAULT_RECIPE
+
+if TYPE_CHECKING:
+    from phasefit.events import Event
+
+
+class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
+    """What predicts a number for a text or, given as 2-tuples, for a pair of texts.
+
+    `recipe` names a packaged recipe or a file ("default" is `finetune`); `settings` changes options of it, e.g.
+    `{"finetune.pair": "cosine"}`; `model` is a hub id, a folder, or a run to go on from (None: the default model).
+    With `levels`, the names of a scale from its lowest on, labels are these names, and so are predictions.
+    """
+
+    def __init__(
+        self,
+        recipe: str = DEFAULT_RECIPE,
+        *,
+        levels: Sequence[str] | None = None,
+        model: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        validation_fraction: float = 0.2,
+        seed: int = 0,
+        device: str = "auto",
+        precision: str = "auto",
+        batch_size: int = 64,
+        listener: Callable[[Event], None] | None = None,
+    ) -> None:
+        self.recipe = recipe
+        self.levels = levels
+        self.model = model
+        self.settings = settings
+        self.validation_fraction = validation_fraction
+        self.seed = seed
+        self.device = device
+        self.precision = precision
+        self.batch_size = batch_size  # of prediction; training's is an option of each phase
+        self.listener = listener
+
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        *,
+        unlabelled: Sequence[str] | None = None,
+        validation: tuple[Sequence[Any], Sequence[Any]] | None = None,
+    ) -> TextRegressor:
+        """Train on texts, or 2-tuples of them, and numbers (or names of levels)."""
+        self._refuse_encoders("head")
+        scored = None if validation is None else (as_rows(validation[0]), as_labels(validation[1]))
+        more = {"kind": "score", "levels": tuple(map(str, self.levels or ()))}
+        result = self._train((as_rows(X), as_labels(y)), scored, unlabelled, **more)
+        self.validation_metrics_ = result.metrics.get("validation")
+        return self
+
+    def predict(self, X: Sequence[Any]) -> np.ndarray:
+        """The score of each text; with levels, the name of the nearest."""
+        rows, model = as_rows(X), self._fitted()
+        found = model.predict(rows, batch_size=self.batch_size) if rows else []
+        return np.array(found, dtype=None if found else float)
+
+    def predict_scores(self, X: Sequence[Any]) -> np.ndarray:
+        """The scores themselves; with levels, places on the scale from 0 on."""
+        rows = as_rows(X)
+        return np.asarray(self._fitted().predict_outputs(rows, batch_size=self.batch_size)[:, 0])
+
+    def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
+        """R² of the scores, as scikit-learn's regressors have it; with levels, of the places on the scale."""
+        from sklearn.metrics import r2_score
+
+        levels = tuple(map(str, self._fitted().space.classes))
+        truth = read_labels(as_labels(y), Place("y"), LabelReading("score", levels=levels))
+        return float(r2_score(truth, self.predict_scores(X), sample_weight=sample_weight))
+
+    def _take_over(self) -> None:
+        """The levels of a model that was loaded."""
+        space = self.model_.space
+        if space.kind != "score":
+            raise ModelError(f"this model has labels of kind '{space.kind}'; load it with TextClassifier")
+        self.levels_ = tuple(map(str, space.classes))

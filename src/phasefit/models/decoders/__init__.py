@@ -1,0 +1,1 @@
+"""Decoders: what rebuilds a text from its sentence vector."""

@@ -1,0 +1,94 @@
+"""A light decoder that rebuilds a text from its sentence vector, behind any encoder.
+
+> Why ours exists: the tied decoder costs more than the encoder, needs a BERT-like family, and spends most of its time
+> on logits of padding and of words that the corpus never uses. One causal layer over the corpus's own tokens learns the
+> same lesson: with a single vector to look at, cross-attention is an added projection of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, linear
+
+from phasefit.models.encoder.encoder import Encoder
+from phasefit.models.seeded import seeded
+from phasefit.models.tokens.tokens import Features
+
+
+class LightDecoder(nn.Module):
+    """One causal Transformer layer; softmax over the tokens in use; logits only where there is a token."""
+
+    lookup: Tensor
+    used: Tensor
+
+    def __init__(
+        self, encoder: Encoder, used: np.ndarray, longest: int = 512, *, dropout: float = 0.1, seed: int = 0
+    ) -> None:
+        super().__init__()
+        width = encoder.dimension
+        words = encoder.transformer.get_input_embeddings().weight.detach()
+        lookup = torch.zeros(len(words), dtype=torch.long)
+        lookup[torch.from_numpy(used).long()] = torch.arange(len(used))
+        self.register_buffer("lookup", lookup, persistent=False)
+        self.register_buffer("used", torch.from_numpy(used).long(), persistent=False)
+        heads = next(count for count in (12, 8, 6, 4, 2, 1) if width % count == 0)
+        with seeded(seed):
+            self.embedding = nn.Embedding(len(used), width)
+            self.position = nn.Embedding(min(encoder.max_length, max(longest, 512)), width)
+            self.condition = nn.Linear(width, width)
+            self.layer = nn.TransformerEncoderLayer(
+                width, heads, 2 * width, dropout, activation="gelu", batch_first=True, norm_first=True
+            )
+            self.norm = nn.LayerNorm(width)
+            nn.init.normal_(self.embedding.weight, std=0.02)
+            nn.init.normal_(self.position.weight, std=0.02)
+        if words.shape[1] == width:  # a head start: the encoder already knows these words
+            with torch.no_grad():
+                self.embedding.weight.copy_(words[torch.from_numpy(used).long()])
+
+    def forward(self, vectors: Tensor, clean: Features) -> Tensor:
+        """Sentence vectors (n, d) and the clean texts -> mean cross-entropy of their next tokens."""
+        ids, real = self.lookup[clean["input_ids"]], clean["attention_mask"].bool()
+        given, wanted = ids[:, :-1], ids[:, 1:]
+        if not given.shape[1]:  # texts of a single token: there is no next one to guess
+            return vectors.sum() * 0.0
+        states = self._states(vectors, given)[real[:, 1:]]  # causal: padding is never looked at
+        return cross_entropy(self._logits(states), wanted[real[:, 1:]])
+
+    @torch.no_grad()
+    def generate(
+        self, vectors: Tensor, begin: Tensor, end: Tensor, longest: int, *, temperature: float = 0.0
+    ) -> tuple[Tensor, Tensor]:
+        """A text (n, longest) for each vector, from its token `begin` (n,) up to `end` (n,); and its length (n,).
+
+        Temperature 0 takes the most probable token, above it tokens are drawn from torch's default generator.
+        """
+        ids, last = self.lookup[begin][:, None], self.lookup[end]
+        over = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
+        lengths = torch.ones_like(last)
+        while ids.shape[1] < longest and not over.all():
+            logits = self._logits(self._states(vectors, ids)[:, -1])
+            token = logits.argmax(dim=1)
+            if temperature:
+                token = torch.multinomial((logits / temperature).softmax(dim=1), 1)[:, 0]
+            token = torch.where(over | (ids.shape[1] == longest - 1), last, token)  # what is too long ends here
+            ids = torch.cat([ids, token[:, None]], dim=1)
+            lengths += ~over
+            over |= token == last
+        padded = torch.zeros(len(ids), longest, dtype=torch.long, device=ids.device)
+        padded[:, : ids.shape[1]] = self.used[ids]
+        return padded, lengths
+
+    def _states(self, vectors: Tensor, given: Tensor) -> Tensor:
+        length = given.shape[1]
+        x = self.embedding(given) + self.position.weight[:length] + self.condition(vectors)[:, None]
+        future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
+        states: Tensor = self.norm(self.layer(x, src_mask=future))
+        return states
+
+    def _logits(self, states: Tensor) -> Tensor:
+        scale = states.shape[-1] ** -0.5  # a fresh decoder then knows nothing: its loss is ln(tokens in use)
+        logits = linear(states * scale, self.embedding.weight)
+        return logits if logits.dtype == torch.float64 else logits.float()

@@ -1,0 +1,55 @@
+"""The paper's decoder: the encoder's own weights, run causally, looking at the one sentence vector."""
+
+from __future__ import annotations
+
+import copy
+
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from transformers import AutoModelForCausalLM
+
+from phasefit.errors import ModelError
+from phasefit.models.encoder.encoder import Encoder
+from phasefit.models.seeded import seeded
+from phasefit.models.tokens.tokens import Features
+
+FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
+
+
+class TiedDecoder(nn.Module):
+    """A causal language model whose weights, but for the cross-attention, are the encoder's."""
+
+    def __init__(self, encoder: Encoder, *, seed: int = 0) -> None:
+        super().__init__()
+        config = copy.deepcopy(encoder.transformer.config)
+        if config.model_type not in FAMILIES:
+            raise ModelError(
+                f"decoder = 'tied' needs one of {', '.join(FAMILIES)}; this encoder is {config.model_type}: "
+                "use decoder = 'light'"
+            )
+        if encoder.dimension != config.hidden_size:
+            raise ModelError(
+                f"decoder = 'tied' needs sentence vectors of the hidden size {config.hidden_size}, "
+                f"not {encoder.dimension}: use decoder = 'light'"
+            )
+        config.is_decoder = True
+        config.add_cross_attention = True
+        with seeded(seed):
+            self.decoder = AutoModelForCausalLM.from_config(config, dtype=next(encoder.parameters()).dtype)
+        _share(encoder.transformer, self.decoder.base_model)
+        self.decoder.tie_weights()  # sharing the embeddings unties the language-model head: tie it again
+
+    def forward(self, vectors: Tensor, clean: Features) -> Tensor:
+        """Sentence vectors (n, d) and the clean texts -> mean cross-entropy of their next tokens."""
+        ids, real = clean["input_ids"], clean["attention_mask"].bool()
+        logits = self.decoder(input_ids=ids[:, :-1], encoder_hidden_states=vectors[:, None], use_cache=False).logits
+        return cross_entropy(logits[real[:, 1:]].float(), ids[:, 1:][real[:, 1:]])
+
+
+def _share(source: nn.Module, target: nn.Module) -> None:
+    """Put the source's parameters in place of the target's of the same name."""
+    parts = dict(target.named_modules())
+    for name, parameter in source.named_parameters():
+        where, _, attribute = name.rpartition(".")
+        if where in parts and hasattr(parts[where], attribute):
+            setattr(parts[where], attribute, parameter)

@@ -1,0 +1,241 @@
+"""The encoder: a SentenceTransformer of standard modules, opened up for training and always saved as one.
+
+> Why ours exists: sentence-transformers tokenises inside every call and ends in Normalize; training here reads stored
+> tokens and wants the vector before Normalize. This is the only file that touches its classes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from textwrap import shorten
+from typing import Any, Literal, TypeAlias
+
+import torch
+from safetensors import SafetensorError
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
+from torch import Tensor, nn
+
+from phasefit.errors import ModelError, RecipeError
+from phasefit.models.encoder.freezing import freeze_unused_pooler
+from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
+from phasefit.models.encoder.long_texts import MOST_WINDOWS, Long, pieces, prepare
+from phasefit.models.encoder.packing import Packing
+from phasefit.models.encoder.quiet import quiet_libraries
+from phasefit.models.encoder.template import TEXT, check_template, template_of, with_template
+from phasefit.models.encoder.windows import in_windows
+from phasefit.models.seeded import seeded
+from phasefit.models.tokens.tokens import Features, Tokens, tokenise
+
+DenseMode: TypeAlias = Literal["none", "identity", "paper"]
+
+
+class Encoder(nn.Module):
+    """Transformer, pooling and added layers; a trailing Normalize is kept aside and put back when saved."""
+
+    def __init__(self, modules: Sequence[nn.Module], *, name: str = "", prompt: str = "") -> None:
+        super().__init__()
+        first = modules[0] if modules else None
+        if not isinstance(first, Transformer) or first.tokenizer is None:
+            raise ModelError(f"model '{name}' does not begin with a Transformer over text")
+        if not getattr(first.tokenizer, "is_fast", False):
+            raise ModelError(f"model '{name}' has only a slow tokenizer; phasefit needs a fast one (tokenizer.json)")
+        self.normalizes = isinstance(modules[-1], Normalize)
+        self.layers = nn.ModuleList(modules[:-1] if self.normalizes else modules)
+        self.name = name
+        self.prompt = prompt
+        self.long: Long = "truncate"  # what becomes of texts beyond max_length
+        self.packing = Packing(first.auto_model)
+        freeze_unused_pooler(first.auto_model)
+        named = first.auto_model.named_parameters()
+        self.always_frozen = frozenset(name for name, parameter in named if not parameter.requires_grad)
+
+    @property
+    def text_module(self) -> Any:
+        """The sentence-transformers `Transformer` module: tokenizer and Hugging Face model."""
+        return self.layers[0]
+
+    @property
+    def transformer(self) -> Any:
+        """The Hugging Face model inside."""
+        return self.text_module.auto_model
+
+    @property
+    def tokenizer(self) -> Any:
+        """The Hugging Face tokenizer inside."""
+        return self.text_module.tokenizer
+
+    @property
+    def dimension(self) -> int:
+        """Size of the sentence vector."""
+        for layer in reversed(self.layers):
+            known: Any = getattr(layer, "get_embedding_dimension", None)
+            if known is not None:
+                return int(known())
+        raise ModelError(f"model '{self.name}' does not tell the size of its vectors")
+
+    @property
+    def position_limit(self) -> int:
+        """The most tokens the Transformer can take, special ones included."""
+        config = self.transformer.config
+        limit = getattr(config, "max_position_embeddings", None)
+        if not limit or limit < 1:  # relative positions: whatever the tokenizer was made for
+            return int(min(self.tokenizer.model_max_length, 1_000_000))
+        embeddings = getattr(self.transformer, "embeddings", None)
+        before = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+        # RoBERTa and its kin count positions from behind the padding's number on.
+        return int(limit) if before is None else int(limit - before - 1)
+
+    @property
+    def max_length(self) -> int:
+        """Texts are cut at this many tokens."""
+        return min(self.text_module.max_seq_length or self.position_limit, self.position_limit)
+
+    @max_length.setter
+    def max_length(self, value: int) -> None:
+        least = max(4, self._special_tokens + 2)
+        if not least <= value <= self.position_limit:
+            raise ModelError(
+                f"max_length {value} is not between {least} and the model's limit of {self.position_limit} tokens"
+            )
+        self.text_module.max_seq_length = value
+
+    @property
+    def reach(self) -> int:
+        """How many tokens of a text count at most."""
+        return self.max_length * (MOST_WINDOWS if self.long == "windows" else 1)
+
+    def set_long(self, way: Long) -> None:
+        """What becomes of texts beyond max_length, from now on; windows need a pooling that looks at all of them."""
+        if way == "windows" and not self.pools_windows:
+            raise RecipeError(
+                f"long = 'windows': model '{self.name}' does not make its vector of the last states of all tokens, so "
+                "it would see one window; use 'head-tail', or a model that takes their mean"
+            )
+        self.long = way
+
+    @property
+    def pools_windows(self) -> bool:
+        """Whether what makes the vector looks at the states of all tokens, and at nothing else."""
+        modes = {mode for layer in self.layers if isinstance(layer, Pooling) for mode in _modes(layer)}
+        every_layer = getattr(self.transformer.config, "output_hidden_states", False)
+        return bool(modes) and not modes & {"cls", "lasttoken"} and not every_layer
+
+    @property
+    def template(self) -> str:
+        """The prompt template that every text is filled into, e.g. "{text} It is about {mask}."; empty for none."""
+        return template_of(self.tokenizer)
+
+    def set_template(self, template: str) -> None:
+        """Fill every text into this template from now on, and after saving; an encoder keeps its first for good."""
+        wanted, known = check_template(template, "the recipe"), self.template
+        if known and wanted != known:
+            raise RecipeError(
+                f"prompt: model '{self.name}' was trained with the prompt '{known}' and cannot take '{wanted}'; "
+                "leave prompt out, or start from another model"
+            )
+        if known or wanted == TEXT:
+            return
+        self.text_module.processor = with_template(self.tokenizer, wanted)
+        if self._special_tokens + 2 > self.max_length:
+            raise RecipeError(f"prompt: '{wanted}' alone is longer than the {self.max_length} tokens of a text")
+
+    @property
+    def _special_tokens(self) -> int:
+        """Those that every text gets, the template's among them."""
+        return int(self.tokenizer.backend_tokenizer.num_special_tokens_to_add(False))
+
+    def forward(self, features: Features) -> Features:
+        """Token features in; `token_embeddings` and `sentence_embedding` (before any Normalize) out."""
+        first, *rest = self.layers
+        run = partial(self.packing.run, first)
+        out = in_windows(run, features, self.max_length) if self.long == "windows" else run(features)
+        for layer in rest:
+            out = layer(out)
+        return out
+
+    def tokenise(self, texts: Sequence[str], *, max_length: int | None = None) -> Tokens:
+        """Tokenise once; on a copy of the tokenizer, because truncation is part of its saved state."""
+        return self.tokeniser(max_length)(texts)
+
+    def tokeniser(self, max_length: int | None = None) -> Callable[[Sequence[str]], Tokens]:
+        """The copy for whoever tokenises often: making it takes long for a large vocabulary."""
+        from tokenizers import Tokenizer
+
+        backend, size, way = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str()), self.max_length, self.long
+        if max_length is not None:  # asked for by who wants to know how long texts are
+            size, way = max_length, "truncate"
+        prepare(backend, way, size, self.tokenizer.truncation_side)
+        backend.no_padding()
+        keep = None if way == "truncate" else lambda encoding, added: pieces(encoding, way, size, added)
+        pad, mask = self.tokenizer.pad_token_id or 0, self.tokenizer.mask_token_id
+        window = size if way == "windows" else 0
+        return partial(tokenise, backend, pad=pad, mask=mask, prompt=self.prompt, keep=keep, window=window)
+
+    def append_dense(self, mode: DenseMode, seed: int) -> Dense | None:
+        """Add a Dense(h, h): `identity` changes nothing at the start, `paper` is random with Tanh."""
+        if mode == "none":
+            return None
+        size = self.dimension
+        if mode == "identity":
+            dense = Dense(
+                size, size, activation_function=None, init_weight=torch.eye(size), init_bias=torch.zeros(size)
+            )
+        else:
+            with seeded(seed):
+                dense = Dense(size, size, activation_function=nn.Tanh())
+        self.layers.append(dense.to(next(self.parameters()).device))
+        return dense
+
+    def save(self, folder: Path) -> None:
+        """Write a folder that plain `SentenceTransformer(folder)` loads to the same vectors."""
+        modules = [*self.layers, *([Normalize()] if self.normalizes else [])]
+        prompts: dict[str, Any] = {}
+        if self.prompt:
+            prompts = {"prompts": {"default": self.prompt}, "default_prompt_name": "default"}
+        whole = SentenceTransformer(modules=modules, device=str(self._device()), **prompts)
+        with quiet_libraries():
+            whole.save(str(folder), create_model_card=False, safe_serialization=True)
+
+    def _device(self) -> torch.device:
+        return next(self.parameters()).device
+
+
+def load_encoder(name: str | None = None) -> Encoder:
+    """Load the default model, a local folder or a hub model; runs no code that comes with it, reads no pickle."""
+    asked = DEFAULT_MODEL if name is None else name
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    found = locate(asked)
+    try:
+        with quiet_libraries():
+            whole = SentenceTransformer(
+                found,
+                device="cpu",
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
+            )
+    except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError, SafetensorError) as error:
+        reason = str(error) or type(error).__name__
+        raise ModelError(
+            f"model '{asked}' cannot be loaded, it is damaged or no text encoder ({shorten(reason, 160)}); "
+            "save or download it again, or give another"
+        ) from error
+    prompt = whole.prompts.get(whole.default_prompt_name or "", "") or ""
+    pooled_without = any(isinstance(m, Pooling) and not getattr(m, "include_prompt", True) for m in whole)
+    if prompt and pooled_without:
+        raise ModelError(f"model '{asked}' leaves its prompt out of the pooling, which phasefit does not do")
+    return Encoder(list(whole), name=asked, prompt=prompt)
+
+
+def _modes(pooling: Pooling) -> tuple[str, ...]:
+    mode = pooling.pooling_mode
+    return (mode,) if isinstance(mode, str) else tuple(mode)
+
+
+def sentence_vectors(output: Features) -> Tensor:
+    """The pooled vectors of an encoder's output."""
+    return output["sentence_embedding"]

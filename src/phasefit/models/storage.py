@@ -1,0 +1,98 @@
+"""Saving and loading a Model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from phasefit.data.labels import LabelSpace
+from phasefit.errors import DataError, ModelError, RunError
+from phasefit.files.atomic import flush, read_json, settle, write_json
+from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.models.device import pick_device
+from phasefit.models.encoder.encoder import load_encoder
+from phasefit.models.encoder.long_texts import WAYS
+from phasefit.models.heads.decision import Decision
+from phasefit.models.heads.head import Head
+from phasefit.models.model import Model
+
+ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
+
+
+def write_model(model: Model, folder: Path) -> dict[str, Any]:
+    """Write encoder, heads and labels; the manifest, which makes them valid, is the caller's. Returns its part."""
+    try:
+        part = folder / f"{ENCODER}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        model.encoder.save(part)
+        for file in filter(Path.is_file, part.rglob("*")):
+            settle(file)
+        shutil.rmtree(folder / ENCODER, ignore_errors=True)
+        os.replace(part, folder / ENCODER)
+        weights = {name: value.detach().cpu().contiguous() for name, value in model.heads.state_dict().items()}
+        save_file(weights, folder / f"{HEADS}.part")
+        settle(folder / f"{HEADS}.part")
+        os.replace(folder / f"{HEADS}.part", folder / HEADS)
+        flush(folder)
+    except (OSError, SafetensorError) as error:
+        raise RunError(f"the model cannot be written to {folder}: {error}") from error
+    write_json(folder / LABELS, {task: space.to_json() for task, space in model.spaces.items()})
+    return {
+        "long": model.encoder.long,
+        "heads": {task: model.head(task).config() for task in model.heads},
+        "decisions": {task: decision.to_json() for task, decision in model.decisions.items()},
+    }
+
+
+def load_model(source: str | Path, device: str = "auto") -> Model:
+    """A saved model or finished run; a plain encoder (folder or hub id) comes without heads and can embed."""
+    folder = Path(source).expanduser()
+    where = pick_device(device)
+    if not (folder / MANIFEST).is_file():
+        return Model(load_encoder(str(source))).to(where).eval()
+    manifest = read_manifest(folder)
+    needed = f"{ENCODER}/modules.json"
+    if not (folder / needed).is_file():  # a folder without it would be loaded as a bare Transformer, pooled anew
+        raise ModelError(f"the model in '{folder}' is damaged: {needed} is missing; train or save it again")
+    encoder = load_encoder(str(folder / ENCODER))
+    encoder.name = str(manifest.get("model", encoder.name))
+    way = manifest.get("long", "truncate")
+    if way not in WAYS:
+        raise ModelError(f"the model in '{folder}' is damaged: it treats long texts as '{way}'; train or save it again")
+    encoder.set_long(way)
+    model = Model(encoder)
+    _add_heads(model, folder, manifest)
+    return model.to(where).eval()
+
+
+def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
+    try:
+        for task, config in dict(manifest["heads"]).items():
+            model.heads[task] = Head(**config)
+        model.heads.load_state_dict(load_file(folder / HEADS))
+        model.spaces = {task: LabelSpace.from_json(space) for task, space in read_json(folder / LABELS).items()}
+        decisions = dict(manifest.get("decisions", {}))  # models saved before 0.2 have none
+        model.decisions = {task: Decision.from_json(content) for task, content in decisions.items()}
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RuntimeError,
+        OSError,
+        SafetensorError,
+        DataError,
+    ) as error:
+        if isinstance(error, ModelError):
+            raise
+        reason = " ".join(str(error).split())[:160]
+        raise ModelError(f"the model in '{folder}' is damaged ({reason}); train or save it again") from error
+    for task, head in model.heads.items():
+        if task not in model.spaces or model.spaces[task].outputs != head.classes:
+            raise ModelError(f"the model in '{folder}' is damaged: its labels do not fit its head '{task}'")

@@ -1,0 +1,105 @@
+"""Rows of one text or of a pair, as what an encoder reads: one sequence of tokens for each row, or two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from phasefit.models.encoder.encoder import Encoder, sentence_vectors
+from phasefit.models.encoder.inference import Progress, encode_rows
+from phasefit.models.heads.head import PairKind
+from phasefit.models.tokens.pairs import tokenise_pairs
+from phasefit.models.tokens.tokens import Features, Tokens
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where the sequences of each row are: `index` (rows, 1 or 2) numbers those of `tokens`, -1 for none."""
+
+    tokens: Tokens
+    index: np.ndarray
+
+    @classmethod
+    def single(cls, tokens: Tokens) -> Rows:
+        """Every text a row."""
+        return cls(tokens, np.arange(len(tokens))[:, None])
+
+    @classmethod
+    def apart(cls, tokens: Tokens, others: np.ndarray) -> Rows:
+        """A text and the other of its pair, each by itself; `others` are numbers of texts."""
+        return cls(tokens, np.stack([np.arange(len(others)), others], axis=1))
+
+    @classmethod
+    def together(cls, encoder: Encoder, texts: Sequence[str], others: np.ndarray) -> Rows:
+        """Both texts in one sequence, in both orders; rows without another text have none."""
+        rows = np.flatnonzero(others >= 0)
+        left, right = ([texts[place] for place in side.tolist()] for side in (rows, others[rows]))
+        index = np.full((len(others), 2), -1, dtype=np.int64)
+        index[rows] = np.arange(2 * len(rows)).reshape(2, -1).T
+        return cls(tokenise_pairs(encoder, [*left, *right], [*right, *left]), index)
+
+    @classmethod
+    def of(cls, encoder: Encoder, texts: Sequence[str], tokens: Tokens, others: np.ndarray, how: PairKind) -> Rows:
+        """As a head of this kind sees pairs."""
+        return cls.together(encoder, texts, others) if how == "together" else cls.apart(tokens, others)
+
+    @property
+    def cut(self) -> int:
+        """How many rows were longer than the model takes, in one of their sequences or in both."""
+        own = self.index[(self.index >= 0).all(axis=1)]
+        return int(self.tokens.lost[own].any(axis=1).sum())
+
+    def lengths(self, rows: np.ndarray) -> np.ndarray:
+        """Tokens per row."""
+        return np.asarray(self.tokens.lengths[self.index[rows]].sum(axis=1))
+
+    def features(self, rows: np.ndarray) -> Features:
+        """Their sequences as padded tensors, those of one row behind each other."""
+        return self.tokens.batch(self.index[rows].ravel())
+
+    def vectors(self, output: Features) -> Tensor:
+        """The vectors of an encoder's output, (rows, 1 or 2 * dimension)."""
+        found = sentence_vectors(output)
+        return found.reshape(len(found) // self.index.shape[1], -1)
+
+    def encode(
+        self, encoder: Encoder, rows: np.ndarray, *, batch_size: int = 64, progress: Progress | None = None
+    ) -> Tensor:
+        """The vectors of these rows, without gradient."""
+        each = self.index.shape[1]
+        told = progress if progress is None or each == 1 else _shared(progress, each)
+        found = encode_rows(encoder, self.tokens, self.index[rows].ravel(), batch_size=batch_size, progress=told)
+        return found.reshape(len(rows), -1) if len(rows) else torch.empty(0, each * encoder.dimension)
+
+
+class FrozenVectors:
+    """The vectors of rows under an encoder that does not learn: encoded the first time they are asked for."""
+
+    def __init__(self, rows: Rows, which: np.ndarray) -> None:
+        self._rows, self._which = rows, which
+        self._place = np.zeros(len(rows.index), dtype=np.int64)
+        self._place[which] = np.arange(len(which))
+        self._vectors: Tensor | None = None
+
+    def of(self, encoder: Encoder, rows: np.ndarray) -> Tensor:
+        """Those of some of the rows."""
+        if self._vectors is None:
+            self._vectors = self._rows.encode(encoder, self._which)
+        return self._vectors[torch.from_numpy(self._place[rows]).to(self._vectors.device)]
+
+
+def _shared(progress: Progress, each: int) -> Callable[[int], None]:
+    """Tells of rows where it is told of their sequences."""
+    done = 0
+
+    def tell(sequences: int) -> None:
+        nonlocal done
+        before, done = done // each, done + sequences
+        if done // each > before:
+            progress(done // each - before)
+
+    return tell

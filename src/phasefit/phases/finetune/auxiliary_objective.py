@@ -1,0 +1,105 @@
+"""What stands beside cross-entropy: an objective, the proxies it learns, the network that weighs its classes."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from phasefit.models.encoder.encoder import Encoder, sentence_vectors
+from phasefit.models.gather import gather
+from phasefit.models.heads.head import Head
+from phasefit.models.tokens.tokens import Features
+from phasefit.objectives import Objective
+from phasefit.phases.contract import Encoded, PhaseData
+from phasefit.phases.finetune.options import Options
+from phasefit.phases.objective_option import build_objective, check_labels, make_proxies
+from phasefit.seeds import derive
+
+
+class Weighting(nn.Module):
+    """A second network with the encoder's starting weights: how easily it confuses a text with each class."""
+
+    def __init__(self, encoder: Encoder, classes: int, seed: int) -> None:
+        super().__init__()
+        self.encoder = copy.deepcopy(encoder)
+        self.head = Head("linear", encoder.dimension, classes, seed=seed)
+
+    def forward(self, features: Features) -> Tensor:
+        """Token features -> (n, classes) logits."""
+        logits: Tensor = self.head(sentence_vectors(self.encoder(features)))
+        return logits
+
+
+class Beside(nn.Module):
+    """An objective in training beside a classifier; thrown away with the phase.
+
+    A row that is read as `sequences` of tokens (a pair in both orders) is so many texts with one label to it.
+    """
+
+    def __init__(
+        self, name: str, options: Options, encoder: Encoder, data: PhaseData, seed: int, *, sequences: int = 1
+    ) -> None:
+        super().__init__()
+        self.sequences = sequences
+        assert options.objective is not None
+        self.objective: Objective = build_objective(name, options.objective)
+        check_labels(name, self.objective, data.space)
+        self.on_tokens = options.on == "tokens"
+        dimension = int(encoder.transformer.config.hidden_size) if self.on_tokens else encoder.dimension
+        classes, device = len(data.space.groups), next(encoder.parameters()).device
+        self.proxies = make_proxies(self.objective, classes, dimension, derive(seed, name, "proxies"))
+        self.weighting: Weighting | None = None
+        if self.objective.weighs_classes:
+            self.weighting = Weighting(encoder, classes, derive(seed, name, "weighting"))
+        self.to(device)
+
+    def groups(self) -> dict[str, list[nn.Parameter]]:
+        """Proxies and the weighting network, where there are any."""
+        parts = {"proxies": self.proxies, "weighting": self.weighting}
+        return {
+            name: [p for p in part.parameters() if p.requires_grad] for name, part in parts.items() if part is not None
+        }
+
+    def encode(self, features: Features, output: Features) -> Encoded:
+        """What the objective needs besides the sentence vectors; `output` is what the encoder made of `features`."""
+        encoded: Encoded = {}
+        if self.on_tokens:
+            encoded["states"], encoded["mask"] = output["token_embeddings"], features["attention_mask"].bool()
+        if self.weighting is not None:
+            encoded["weights"] = self.weighting(features)
+        return {name: self._by_row(value) for name, value in encoded.items()}
+
+    def _by_row(self, found: Tensor) -> Tensor:
+        """What was found of each sequence, side by side for each row: chunks of a batch are counted in rows."""
+        if self.sequences == 1:
+            return found
+        return found.reshape(len(found) // self.sequences, self.sequences * found.shape[1], *found.shape[2:])
+
+    def by_sequence(self, found: Tensor) -> Tensor:
+        """(rows, sequences * width) -> (rows * sequences, width)."""
+        return found.reshape(len(found) * self.sequences, -1)
+
+    def for_sequences(self, labels: Tensor) -> Tensor:
+        """The label of a row for each of its sequences."""
+        return labels.repeat_interleave(self.sequences, dim=0)
+
+    def loss(self, encoded: Encoded, targets: Tensor) -> Tensor:
+        """The objective over the batch, across processes; in full precision, which temperatures need."""
+        vectors = encoded["states" if self.on_tokens else "vectors"].float()
+        with torch.autocast(vectors.device.type, enabled=False):
+            if self.on_tokens:
+                value = self.objective.tokens(vectors, encoded["mask"], targets, parameters=self.proxies)
+                return value * _share(encoded["mask"].sum())
+            weights = None
+            if "weights" in encoded:
+                weights = gather(self.by_sequence(encoded["weights"]).float().softmax(1))
+            every, labels = gather(self.by_sequence(vectors)), gather(self.for_sequences(targets))
+            return self.objective(every, labels, parameters=self.proxies, class_weights=weights)
+
+
+def _share(tokens: Tensor) -> Tensor:
+    """What this process's mean over tokens must count for, so that the mean over processes is that over all tokens."""
+    counts = gather(tokens[None].float())
+    return tokens / counts.mean()

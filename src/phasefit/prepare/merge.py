@@ -1,0 +1,40 @@
+"""All rows of a run as one training table, for refitting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from phasefit.data.labels import LabelSpace
+from phasefit.data.table import Table
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.splitting import labels_of
+
+
+def merged(prepared: Prepared) -> Prepared:
+    """Train, validation and test rows together; nothing is left to score."""
+    if prepared.tasks:
+        tasks = {name: merged(task) for name, task in prepared.tasks.items()}
+        return replace(prepared, validation=None, tasks=tasks)
+    tables = [table for table in (prepared.train, prepared.validation, prepared.test) if table is not None]
+    if prepared.train.labels is not None:  # --unseen keep has labels that are not known
+        tables = [table.take(_known(table, prepared.space)) for table in tables]
+    together = Table(
+        prepared.train.name,
+        [text for table in tables for text in table.texts],
+        None if prepared.train.labels is None else [label for table in tables for label in labels_of(table)],
+        others=_joined([table.others for table in tables]),
+        levels=prepared.train.levels,
+    )
+    return replace(prepared, train=together, validation=None, test=None)
+
+
+def _known(table: Table, space: LabelSpace) -> np.ndarray:
+    return np.flatnonzero([space.knows(label) for label in labels_of(table)])
+
+
+def _joined(parts: Sequence[tuple[Sequence[str], ...]]) -> tuple[list[str], ...]:
+    """The texts beside the texts; where some rows have a negative and others none, all do without."""
+    return tuple([text for side in sides for text in side] for sides in zip(*parts, strict=False))

@@ -1,0 +1,250 @@
+"""From a request to rows: tables read, labels coded, splits made, before anything is trained. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from phasefit.data.columns import Columns, NoLabelsError, PairsError, as_names
+from phasefit.data.hygiene import Hygiene, hygiene
+from phasefit.data.io.readers import free_unused
+from phasefit.data.labels import LabelSpace, kind_of
+from phasefit.data.named.dataset import Dataset, content_hash
+from phasefit.data.sources import read_dataset, read_table
+from phasefit.data.table import Table
+from phasefit.data.task_file import TaskFile, is_task_file
+from phasefit.errors import DataError
+from phasefit.events import Note
+from phasefit.prepare.folds import held_out_fold, keep_classes
+from phasefit.prepare.leaks import without_leaks, without_scored
+from phasefit.prepare.notes import class_notes, columns_note, data_notes, kind_note, leak_notes
+from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.splitting import Base, cut, known_only, note_known, sampled, space_of, split_off
+from phasefit.prepare.unused_labels import known_space, settled
+from phasefit.recipes.needs import Needs
+
+LABELS = Needs()
+OTHER_USE = {
+    NoLabelsError: "or learn from the texts alone with --recipe simcse",
+    PairsError: "or learn from the pairs with --recipe finetune where they have labels (beside an objective with --set "
+    "finetune.pair=together), with --recipe mnr where they have none",
+}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The tables of a run after splitting, the label space, and what is worth telling about them."""
+
+    name: str
+    space: LabelSpace
+    train: Table
+    validation: Table | None
+    test: Table | None
+    unlabelled: Table | None
+    sha256: str
+    hygiene: Hygiene
+    notes: list[str] = field(default_factory=list)
+    columns: dict[str, object] | None = None  # where texts and labels stood, for whoever reads such tables later
+    serious: tuple[str, ...] = ()  # notes of its own that are warnings
+    tasks: Mapping[str, Prepared] = field(default_factory=dict)  # of a task file; then `train` is what comes before
+    before: bool = False  # whether `train` is a table of its own, or the texts of the tasks
+    file: TaskFile | None = None
+
+    def tell(self, listen: Callable[[Note], None]) -> None:
+        """Say it all; what makes scores look better than they are, or mean nothing, as a warning."""
+        for note in self.notes:
+            listen(Note(note, warning=note in self.warnings))
+
+    @property
+    def warnings(self) -> list[str]:
+        """The notes that are warnings."""
+        return [*self.serious, *leak_notes(self.hygiene), *class_notes(self.space.names, len(self.train))]
+
+    @property
+    def trained_texts(self) -> Iterator[str]:
+        """Every text that something is trained on."""
+        return chain(*(table.all_texts for table in self.trained_tables))
+
+    @property
+    def trained_tables(self) -> list[Table]:
+        """Every table that something is trained on."""
+        return [self.train, *(task.train for task in self.tasks.values())]
+
+    def codes(self, table: Table | None) -> np.ndarray:
+        """Class codes of a table of this run; -1 where it has no labels."""
+        if table is None or table.labels is None:
+            return np.full(len(table or ()), -1, dtype=np.int64)
+        return self.space.encode(table.labels, where=table.name)
+
+    def values(self, table: Table | None) -> np.ndarray:
+        """What losses and metrics see of a table's labels."""
+        if table is None or table.labels is None:
+            return self.space.none(len(table or ()))
+        return self.space.values(table.labels, where=table.name)
+
+    def facts(self) -> dict[str, object]:
+        """Sizes for the record."""
+        if self.tasks:
+            each = {name: task.facts() for name, task in self.tasks.items()}
+            before = {"before": len(self.train)} if self.before else {}
+            return {"data": self.name, **before, "kind": "tasks", "tasks": each, "sha256": self.sha256}
+        sizes = {
+            part: len(table)
+            for part in ("train", "validation", "test", "unlabelled")
+            if (table := getattr(self, part)) is not None
+        }
+        return {
+            "data": self.name,
+            "rows": sizes,
+            **({"classes": len(self.space)} if len(self.space) else {}),
+            **({} if self.train.labels is None else {"kind": self.space.kind}),
+            **self._imbalance(),
+            "sha256": self.sha256,
+            **({} if self.columns is None else {"columns": self.columns}),
+        }
+
+    def _imbalance(self) -> dict[str, float]:
+        if self.train.labels is None:
+            return {}
+        if self.space.kind == "score":
+            return {}
+        if self.space.kind == "multi":
+            counts = self.values(self.train).sum(axis=0)
+        else:
+            counts = np.bincount(self.codes(self.train), minlength=len(self.space))
+        return {"imbalance": round(float(counts.max() / max(counts[counts > 0].min(), 1)), 2)}
+
+
+def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABELS) -> Prepared:
+    """Read and split; `base` is a run to go on from: its classes stay, its training texts are not scored.
+
+    `needs` is what the recipe must have of every row; without it, a label.
+    """
+    if needs.tasks:
+        from phasefit.prepare.tasks import prepare_tasks
+
+        return prepare_tasks(request, needs, base)
+    if is_task_file(request.data):
+        raise DataError(f"{request.data} is a task file: train it with --recipe multitask")
+    request = _like_base(request, base)
+    dataset = _read(request, needs, None if base is None else base.usual)
+    train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
+    free_unused()  # the frames are gone, before rows are copied
+
+    notes: list[str] = []
+    serious: list[str] = []
+    goes_on = base is not None and base.space is not None
+    scores = needs.labels or goes_on  # whether there will be a classifier
+    if test is not None and test.labels is None and (scores or request.test is not None):
+        notes.append(f"{test.name} has no labels: it is not scored; give it as --unlabelled to learn from its texts")
+        test = None
+    if needs.labels and validation is not None and validation.labels is None:
+        notes.append(f"{validation.name} has no labels and is left alone; validation rows are split off instead")
+        validation = None
+    if not needs.labels:
+        train, validation, test = settled(train, validation, test, base if goes_on else None, notes, serious)
+        if not goes_on or train.labels is None:
+            request = replace(request, test_size=0.0)  # there is nothing to score
+    old = None if base is None else base.space
+    train, validation, test = keep_classes(train, validation, test, request, notes)
+    train = sampled(train, request, old, notes)
+    validation = cut(validation, request.validation_rows, request.seed, "validation", notes)
+    test = cut(test, request.test_rows, request.seed, "test", notes)
+    if request.fold is not None:
+        train, validation, test = held_out_fold(train, request, base, notes)
+    train, validation, test = split_off(train, validation, test, request, base, notes)
+    train, validation, test = without_leaks(train, validation, test, request, base, notes)
+    space = known_space(base) if train.labels is None else space_of(train, old)
+    if base is not None and base.space is not None:
+        fresh = [name for name in space.names if name not in base.space.names]
+        added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
+        known = f"its {len(base.space)} classes and {added}" if space.kind != "score" else "its scale of scores"
+        notes.append(f"going on from {base.name}: {known}")
+    if train.labels is not None:
+        notes += [kind_note(space, train), *class_notes(space.names, len(train))]
+        validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
+    test = known_only(test, space, request.unseen, notes)
+    unlabelled = without_scored(unlabelled, [validation, test], notes)
+    if not request.score_test:
+        test = None  # neither trained on nor scored
+    note_known({"validation": validation, "test": test}, base, notes)
+    looked = hygiene({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
+    return Prepared(
+        dataset.name,
+        space,
+        train,
+        validation,
+        test,
+        unlabelled,
+        dataset.sha256,
+        looked,
+        [*columns_note(train), *data_notes(looked, train.labels is not None), *notes, *serious],
+        _about_columns(train, request),
+        tuple(serious),
+    )
+
+
+def _like_base(request: TrainRequest, base: Base | None) -> TrainRequest:
+    """Labels are read as those of the run to go on from, where nobody says how: a few rows may look otherwise."""
+    own = {} if base is None else base.reading
+    said = request.levels or request.tree or request.separator or len(as_names(request.label)) > 1
+    if not own or said or request.kind not in (None, own["kind"]):
+        return request
+    return replace(request, **own)
+
+
+def _read(request: TrainRequest, needs: Needs, usual: Columns | None) -> Dataset:
+    """All tables of a request, without the columns that nothing is trained on; `usual` are those of the run before."""
+    options: dict[str, Any] = {
+        "text": request.text,
+        "label": request.label,
+        "kind": request.kind,
+        "tree": request.tree,
+        "separator": request.separator,
+        "levels": request.levels,
+        "data_dir": request.data_dir,
+        "need_labels": needs.labels,
+        "sides": needs.sides,
+        "usual": usual,
+    }
+    try:
+        dataset = read_dataset(request.data, **options)
+    except (NoLabelsError, PairsError) as error:
+        raise type(error)(f"{error}, {OTHER_USE[type(error)]}") from error
+    validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
+    if dataset.train.labels is not None and not (request.tree or request.separator or request.levels):
+        options["kind"] = request.kind or kind_of(dataset.train.labels)  # what a few rows look like may differ
+    if request.validation is not None:
+        validation = read_table(request.validation, split="validation", what="validation", **options)
+    if request.test is not None:
+        test = read_table(request.test, split="test", what="test", **options)
+    if request.unlabelled is not None:
+        one = request.text if len(as_names(request.text)) == 1 else ()  # the columns of a pair are found again
+        more = {**options, "text": one, "label": (), "need_labels": False, "sides": "each"}
+        more |= {"kind": None, "tree": None, "separator": None, "levels": ()}
+        unlabelled = read_table(request.unlabelled, what="unlabelled", **more)
+    return Dataset(
+        dataset.name,
+        replace(dataset.train, frame=None),
+        _bare(validation),
+        _bare(test),
+        _bare(unlabelled),
+        sha256=content_hash([dataset.train, validation, test, unlabelled]),
+    )
+
+
+def _about_columns(train: Table, request: TrainRequest) -> dict[str, object] | None:
+    """Where texts and labels stood; labels that were left alone did not."""
+    if train.columns is None:
+        return None
+    found = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()})
+    found |= {"tree": request.tree, "separator": request.separator, "levels": request.levels}
+    return {name: value for name, value in found.items() if value}
+
+
+def _bare(table: Table | None) -> Table | None:
+    return None if table is None else replace(table, frame=None)

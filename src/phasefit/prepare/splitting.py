@@ -1,0 +1,225 @@
+"""Which rows are trained on, validated on and tested on; what happens to labels that cross the lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phasefit.data.columns import Columns
+from phasefit.data.hashes import are_among, text_hashes
+from phasefit.data.labels import LabelSpace, ScoreLabels, TreeLabels, kind_of, label_space
+from phasefit.data.labels.multi import parts
+from phasefit.data.splits import Splits, sample, split
+from phasefit.data.table import Label, Table
+from phasefit.errors import DataError, LabelError
+from phasefit.prepare.notes import few_rows_note
+from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.run_columns import columns_of, reading_of
+from phasefit.seeds import generator
+
+
+@dataclass(frozen=True)
+class Base:
+    """A run to go on from: its name, its classes, and the hashes of the texts and pairs it was trained on.
+
+    One that was trained on several tasks has a space for each, and none of its own.
+    """
+
+    name: str
+    space: LabelSpace | None
+    seen: np.ndarray
+    tasks: Mapping[str, LabelSpace] = field(default_factory=dict)
+    folder: Path | None = None
+    task: str | None = None  # which of them goes on
+
+    def of_task(self, task: str) -> Base:
+        """As one of its tasks goes on from it; a new task knows its texts only."""
+        return replace(self, space=self.tasks.get(task), tasks={}, task=task)
+
+    @property
+    def usual(self) -> Columns | None:
+        """The columns of its own table."""
+        return None if self.folder is None or self.space is None else columns_of(self.folder, self.task)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the labels of its own table were read, by the names of a request."""
+        if self.space is None:
+            return {}
+        own = {} if self.folder is None else reading_of(self.folder, self.task)
+        if isinstance(self.space, ScoreLabels):
+            own["levels"] = tuple(map(str, self.space.classes))
+        return own | {"kind": self.space.kind}
+
+    def knows(self, table: Table) -> np.ndarray:
+        """Which rows have a text that it was trained on."""
+        if table.others:  # one of two texts alone does not make a row known
+            return are_among(table.same, self.seen)
+        # The first runs noted the hashes of the texts as they stood, not of their normal form.
+        as_it_stands = are_among(text_hashes(table.texts), self.seen)
+        return are_among(table.same, np.concatenate([self.seen, table.same[as_it_stands]]))
+
+
+def labels_of(table: Table) -> Sequence[Label]:
+    """The labels of a table that must have some."""
+    if table.labels is None:
+        raise LabelError(f"{table.name} has no labels; name their column with --label")
+    return table.labels
+
+
+def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
+    """The label space of a table; one to go on from keeps its classes and gets the new ones."""
+    labels = labels_of(table)
+    if base is None:
+        space = label_space(labels, where=table.name, levels=table.levels)
+        if isinstance(space, TreeLabels) and space.depth == 1:
+            raise LabelError(
+                f"{table.name}: labels are to be paths of a tree, and none has a second level (the first is "
+                f"'{space.names[0]}'); --tree says what separates levels, --label given again names a column for each"
+            )
+        return space
+    kind = kind_of(labels)
+    if kind != base.kind:
+        raise LabelError(
+            f"the model has labels of kind '{base.kind}', the table of kind '{kind}'; they must be the same"
+        )
+    if isinstance(base, ScoreLabels) and table.levels != tuple(map(str, base.levels)):
+        theirs, ours = ", ".join(map(str, base.levels)) or "none", ", ".join(table.levels) or "none"
+        raise LabelError(f"the model has the levels {theirs}, the table {ours}; they must be the same, in one order")
+    return base.extend(labels)
+
+
+def sampled(train: Table, request: TrainRequest, base: LabelSpace | None, notes: list[str]) -> Table:
+    """A sample, if one is asked for: stratified where there are labels."""
+    if request.rows is None or request.rows >= len(train):
+        return train
+    codes = _strata(train, base)
+    how = "random" if train.labels is None else "stratified"
+    notes.append(f"a {how} sample of {request.rows:,} of the {len(train):,} rows is used")
+    return train.take(sample(codes, request.rows, request.seed))
+
+
+def cut(table: Table | None, rows: int | None, seed: int, what: str, notes: list[str]) -> Table | None:
+    """At most so many rows of a table, drawn at random: what is scored stays as it is distributed."""
+    if table is None or rows is None or rows >= len(table):
+        return table
+    notes.append(f"{rows:,} of the {len(table):,} {what} rows are used, drawn at random")
+    return table.take(np.sort(generator(seed, "cut", what).permutation(len(table))[:rows]))
+
+
+def split_off(
+    train: Table,
+    validation: Table | None,
+    test: Table | None,
+    request: TrainRequest,
+    base: Base | None,
+    notes: list[str],
+) -> tuple[Table, Table | None, Table | None]:
+    """Split off what is not given, stratified; rows that the run to go on from was trained on stay in train.
+
+    Without labels it is at random.
+    """
+    shares = {
+        "validation": 0.0 if validation is not None else request.validation_size,
+        "test": 0.0 if test is not None else request.test_size,
+    }
+    if not any(shares.values()):
+        return train, validation, test
+    codes = _strata(train, None if base is None else base.space)
+    free = np.arange(len(train)) if base is None else np.flatnonzero(~base.knows(train))
+    if base is not None and not len(free):
+        notes.append(f"all rows were already trained on by {base.name}: the scores below are too good to be true")
+        free = np.arange(len(train))
+    drawn = split(codes[free], **shares, seed=request.seed, same=train.same[free])
+    held = {"validation": free[drawn.validation], "test": free[drawn.test]}
+    held = _with_every_label(held, train)
+    for name, rows in held.items():
+        if shares[name] and not len(rows):
+            want = "several different texts" if train.labels is None else "classes with several different texts"
+            raise DataError(
+                f"{train.name}: no {name} rows can be split off, for want of {want}; give --{name}, or --{name}-size 0"
+            )
+    made = " and ".join(f"{share:.0%} for {name}" for name, share in shares.items() if share)
+    new = "" if len(free) == len(train) else f" of the {len(free):,} rows that {base.name} has not seen" if base else ""
+    notes.append(f"split off, {'at random' if train.labels is None else 'stratified'}, before training: {made}{new}")
+    if train.labels is not None:
+        _note_small_classes(codes, free, drawn, notes)
+    validation = train.take(held["validation"]) if shares["validation"] else validation
+    test = train.take(held["test"]) if shares["test"] else test
+    trained = np.delete(np.arange(len(train)), np.concatenate(list(held.values())))
+    return train.take(trained), validation, test
+
+
+def _with_every_label(held: dict[str, np.ndarray], table: Table) -> dict[str, np.ndarray]:
+    """Held-out rows without those that have a label, among several, which no training row would have."""
+    labels = table.labels or ()
+    if not labels or kind_of(labels) != "multi":
+        return held
+    out = {int(row) for rows in held.values() for row in rows}
+    known = {part for row, label in enumerate(labels) if row not in out for part in parts(label)}
+    kept = {}
+    for name, rows in held.items():
+        found = []
+        for row in rows.tolist():
+            own = set(parts(labels[row]))
+            if own <= known:
+                found.append(row)
+            else:
+                known |= own  # it is trained on, and others like it may be held out
+        kept[name] = np.array(found, dtype=np.int64)
+    return kept
+
+
+def _strata(table: Table, base: LabelSpace | None) -> np.ndarray:
+    """What rows are drawn from in proportion: their classes, or all of them together where there are no labels."""
+    if table.labels is None:
+        return np.zeros(len(table), dtype=np.int64)
+    return space_of(table, base).encode(table.labels)
+
+
+def _note_small_classes(codes: np.ndarray, free: np.ndarray, parts: Splits, notes: list[str]) -> None:
+    note = few_rows_note(codes, free[parts.validation], free[parts.test])
+    if note:
+        notes.append(note)
+    copies = parts.lone - int((np.bincount(codes[free]) == 1).sum())
+    if copies:
+        many = "1 class has" if copies == 1 else f"{copies:,} classes have"
+        notes.append(f"{many} a single text, in several copies: it is trained on and never scored")
+
+
+def known_only(table: Table | None, space: LabelSpace, unseen: str, notes: list[str]) -> Table | None:
+    """What to do with labels that no training row has: refuse, leave those rows out, or keep them as mistakes."""
+    if table is None:
+        return None
+    labels = labels_of(table)
+    known = np.array([space.knows(label) for label in labels], dtype=bool)
+    if known.all():
+        return table
+    row = int(np.flatnonzero(~known)[0])
+    number = table.row_numbers(np.array(row))
+    count = f"{(~known).sum()} row{'s' if (~known).sum() > 1 else ''}"
+    found = f"{table.name}: {count} with a label that no training row has, e.g. '{space.name(labels[row])}'"
+    if not known.any() and unseen != "keep":
+        trained = ", ".join(f"'{name}'" for name in space.names[:5]) + (" ..." if len(space) > 5 else "")
+        raise LabelError(
+            f"{found} (row {number}), and no row is left without them: is it the right file and column? Training has "
+            f"{trained}"
+        )
+    if unseen == "error":
+        raise LabelError(
+            f"{found} (row {number}); leave them out with --unseen drop, or count them as mistakes with --unseen keep"
+        )
+    notes.append(f"{found}: " + ("left out" if unseen == "drop" else "each counts as a mistake"))
+    return table.take(np.flatnonzero(known)) if unseen == "drop" else table
+
+
+def note_known(scored: Mapping[str, Table | None], base: Base | None, notes: list[str]) -> None:
+    """Say how many of the rows to be scored have a text that the run before was trained on."""
+    for name, table in scored.items():
+        before = 0 if base is None or table is None else int(base.knows(table).sum())
+        if base is not None and table is not None and before:
+            notes.append(f"{before:,} of the {len(table):,} {name} texts were trained on by {base.name}")

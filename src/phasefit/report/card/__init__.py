@@ -1,0 +1,1 @@
+"""The model card: a run's README.md, in Markdown."""

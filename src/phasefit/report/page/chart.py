@@ -1,0 +1,112 @@
+"""Charts: an ECharts option as data, a name for those who do not see it, and the same figures as a table.
+
+What reads like `@ink` or `@c3` where a colour is due is a colour of the page (page.css), which light and dark know.
+Texts of users are never read as markup: tooltips are built as text nodes, and series have numbers for names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from phasefit.report.page.embed import json_script
+from phasefit.report.page.html import NOTHING, Html, tag
+from phasefit.report.page.parts import unfolded
+
+COLOURS = 12
+SHAPES = ("circle", "rect", "triangle", "diamond", "roundRect")
+SHOW = "The same as a table"
+
+
+@dataclass(frozen=True)
+class Group:
+    """What the legend can switch on and off: all series that carry its number as `group`."""
+
+    name: str
+    colour: str
+    shape: str = "circle"
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart; `stages` are positions of the same points that a slider goes through."""
+
+    option: Mapping[str, Any]
+    label: str
+    groups: Sequence[Group] = ()
+    table: Html = NOTHING
+    height: int = 320
+    caption: str = ""
+    look: Literal["wide", "small", "map"] = "wide"  # a small one is no wider than a page of text, a map square
+    more: Mapping[str, Any] = field(default_factory=dict)  # what a script of the page wants to know besides
+
+    def html(self, *beside: Html) -> Html:
+        """The chart's markup; `beside` stands between the legend and the table."""
+        spec = {"option": self.option, "groups": [vars(group) for group in self.groups], **self.more}
+        style = f"height:{self.height}px"
+        canvas = tag(
+            "div",
+            class_="canvas square" if self.look == "map" else "canvas",
+            style=style,
+            role="img",
+            aria_label=self.label,
+        )
+        said = tag("figcaption", self.caption) if self.caption else Html()
+        as_table = unfolded(SHOW, self.table) if self.table else Html()
+        return tag(
+            "figure",
+            said,
+            *beside,
+            canvas,
+            tag("div", class_="legend"),
+            as_table,
+            json_script(spec),
+            class_=f"chart {self.look}",
+        )
+
+
+def colour(place: int) -> tuple[str, str]:
+    """The colour and the shape of the group with this number: twelve colours in five shapes."""
+    return f"@c{place % COLOURS}", SHAPES[place // COLOURS % len(SHAPES)]
+
+
+def value_axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis of numbers as all charts have it."""
+    axis: dict[str, Any] = {
+        "type": "value",
+        "name": title,
+        "nameLocation": "middle",
+        "scale": True,
+        "axisLine": {"show": False},
+        "axisTick": {"show": False},
+        "axisLabel": {"color": "@faint", "hideOverlap": True},
+        "nameTextStyle": {"color": "@faint"},
+        "splitLine": {"lineStyle": {"color": "@grid"}},
+    }
+    return axis | more
+
+
+def category_axis(names: Sequence[str], **more: Any) -> dict[str, Any]:
+    """An axis of names, the first one on top."""
+    axis: dict[str, Any] = {
+        "type": "category",
+        "data": list(names),
+        "inverse": True,
+        "axisLine": {"show": False},
+        "axisTick": {"show": False},
+        "axisLabel": {"color": "@ink", "overflow": "truncate", "width": 220, "interval": 0},
+    }
+    return axis | more
+
+
+def base_option(trigger: str = "item", **more: Any) -> dict[str, Any]:
+    """What all options share."""
+    return {
+        "animationDuration": 0,
+        "animationDurationUpdate": 0,
+        "grid": {"left": 8, "right": 16, "top": 12, "bottom": 8},
+        "tooltip": {"trigger": trigger, "confine": True},
+        **more,
+    }

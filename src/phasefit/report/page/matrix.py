@@ -1,0 +1,57 @@
+"""The confusion matrix as a table with shaded cells; of many classes, the pairs that are confused most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phasefit.report.page.html import Html, tag, user_text
+from phasefit.report.page.table import Cell, Column, Value, table
+
+MOST_CLASSES = 30  # that a matrix is drawn of
+NAME = 40  # characters of a class's name
+
+
+def confusion(labels: Sequence[str], matrix: Sequence[Sequence[int]], pairs: int) -> Html:
+    """The matrix, or the pairs that are confused most: rows are true classes, columns predicted ones."""
+    if len(labels) > MOST_CLASSES:
+        return confused_pairs(labels, matrix, pairs)
+    corner = tag("td", "true ↓ predicted →")
+    head = tag("tr", corner, *(tag("th", user_text(name, NAME), scope="col", title=name) for name in labels))
+    lines = [_line(place, name, counts) for place, (name, counts) in enumerate(zip(labels, matrix, strict=True))]
+    caption = tag("caption", "Confusion matrix: true classes down, predicted ones across", class_="unseen")
+    drawn = tag("table", caption, tag("thead", head), tag("tbody", *lines))
+    return tag("div", drawn, class_="scroll matrix", role="region", aria_label="Confusion matrix", tabindex=0)
+
+
+def _line(place: int, name: str, counts: Sequence[int]) -> Html:
+    rows = max(sum(counts), 1)
+    cells = [_cell(count, count / rows, column == place) for column, count in enumerate(counts)]
+    return tag("tr", tag("th", user_text(name, NAME), scope="row", title=name), *cells)
+
+
+def _cell(count: int, share: float, right: bool) -> Html:
+    if not count:
+        return tag("td", "0", class_="none")
+    said = f"{share:.0%} of the class"
+    return tag("td", f"{count:,}", class_="right" if right else "wrong", style=f"--share:{share:.3f}", title=said)
+
+
+def confused_pairs(labels: Sequence[str], matrix: Sequence[Sequence[int]], most: int) -> Html:
+    """Who is taken for whom, the most frequent first."""
+    found = [
+        (count, true, predicted)
+        for true, counts in enumerate(matrix)
+        for predicted, count in enumerate(counts)
+        if count and true != predicted
+    ]
+    found.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
+    columns = [
+        Column("true class"),
+        Column("predicted class"),
+        Column("rows", "number"),
+        Column("share of the class", "number", 3, bar=True),
+    ]
+    rows: list[list[Value | Cell]] = [
+        [labels[true], labels[predicted], count, count / sum(matrix[true])] for count, true, predicted in found[:most]
+    ]
+    return table(columns, rows, "Classes that are confused most", longest=2 * NAME) if rows else Html()

@@ -1,0 +1,124 @@
+"""How good a run is: headline figures, all scores, confusion matrix, classes, reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phasefit.metrics.classification import wilson_interval
+from phasefit.report.card.card import HEADLINE, LEVEL
+from phasefit.report.page.html import Html
+from phasefit.report.page.matrix import MOST_CLASSES, confusion
+from phasefit.report.page.parts import Figure, figures, paragraph, unfolded
+from phasefit.report.page.plots import Line, line_plot
+from phasefit.report.page.run_content import Limits
+from phasefit.report.page.shell import Section
+from phasefit.report.page.table import Cell, Column, Value, table
+from phasefit.report.pictures.reliability import verdict
+
+Scores = Mapping[str, Any]
+
+_CLASSES = ("accuracy", "macro_f1", "weighted_f1", "hierarchical_f1", "roc_auc", "ece", "answered", "accuracy_answered")
+_SETS = ("micro_f1", "macro_f1", "samples_f1", "accuracy", "labels_per_text", "ece")
+_NUMBERS = ("pearson", "spearman", "mae", "r2", "quadratic_kappa", "accuracy")
+NAME = 80  # characters of a class's name
+
+
+def score_figures(scored: Scores) -> list[Figure]:
+    """What counts first, by the kind of the labels."""
+    order = _NUMBERS if "pearson" in scored else _SETS if "micro_f1" in scored else _CLASSES
+    shown = [Figure(HEADLINE[key], f"{scored[key]:.3f}", _interval(scored, key)) for key in order if _has(scored, key)]
+    rows = scored.get("rows")
+    return [*shown, *([Figure("rows", f"{rows:,}")] if rows is not None else [])]
+
+
+def result(scored: Mapping[str, Scores], split: str) -> list[Html]:
+    """The headline figures of a split, and all scores of all splits to unfold."""
+    said = f"Scored on {split} rows, which no phase was trained on."
+    if split == "validation":
+        said += " They chose the weights that were kept, so that the scores are a little too good."
+    where = paragraph(said + " The line below a figure is its 95\u00a0% interval.", quiet=True)
+    return [figures(score_figures(scored[split])), where, unfolded("All scores", all_scores(scored))]
+
+
+def all_scores(scored: Mapping[str, Scores]) -> Html:
+    """Every score, a column a split."""
+    columns = [Column("score"), *(Column(split, "number") for split in scored)]
+    rows: list[list[Value | Cell]] = []
+    for key, title in HEADLINE.items():
+        if any(_has(one, key) for one in scored.values()):
+            rows.append([title, *(_cell(one, key) for one in scored.values())])
+    for level in range(max((len(one.get("levels", ())) for one in scored.values()), default=0)):
+        found = [one.get("levels", [])[level : level + 1] for one in scored.values()]
+        for key in LEVEL:
+            cells = [_cell(one[0], key) if one else None for one in found]
+            rows.append([f"{HEADLINE[key]} at level {level + 1}", *cells])
+    return table(columns, rows, "All scores", sortable=False)
+
+
+def _cell(scored: Scores, key: str) -> Cell | None:
+    if not _has(scored, key):
+        return None
+    value, span = scored[key], _interval(scored, key)
+    said = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+    return Cell(said if span is None else f"{said} ({span[0]:.4f} to {span[1]:.4f})", value)
+
+
+def _has(scored: Scores, key: str) -> bool:
+    return isinstance(scored.get(key), int | float)
+
+
+def _interval(scored: Scores, key: str) -> tuple[float, float] | None:
+    found = scored.get(f"{key}_ci95")
+    return (float(found[0]), float(found[1])) if found else None
+
+
+def score_sections(scored: Scores, split: str, limits: Limits) -> list[Section]:
+    """Confusion, classes and reliability, each where there are data for it."""
+    sections = []
+    if known := scored.get("confusion"):
+        many = len(known["labels"]) > MOST_CLASSES
+        lead = "Who is taken for whom most often." if many else (
+            "A row is a true class, a column a predicted one: blue is right, orange wrong, darker is more of the class."
+        )  # fmt: skip
+        sections.append(Section("Confusion", [confusion(known["labels"], known["matrix"], limits.rows)], lead))
+    if classes := scored.get("per_class"):
+        sections.append(Section("Classes", class_table(classes, split, limits)))
+    if bins := scored.get("calibration"):
+        lead = verdict(bins).replace("\n", " ")
+        sections.append(Section("Reliability", [reliability(bins)], lead))
+    return sections
+
+
+def class_table(classes: Mapping[str, Scores], split: str, limits: Limits) -> list[Html]:
+    """Precision, recall and F1 of each class; of very many, the weakest."""
+    known = (
+        sorted(classes.items(), key=lambda item: item[1]["f1"])
+        if len(classes) > limits.classes
+        else list(classes.items())
+    )
+    rows = [[name, of["precision"], of["recall"], of["f1"], of["support"]] for name, of in known[: limits.classes]]
+    scores = [Column(name, "number", 3, bar=True) for name in ("precision", "recall", "F1")]
+    drawn = table(
+        [Column("class"), *scores, Column("rows", "number")], rows, f"Scores of each class, {split}", longest=NAME
+    )
+    if len(classes) <= limits.classes:
+        return [drawn]
+    return [
+        paragraph(f"The {limits.classes:,} weakest of {len(classes):,} classes; metrics.json has all.", quiet=True),
+        drawn,
+    ]
+
+
+def reliability(bins: Sequence[Scores]) -> Html:
+    """How often predictions of some confidence are right, against that confidence."""
+    points: list[tuple[float, float, float, float]] = [
+        (each["confidence"], each["accuracy"], *wilson_interval(round(each["accuracy"] * each["rows"]), each["rows"]))
+        for each in bins
+    ]
+    should = {"lineStyle": {"type": "dashed", "width": 1, "color": "@faint"}, "symbol": "none"}
+    lines = [Line("share that is right", points), Line("as it should be", [(0.0, 0.0), (1.0, 1.0)], "@faint", should)]
+    whole = {"min": 0, "max": 1}
+    label = "Reliability diagram: the share of predictions that is right against how sure the model was, with intervals"
+    axes = {"x": whole, "y": whole}
+    return line_plot(lines, "confidence", "share that is right", label, height=380, small=True, axes=axes).html()

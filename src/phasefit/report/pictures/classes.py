@@ -1,0 +1,72 @@
+"""Each class's F1, precision and recall as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phasefit.report.pictures.canvas import BLUE, GRID, INK, ORANGE, blank, plain, save
+from phasefit.report.pictures.fonts import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Scores = Mapping[str, float]
+
+MOST_CLASSES = 60  # beyond, only the worst are shown
+TALLEST = 30  # bars of one column
+
+
+def class_bars_figure(per_class: Mapping[str, Scores], path: Path, of: str = "") -> None:
+    """Draw `{name: {precision, recall, f1, support}}`, the best class first; of very many, the worst."""
+    save(path, lambda names: draw(names, list(per_class.values()), of), [printable(name, 34) for name in per_class])
+
+
+def draw(names: Sequence[str], scores: Sequence[Scores], of: str = "") -> Figure:
+    """The weakest at the bottom right, where the eye ends."""
+    seen = [place for place in range(len(names)) if scores[place]["support"]]
+    ranked = sorted(seen, key=lambda place: (scores[place]["f1"], scores[place]["support"]))
+    shown = ranked[:MOST_CLASSES][::-1]
+    columns = max(-(-len(shown) // TALLEST), 1)
+    rows = max(-(-len(shown) // columns), 1)
+    bar = 0.32 if rows <= 20 else 0.25
+    height = 0.9 + bar * max(rows, 3)
+    figure = blank(7.6 * columns, height + 0.3)
+    grid = figure.add_gridspec(2, columns, height_ratios=[height, 0.3])
+    for column in range(columns):
+        axes = plain(figure.add_subplot(grid[0, column]))
+        part = shown[column * rows : (column + 1) * rows]
+        draw_bars(axes, [names[place] for place in part], [scores[place] for place in part], rows)
+        if column == 0:
+            title = "Each class" if len(shown) == len(ranked) else f"The {len(shown)} weakest of {len(ranked)} classes"
+            absent = len(names) - len(ranked)
+            without = f" ({absent} without rows left out)" if absent else ""
+            where = f", {of} rows" if of else ""
+            axes.set_title(title + where + without, loc="left", color=INK, fontsize=11)
+    below = figure.add_subplot(grid[1, :])
+    below.set_axis_off()
+    handles = figure.axes[0].get_legend_handles_labels()
+    below.legend(*handles, loc="upper center", ncols=3, frameon=False, fontsize=8, labelcolor=INK)
+    return figure
+
+
+def draw_bars(axes: Axes, names: Sequence[str], scores: Sequence[Scores], rows: int) -> None:
+    """One column of bars, the first on top."""
+    places = range(len(scores))
+    axes.barh(places, [values["f1"] for values in scores], height=0.66, color=BLUE, alpha=0.3, label="F1")
+    for key, color, marker in (("precision", BLUE, "o"), ("recall", ORANGE, "D")):
+        values = [each[key] for each in scores]
+        axes.scatter(values, places, s=20, color=color, marker=marker, label=key, zorder=3, clip_on=False)
+    for place, each in enumerate(scores):
+        seen = int(each["support"])
+        note = f"{each['f1']:.2f}\u2003{seen:,} row{'' if seen == 1 else 's'}"
+        axes.text(1.03, place, note, va="center", fontsize=8, color=INK)
+    axes.set_yticks(places, names, fontsize=9 if rows <= 20 else 8)
+    axes.tick_params(axis="y", pad=8)  # off the markers at 0
+    axes.set_ylim(rows - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)

@@ -1,0 +1,55 @@
+"""Predicted scores against true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phasefit.metrics.regression import pearson
+from phasefit.report.pictures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def scatter_figure(points: Sequence[Sequence[float]], path: Path, of: str = "") -> None:
+    """Draw the `points` [true, predicted] of `metrics.json`."""
+    save(path, lambda _: draw(points, of))
+
+
+def draw(points: Sequence[Sequence[float]], of: str = "") -> Figure:
+    """A point a row, the line of perfect predictions, and the mean prediction along the true scores."""
+    figure = blank(5.6, 5.6)
+    axes = plain(figure.add_subplot())
+    true, predicted = np.asarray(points, dtype=np.float64).reshape(-1, 2).T
+    low, high = float(min(true.min(), predicted.min())), float(max(true.max(), predicted.max()))
+    room = (high - low) * 0.04 or 1.0
+    axes.plot([low, high], [low, high], color=FAINT, linewidth=1, linestyle=(0, (4, 3)), label="as it should be")
+    axes.scatter(true, predicted, s=9, color=BLUE, alpha=0.35, linewidths=0, label="a row")
+    middle, mean = means(true, predicted)
+    axes.plot(middle, mean, color=ORANGE, linewidth=2, marker="o", markersize=4, label="mean of the predictions")
+    axes.set(xlim=(low - room, high + room), ylim=(low - room, high + room), aspect="equal")
+    axes.set_xlabel("true score", color=INK, fontsize=9)
+    axes.set_ylabel("predicted score", color=INK, fontsize=9)
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="upper left")
+    found = pearson(true, predicted)
+    said = "" if found is None else f", Pearson {found:.3f}"
+    where = f", {of}" if of else ""
+    figure.suptitle(f"{len(true):,} rows{where}{said}", x=0.02, ha="left", color=INK, fontsize=11)
+    return figure
+
+
+def means(true: np.ndarray, predicted: np.ndarray, bins: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    """The mean true and predicted score of rows in the order of the true one, in groups of about one size."""
+    cuts = np.unique(np.quantile(true, np.linspace(0, 1, bins + 1)[1:-1]))
+    group = np.searchsorted(cuts, true, side="right")
+    present = np.unique(group)
+    return (
+        np.array([true[group == each].mean() for each in present]),
+        np.array([predicted[group == each].mean() for each in present]),
+    )

@@ -1,0 +1,10 @@
+"""Runs: one training job, from its specification to a finished run folder.
+
+`train` and `resume` are the entry points; `execution` fits and evaluates in memory. `folder` creates, locks, finishes
+and reopens run folders; `recipe/` resolves the recipe for the data, `fitting/` takes the model through its phases,
+`evaluation/` scores it. A run folder is a model folder: `phasefit.json` (the manifest), `encoder/`,
+`heads.safetensors`, `labels.json`, `recipe.toml`, `metrics.json`, `history.json`, `data.json`, pictures and a card; an
+unfinished run also has `checkpoints/`. Safetensors, JSON and TOML only; reading runs no code.
+
+May import baselines and everything to their left, but not `report`: whoever trains passes the function that writes it.
+"""

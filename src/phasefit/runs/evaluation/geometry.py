@@ -1,0 +1,185 @@
+"""The geometry of a run: stored with it at the end of training, and measured anew on a table of the user's.
+
+Imports torch only to measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phasefit.data.hashes import are_among, same_text_hashes, text_hashes
+from phasefit.data.table import Table
+from phasefit.errors import ModelError, PhasefitError
+from phasefit.files.atomic import read_json
+from phasefit.files.manifest import read_manifest
+from phasefit.metrics.geometry import confidence_entropy, geometry
+from phasefit.runs.fitting.kept_phases import kept_phase
+from phasefit.runs.fitting.snapshots import BEFORE, Snapshots, some_of_each
+from phasefit.runs.trained_texts import read_seen
+from phasefit.seeds import generator
+
+if TYPE_CHECKING:
+    from phasefit.models.encoder.inference import Progress
+    from phasefit.models.model import Model
+
+Geometry = dict[str, dict[str, Any]]  # figures by stage, in order
+MOST_TEXTS = 2000  # all pairs of them are looked at
+TRAINED = "trained"  # the only stage of a model that was saved without a word about its phases
+
+
+def run_geometry(snapshots: Snapshots | None, model: Model) -> Geometry:
+    """The figures of each stage of a fit; those of the last know the classifier of the model that came out of it."""
+    if snapshots is None or not snapshots.vectors:
+        return {}
+    found = {
+        stage: geometry(vectors, snapshots.codes, snapshots.pairs(stage))
+        for stage, vectors in snapshots.vectors.items()
+    }
+    last = list(found)[-1]
+    found[last] |= _confidence(model, snapshots.vectors[last])
+    return found
+
+
+def stored_geometry(run: Path) -> Geometry:
+    """What a finished run has in its metrics."""
+    read_manifest(run)
+    metrics = read_json(run / "metrics.json") if (run / "metrics.json").is_file() else {}
+    found = metrics.get("geometry") if isinstance(metrics, dict) else None
+    if not found:
+        raise ModelError(
+            f"the run in '{run}' has no stored geometry; give a table to measure it on: phasefit geometry {run} DATA"
+        )
+    if not isinstance(found, dict) or not all(isinstance(figures, dict) for figures in found.values()):
+        raise ModelError(
+            f"'{run / 'metrics.json'}' is damaged (geometry); give a table to measure it anew, or train again"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The texts to measure on, their classes (-1 where there is no label), and what belongs to each, of pairs."""
+
+    texts: list[str]
+    codes: np.ndarray
+    positives: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.texts) + len(self.positives)
+
+    @classmethod
+    def of(cls, table: Table, most: int = MOST_TEXTS) -> Sample:
+        """Up to so many rows: a few of each class, the rest in proportion. The classes are the table's own."""
+        codes = np.full(len(table), -1)
+        if table.labels is not None:
+            numbers: dict[Any, int] = {}
+            codes = np.array([numbers.setdefault(label, len(numbers)) for label in table.labels], dtype=np.int64)
+        rows = some_of_each(codes, most, generator(0, "geometry"))
+        texts, *positives = ([side[row] for row in rows] for side in table.sides[:2])
+        return cls(texts, codes[rows], *positives)
+
+
+def measure(
+    run: Path,
+    sample: Sample,
+    *,
+    say: Callable[[str], None],
+    counting: Callable[[str], AbstractContextManager[Progress | None]] = lambda stage: nullcontext(),
+    device: str = "auto",
+    batch_size: int = 64,
+) -> Geometry:
+    """The figures of a table for the model that a run began with, for each phase that was kept, and for its own.
+
+    `say` is told what is missing and why; `counting` gives each stage what counts its texts.
+    """
+    from phasefit.models.encoder.inference import encode_rows
+    from phasefit.models.model import cut_sentence
+    from phasefit.models.storage import load_model
+
+    trained = load_model(run, device)
+    tokens = trained.encoder.tokenise(
+        [*sample.texts, *sample.positives]
+    )  # for all stages: cut, and put into a prompt, as it was trained
+    if tokens.cut:
+        say(cut_sentence(tokens.cut, len(tokens), trained.encoder.reach))
+    found: Geometry = {}
+    for stage, model in _stages(run, phases_of(run), trained, say):
+        if trained.encoder.long == "windows":  # the tokens are laid out for its own
+            model.encoder.max_length = trained.encoder.max_length
+            model.encoder.set_long("windows")
+        with counting(stage) as progress:
+            both = encode_rows(model.encoder, tokens, batch_size=batch_size, progress=progress).cpu().numpy()
+        vectors, beside = both[: len(sample.texts)], both[len(sample.texts) :]
+        found[stage] = geometry(vectors, sample.codes, (vectors, beside) if len(beside) else None)
+        if model is trained:
+            found[stage] |= _confidence(model, vectors)
+    return found
+
+
+def trained_on(run: Path, sample: Sample) -> int:
+    """How many of the texts the run was trained on."""
+    texts, seen = [*sample.texts, *sample.positives], read_seen(run)
+    # The first runs noted the hashes of the texts as they stood, not of their normal form.
+    return int((are_among(same_text_hashes(texts), seen) | are_among(text_hashes(texts), seen)).sum())
+
+
+def phases_of(run: Path) -> list[str]:
+    """The names of a run's phases; none for a model that was saved from Python."""
+    metrics = read_json(run / "metrics.json") if (run / "metrics.json").is_file() else {}
+    return [str(phase["name"]) for phase in metrics.get("phases", [])]
+
+
+def _stages(run: Path, names: list[str], trained: Model, say: Callable[[str], None]) -> Iterator[tuple[str, Model]]:
+    """The models of a run by stage, loaded one after the other, for memory's sake; the trained one is the last."""
+    from phasefit.models.storage import load_model
+
+    device = str(trained.device)
+    manifest = read_manifest(run)
+    began = str(manifest.get("went_on_from") or manifest.get("model") or "")
+    try:
+        first = load_model(began, device)
+    except PhasefitError as error:
+        say(f"the model that the run began with is left out: {error}")
+    else:
+        if _reads_alike(first, trained, say):
+            yield BEFORE, first
+        del first
+    kept = {name: folder for name in names[:-1] if (folder := kept_phase(run, name)) is not None}
+    for name, folder in kept.items():
+        yield name, load_model(folder, device)
+    lost = [name for name in names[:-1] if name not in kept]
+    if lost:
+        were = "encoder after {} was" if len(lost) == 1 else "encoders after {} were"
+        say(f"the {were.format(listed(lost))} not kept; runs trained with --keep-phases have them")
+    yield names[-1] if names else TRAINED, trained
+
+
+def _reads_alike(model: Model, trained: Model, say: Callable[[str], None]) -> bool:
+    """Whether a model's tokens are the trained one's: what lies under the old name may be another model by now."""
+    if model.encoder.tokenizer.get_vocab() == trained.encoder.tokenizer.get_vocab():
+        return True
+    say(f"'{model.encoder.name}' is left out: it is not the model any more that the run began with")
+    return False
+
+
+def _confidence(model: Model, vectors: np.ndarray) -> dict[str, float]:
+    """How sure the classifier is of the texts with these vectors, and if it guessed; nothing where there is none."""
+    from torch import from_numpy
+
+    from phasefit.models.model import TASK
+
+    if TASK not in model.heads or model.space.kind not in ("single", "tree") or model.head().pair is not None:
+        return {}
+    found = model.outputs(from_numpy(vectors).to(model.device))
+    return {"confidence_entropy": confidence_entropy(found), "most_entropy": float(np.log2(found.shape[1]))}
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,169 @@
+"""A request fitted in memory: what Python's estimators and the run folder's job share."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from phasefit.data.table import Table
+from phasefit.errors import ModelError, TextsCut
+from phasefit.events import Listener, Note, Stage
+from phasefit.metrics.kinds import mean_of_tasks
+from phasefit.models.heads.decision import Decision
+from phasefit.models.model import TASK, Model
+from phasefit.prepare.merge import merged
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.recipes import Recipe
+from phasefit.recipes.needs import needs_of
+from phasefit.runs.evaluation.calibrate import decide
+from phasefit.runs.evaluation.geometry import run_geometry
+from phasefit.runs.evaluation.score import score
+from phasefit.runs.fitting.checkpointer import Checkpointer, NullCheckpointer, fingerprint
+from phasefit.runs.fitting.fit import Fitted, fit
+from phasefit.runs.fitting.history import History
+from phasefit.runs.fitting.starting import base_run, starting_model
+from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
+from phasefit.runs.recipe.tasks import watches_of
+from phasefit.runs.tracking import tracked
+from phasefit.training.device import make_accelerator, set_threads
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A trained model with its metrics and how it got there."""
+
+    model: Model
+    metrics: dict[str, Any]
+    fitted: Fitted
+    threads: int
+    outputs: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the rows scored, by split and task
+
+
+def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
+    """Read, split, train and evaluate; nothing is written."""
+    recipe = requested_recipe(request)
+    prepared = prepare(request, base_run(request.model), needs_of(recipe, open=request.recipe == DEFAULT_RECIPE))
+    prepared.tell(listen)
+    recipe = resolve_recipe(request, recipe, prepared, listen)
+    return fit_prepared(request, recipe, prepared, listen)
+
+
+def fit_prepared(
+    request: TrainRequest,
+    recipe: Recipe,
+    prepared: Prepared,
+    listen: Listener,
+    folder: str | None = None,
+    checkpointer: Checkpointer | NullCheckpointer | None = None,
+) -> FitResult:
+    """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
+    recipe.check()
+    checkpointer = checkpointer or NullCheckpointer()
+    before = checkpointer.facts
+    threads = set_threads(before.get("threads", request.threads))
+    skips = any(options.skips_parameters for options in recipe.phases)
+    accelerator = make_accelerator(
+        request.device, request.precision, skips_parameters=skips, track=request.track, folder=folder
+    )
+    listen(Stage("loading the model"))
+    model = starting_model(request, prepared).to(accelerator.device)
+    if isinstance(checkpointer, Checkpointer):
+        checkpointer.common = {"threads": threads, "began_with": _same_start(model, before)}
+    outputs: dict[str, dict[str, np.ndarray]] = {}
+    if "first" in before:  # the run was stopped while it was refitting
+        fitted, metrics = Fitted.from_json(before["first"], checkpointer.snapshots), before["first"]["metrics"]
+        model.decisions = _decisions(metrics)
+    else:
+        steps = History(before.get("history", ())).steps
+        with tracked(accelerator, request, recipe.name, listen, steps) as told:
+            fitted = fit(
+                model, prepared, recipe, accelerator, seed=request.seed, listen=told, checkpointer=checkpointer
+            )
+        metrics = _evaluate(model, prepared, recipe, request, listen, outputs) | {"phases": fitted.phases}
+        if shape := run_geometry(fitted.snapshots, model):
+            metrics["geometry"] = shape
+    if request.refit:
+        if isinstance(checkpointer, Checkpointer):
+            checkpointer.common["first"] = fitted.to_json() | {"metrics": metrics}
+        listen(Stage("refitting on all rows"))
+        decisions = model.decisions  # no rows are left to choose others on
+        model = starting_model(request, prepared).to(accelerator.device)
+        everything = merged(prepared)
+        how: dict[str, Any] = {"seed": request.seed, "listen": listen, "repeat": fitted, "checkpointer": checkpointer}
+        again = fit(model, everything, recipe, accelerator, **how)
+        model.decisions = decisions
+        rows = sum(len(task.train) for task in everything.tasks.values()) or len(everything.train)
+        metrics["refit"] = {"rows": rows, "phases": again.phases}
+    accelerator.wait_for_everyone()
+    return FitResult(model, metrics, fitted, threads, outputs)
+
+
+def _same_start(model: Model, before: dict[str, Any]) -> int:
+    """The checksum of the model that training starts from; resuming needs the same one."""
+    found = fingerprint(model)
+    if before.get("began_with", found) != found:
+        raise ModelError(f"the model '{model.encoder.name}' has changed since the run began; train it again")
+    return found
+
+
+def _evaluate(
+    model: Model,
+    prepared: Prepared,
+    recipe: Recipe,
+    request: TrainRequest,
+    listen: Listener,
+    outputs: dict[str, dict[str, np.ndarray]],
+) -> dict[str, Any]:
+    """Score validation, choosing there how the model decides, then test; of several tasks each, and their mean.
+
+    What the model said of each row goes into `outputs`, as float32.
+    """
+    metrics: dict[str, Any] = {}
+    tasks = prepared.tasks or ({TASK: prepared} if TASK in model.heads else {})
+    for split in ("validation", "test"):
+        tables = {name: getattr(task, split) for name, task in tasks.items()}
+        labelled = {name: table for name, table in tables.items() if table is not None and table.labels is not None}
+        if not labelled:
+            continue
+        listen(Stage(f"evaluating on {split}"))
+        said = {name: _outputs(model, table, name, split, request, listen) for name, table in labelled.items()}
+        outputs[split] = {name: each.astype(np.float32) for name, each in said.items()}
+        found = {name: score(model, table, said[name], name) for name, table in labelled.items()}
+        if prepared.tasks:
+            kinds = {name: model.space_of(name).kind for name in found}
+            metrics[split] = {"mean": mean_of_tasks(found, kinds, watches_of(recipe)), "tasks": found}
+        else:
+            metrics[split] = found[TASK]
+    decisions = {name: decision.to_json() for name, decision in model.decisions.items()}
+    if prepared.tasks and decisions:
+        metrics["decisions"] = decisions
+    elif TASK in decisions:
+        metrics["decision"] = decisions[TASK]
+    return metrics
+
+
+def _outputs(model: Model, table: Table, task: str, split: str, request: TrainRequest, listen: Listener) -> np.ndarray:
+    """What the model says of one table; on validation it is first decided how it answers."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TextsCut)
+        found = model.predict_outputs(table.inputs, task=task)
+    for warning in caught:
+        if split == "test":  # the validation texts were counted when they were tokenised
+            listen(Note(f"{split}: {warning.message}", warning=True))
+    if split == "validation":
+        of = "" if task == TASK else f"{task}: "
+        for note in decide(model, table, found, request, task):
+            listen(Note(of + note))
+        if model.space_of(task).kind != "score":
+            found = model.decision(task).calibrated(found)
+    return found
+
+
+def _decisions(metrics: dict[str, Any]) -> dict[str, Decision]:
+    """What a fit before this one chose."""
+    known = metrics.get("decisions", {TASK: metrics["decision"]} if "decision" in metrics else {})
+    return {task: Decision.from_json(content) for task, content in known.items()}

@@ -1,0 +1,177 @@
+"""When checkpoints are written, what goes into them, and how a fit goes on from one."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+
+from phasefit.errors import Interrupted
+from phasefit.models.model import Model
+from phasefit.phases.contract import Phase
+from phasefit.runs.fitting.kept_phases import keep_phase
+from phasefit.runs.fitting.snapshots import Snapshots
+from phasefit.training.checkpoints import Checkpoint, write_checkpoint
+from phasefit.training.state import PhaseState, put_weights, weights_of
+
+if TYPE_CHECKING:
+    from phasefit.runs.fitting.fit import Fitted
+    from phasefit.runs.stop import Stop
+
+SNAPSHOT = "snapshot."
+
+
+class Saved:
+    """A checkpoint that a fit goes on from: in the middle of its phase number `index`, or at the end of it."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._tensors = checkpoint.tensors
+        self.index = int(checkpoint.facts["index"])
+        self.state: dict[str, Any] | None = checkpoint.facts["state"]
+
+    def is_behind(self, index: int) -> bool:
+        """Whether the phase of this number was over when the checkpoint was written."""
+        return index < self.index or (index == self.index and self.state is None)
+
+    def where(self, phase: Phase) -> str:
+        """In words, for the phase number `index`."""
+        return (
+            f"after the end of {phase.name}" if self.state is None else f"{phase.name} after step {self.state['step']}"
+        )
+
+    def put_weights(self, model: Model, phase: Phase) -> None:
+        """The weights, into a model that was taken through the same phases without being trained."""
+        if self.state is None:
+            put_weights(self._tensors, model=model)
+        else:
+            put_weights(self._tensors, model=model, phase=phase)
+
+    def put_state(self, state: PhaseState) -> None:
+        """Optimiser, best weights and position of the phase."""
+        assert self.state is not None
+        state.load(self._tensors, self.state)
+
+
+class NullCheckpointer:
+    """What a fit has that nobody will resume: nothing is kept."""
+
+    keeps: ClassVar[bool] = False
+    facts: ClassVar[dict[str, Any]] = {}
+    snapshots: ClassVar[Snapshots | None] = None
+
+    def saved(self) -> Saved | None:
+        """There is none."""
+        return None
+
+    def training(self) -> AbstractContextManager[None]:
+        """Signals do what they always do."""
+        return nullcontext()
+
+    def on_step_end(self, model: Model, fitted: Fitted, index: int, state: PhaseState) -> None:
+        """Do nothing."""
+
+    def on_phase_end(self, accelerator: Accelerator, model: Model, fitted: Fitted, index: int) -> None:
+        """Do nothing."""
+
+
+class Checkpointer:
+    """Writes checkpoints of a run: every few minutes, at the end of each phase, and before the run is stopped."""
+
+    keeps: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        run: Path,
+        stop: Stop,
+        *,
+        minutes: float,
+        checkpoint: Checkpoint | None = None,
+        keep_phases: bool = False,
+    ) -> None:
+        self.common: dict[str, Any] = {}  # facts that every checkpoint of the present fit has
+        self._keep_phases = keep_phases
+        self._run, self._stop, self._seconds = run, stop, 60 * minutes
+        self._last = time.monotonic()
+        self._checkpoint = checkpoint
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts of the checkpoint that the run goes on from; none if it starts from the beginning."""
+        return {} if self._checkpoint is None else self._checkpoint.facts
+
+    @property
+    def snapshots(self) -> Snapshots | None:
+        """The vectors of the texts that are watched through the phases, as far as that checkpoint knew them."""
+        known = self.facts.get("snapshots")
+        if self._checkpoint is None or known is None:
+            return None
+        tensors = self._checkpoint.tensors
+        count = sum(name.startswith(SNAPSHOT) for name in tensors)
+        return Snapshots.from_json(known, [tensors[f"{SNAPSHOT}{number}"].numpy() for number in range(count)])
+
+    def saved(self) -> Saved | None:
+        """The checkpoint, for the one fit that goes on from it; then its memory is free again."""
+        checkpoint, self._checkpoint = self._checkpoint, None
+        return None if checkpoint is None else Saved(checkpoint)
+
+    def training(self) -> AbstractContextManager[None]:
+        """While a phase is trained, a wish to stop waits for the end of a step."""
+        return self._stop.held()
+
+    def on_step_end(self, model: Model, fitted: Fitted, index: int, state: PhaseState) -> None:
+        """Between two steps: write a checkpoint if it is time, or if the run is to stop, which it then does."""
+        due, stop = self._agreed(state.accelerator)
+        if due or stop:
+            tensors = weights_of(model=model, phase=state.phase) | state.tensors()
+            self._write(state.accelerator, tensors, fitted, index, state.facts())
+        if stop:
+            raise Interrupted(signal=stop)
+
+    def on_phase_end(self, accelerator: Accelerator, model: Model, fitted: Fitted, index: int) -> None:
+        """A phase has ended: of it only the model is left. Processes that are to stop do so together."""
+        if self._keep_phases and accelerator.is_main_process:  # first: a checkpoint says that it is done
+            keep_phase(self._run, fitted.phases[-1]["name"], model.encoder)
+        self._write(accelerator, weights_of(model=model), fitted, index, None)
+        _, stop = self._agreed(accelerator)
+        if stop:
+            raise Interrupted(signal=stop)
+
+    def _write(
+        self,
+        accelerator: Accelerator,
+        tensors: dict[str, Tensor],
+        fitted: Fitted,
+        index: int,
+        state: dict[str, Any] | None,
+    ) -> None:
+        if accelerator.is_main_process:
+            facts = {"index": index, "state": state, "snapshots": None, **fitted.to_json(), **self.common}
+            if fitted.snapshots is not None:
+                facts["snapshots"] = fitted.snapshots.to_json()
+                for number, vectors in enumerate(fitted.snapshots.arrays):
+                    tensors[f"{SNAPSHOT}{number}"] = torch.from_numpy(vectors)
+            write_checkpoint(self._run, tensors, facts)
+        self._last = time.monotonic()
+
+    def _agreed(self, accelerator: Accelerator) -> tuple[bool, int]:
+        """Whether a checkpoint is due, and the signal to stop by: the same answer in every process."""
+        due, stop = time.monotonic() - self._last >= self._seconds, self._stop.asked or 0
+        if accelerator.num_processes == 1:
+            return due, stop
+        told = torch.tensor([due and accelerator.is_main_process, stop], device=accelerator.device)
+        all_told = accelerator.gather(told[None])
+        return bool(all_told[:, 0].any()), int(all_told[:, 1].max())
+
+
+def fingerprint(model: Model) -> int:
+    """A checksum of all weights: is this the model that the run began with?"""
+    total = 0
+    for value in weights_of(model=model).values():
+        total = zlib.crc32(value.cpu().contiguous().view(-1).view(torch.uint8).numpy().data, total)
+    return total

@@ -1,0 +1,128 @@
+"""Fitting: a model taken through the phases of a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from accelerate import Accelerator
+
+from phasefit.errors import RecipeError
+from phasefit.events import Listener, Note, PhaseEnded
+from phasefit.models.model import TASK, Model
+from phasefit.models.tokens.truncation import Truncation, truncation
+from phasefit.phases import phase_of
+from phasefit.phases.contract import Phase, PhaseData
+from phasefit.prepare.prepare import Prepared
+from phasefit.recipes.recipe import Recipe
+from phasefit.runs.fitting.checkpointer import Checkpointer, NullCheckpointer
+from phasefit.runs.fitting.history import History
+from phasefit.runs.fitting.index_rows import index_rows
+from phasefit.runs.fitting.snapshots import BEFORE, Snapshots
+from phasefit.training.loop import train_phase
+
+
+@dataclass
+class Fitted:
+    """What fitting leaves behind besides the trained model."""
+
+    phases: list[dict[str, Any]] = field(default_factory=list)  # name, steps, seconds, best_step, best
+    history: History = field(default_factory=History)
+    cut: Truncation | None = None  # what the model's longest text left out
+    snapshots: Snapshots | None = None  # vectors of the same texts, before training and after each phase
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the snapshots, for a checkpoint."""
+        cut = None if self.cut is None else self.cut.to_json()
+        return {"phases": self.phases, "history": self.history.rows, "cut": cut}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any], snapshots: Snapshots | None) -> Fitted:
+        """What a checkpoint knew."""
+        cut = None if content["cut"] is None else Truncation.from_json(content["cut"])
+        return cls(list(content["phases"]), History(content["history"]), cut, snapshots)
+
+    def steps_of(self, phase: str) -> dict[str, int]:
+        """What `train_phase` needs to repeat a phase: the steps that validation chose, and the schedule's length."""
+        chosen = next(record for record in self.phases if record["name"] == phase)
+        return {"fixed_steps": chosen["best_step"], "planned_steps": chosen["planned_steps"]}
+
+
+def fit(
+    model: Model,
+    prepared: Prepared,
+    recipe: Recipe,
+    accelerator: Accelerator,
+    *,
+    seed: int,
+    listen: Listener,
+    repeat: Fitted | None = None,
+    checkpointer: Checkpointer | NullCheckpointer | None = None,
+) -> Fitted:
+    """Train the model in place. `repeat` refits: as many steps per phase as that fit chose, no validation.
+
+    A `checkpointer` writes checkpoints, and the fit goes on from the one that it may have brought.
+    """
+    _refuse_classes_that_nothing_learns(model, prepared, recipe)
+    checkpointer = checkpointer or NullCheckpointer()
+    data = index_rows(model, prepared, recipe, seed, listen)
+    fitted = Fitted(snapshots=None if repeat is None else repeat.snapshots)
+    if checkpointer.facts:
+        fitted = Fitted.from_json(checkpointer.facts, checkpointer.snapshots)
+    elif checkpointer.keeps and repeat is None and accelerator.is_main_process:  # for the report of a run
+        fitted.snapshots = Snapshots.of(data, seed)
+        fitted.snapshots.take(BEFORE, model.encoder, data.tokens)
+    fitted.cut = truncation(data.tokens, model.encoder.reach)
+    saved = checkpointer.saved()
+    for index, phase in enumerate(build_phases(model, data, recipe, seed)):
+        if saved is not None and index <= saved.index:
+            if index == saved.index:
+                saved.put_weights(model, phase)
+                listen(Note(f"resumed {saved.where(phase)}"))
+            if saved.is_behind(index):
+                continue  # it was built only for the layers that it adds to the model
+        steps: dict[str, Any] = {} if repeat is None else repeat.steps_of(phase.name)
+        steps |= {"index": index + 1, "phases": len(recipe.phases)}
+        steps |= {"on_step_end": partial(checkpointer.on_step_end, model, fitted, index)}
+        if saved is not None and index == saved.index:
+            steps["resume"] = saved.put_state
+        with checkpointer.training():
+            for event in train_phase(phase, accelerator, seed=seed, **steps):
+                fitted.history.add(event)
+                listen(event)
+                if isinstance(event, PhaseEnded):
+                    fitted.phases.append(_record(event))
+            if fitted.snapshots is not None and repeat is None:
+                fitted.snapshots.take(phase.name, model.encoder, data.tokens)
+            checkpointer.on_phase_end(accelerator, model, fitted, index)
+    model.eval()
+    return fitted
+
+
+def build_phases(model: Model, data: PhaseData, recipe: Recipe, seed: int) -> Iterator[Phase]:
+    """The phases one after the other: each is built on what the one before left."""
+    for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
+        yield phase_of(options.kind)(name, options, model, data, seed)
+
+
+def _refuse_classes_that_nothing_learns(model: Model, prepared: Prepared, recipe: Recipe) -> None:
+    """Going on from a run with new classes needs a phase that grows its head."""
+    if TASK in model.heads and not any(options.kind == "finetune" for options in recipe.phases):
+        new = [] if prepared.space.kind == "score" else prepared.space.names[model.head().classes :]
+        if new:
+            raise RecipeError(f"{recipe.name}: the model does not know the class '{new[0]}'; add a finetune phase")
+
+
+def _record(event: PhaseEnded) -> dict[str, Any]:
+    return {
+        "name": event.phase,
+        "steps": event.steps,
+        "planned_steps": event.planned_steps,
+        "seconds": round(event.seconds, 3),
+        "best_step": event.best_step,
+        "watch": event.watch,
+        "best": event.best,
+        "stopped_early": event.stopped_early,
+    }

@@ -1,0 +1,36 @@
+"""history.json: every step's loss and every look at the scores, as plain rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from phasefit.events import Event, Scored, StepDone
+
+
+class History:
+    """Rows in the order things happened."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]] = ()) -> None:
+        self.rows: list[dict[str, Any]] = list(rows)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken so far, of all phases together."""
+        return sum("loss" in row for row in self.rows)
+
+    def add(self, event: Event) -> None:
+        """Take what belongs into the history and leave the rest."""
+        if isinstance(event, StepDone):
+            row = {"phase": event.phase, "step": event.step, "loss": event.loss, "lr": event.lr}
+            self.rows.append(row | ({"scalars": event.scalars} if event.scalars else {}))
+        elif isinstance(event, Scored):
+            self.rows.append(
+                {
+                    "phase": event.phase,
+                    "step": event.step,
+                    "scores": event.scores,
+                    "watch": event.watch,
+                    "improved": event.improved,
+                }
+            )

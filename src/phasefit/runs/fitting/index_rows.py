@@ -1,0 +1,179 @@
+"""All texts that phases may see under one numbering, tokenised once; the test rows are not among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import cast
+
+import numpy as np
+
+from phasefit.data.table import Table
+from phasefit.events import Event, Note, Stage
+from phasefit.models.encoder.encoder import Encoder
+from phasefit.models.encoder.long_texts import Long, windows_of
+from phasefit.models.model import Model
+from phasefit.models.tokens.tokens import Tokens
+from phasefit.models.tokens.truncation import truncation
+from phasefit.phases.contract import PhaseData
+from phasefit.prepare.prepare import Prepared
+from phasefit.recipes.recipe import Recipe
+from phasefit.seeds import generator
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the rows of one table, or of one task, stand among all."""
+
+    prepared: Prepared
+    train: np.ndarray
+    validation: np.ndarray
+    unlabelled: np.ndarray
+
+
+def index_rows(
+    model: Model, prepared: Prepared, recipe: Recipe, seed: int, listen: Callable[[Event], None]
+) -> PhaseData:
+    """The rows of a run, or of all its tasks; texts beside others stand behind all rows."""
+    own_rows = _own_rows(prepared)
+    texts, places, others = _numbered(prepared)
+    if recipe.prompt is not None:
+        model.encoder.set_template(recipe.prompt)
+    set_max_length(model.encoder, recipe.max_length, texts, seed)
+    if recipe.long is not None:
+        model.encoder.set_long(cast(Long, recipe.long))
+    listen(Stage("tokenising"))
+    tokens = model.encoder.tokenise(texts)
+    _say_long(tokens, model.encoder, listen)
+    found = [_data(place, texts, tokens, others) for place in places]
+    if not prepared.tasks:
+        return found[0]
+    tasks = dict(zip(prepared.tasks, found[len(own_rows) :], strict=True))
+    whole = found[0] if own_rows else _texts_of(tasks.values(), _data(places[0], texts, tokens, None))
+    return replace(whole, space=prepared.space, codes=np.full(len(texts), -1), values=None, tasks=tasks)
+
+
+def every_text(prepared: Prepared) -> list[str]:
+    """The texts under the numbers that `index_rows` gives them."""
+    return _numbered(prepared)[0]
+
+
+def row_texts(prepared: Prepared, rows: np.ndarray) -> list[tuple[str, ...]]:
+    """The text with each of these numbers and those beside it; of tasks, whose texts stand alone, only the text."""
+    texts, _, others = _numbered(prepared)
+    if others is None or not _own_rows(prepared):
+        return [(texts[row],) for row in rows.tolist()]
+    return [(texts[row], *(texts[other] for other in others[row].tolist() if other >= 0)) for row in rows.tolist()]
+
+
+def task_numbers(prepared: Prepared) -> np.ndarray:
+    """The place among the tasks of the one that each text of `every_text` belongs to; -1 for texts of none."""
+    texts, places, others = _numbered(prepared)
+    found = np.full(len(texts), -1, dtype=np.int64)
+    for number, place in enumerate(places[len(_own_rows(prepared)) :] if prepared.tasks else ()):
+        rows = np.concatenate([place.train, place.validation, place.unlabelled]).astype(np.int64)
+        found[rows] = number
+        if others is not None:
+            beside = others[rows]
+            found[beside[beside >= 0]] = number
+    return found
+
+
+def _numbered(prepared: Prepared) -> tuple[list[str], list[Place], np.ndarray | None]:
+    texts: list[str] = []
+    places = [_placed(one, texts) for one in (*_own_rows(prepared), *prepared.tasks.values())]
+    others = texts_beside([table for place in places for table in _tables(place.prepared)], texts)
+    return texts, places, others
+
+
+def _own_rows(prepared: Prepared) -> list[Prepared]:
+    """What is trained on besides tasks, or where there are none."""
+    return [] if prepared.tasks and not prepared.before else [prepared]
+
+
+def _tables(prepared: Prepared) -> list[Table]:
+    return [table for table in (prepared.train, prepared.validation, prepared.unlabelled) if table is not None]
+
+
+def _placed(prepared: Prepared, texts: list[str]) -> Place:
+    """The numbers that its rows get, behind the texts that are there."""
+    numbers = []
+    for table in (prepared.train, prepared.validation, prepared.unlabelled):
+        numbers.append(np.arange(len(texts), len(texts) + len(table or ())))
+        texts.extend([] if table is None else table.texts)
+    return Place(prepared, *numbers)
+
+
+def _data(place: Place, texts: Sequence[str], tokens: Tokens, others: np.ndarray | None) -> PhaseData:
+    prepared = place.prepared
+    codes, values = np.full(len(texts), -1, dtype=np.int64), prepared.space.none(len(texts))
+    for rows, table in ((place.train, prepared.train), (place.validation, prepared.validation)):
+        codes[rows], values[rows] = prepared.codes(table), prepared.values(table)
+    own = others if any(table.others for table in _tables(prepared)) else None
+    parts = (place.train, place.validation, place.unlabelled)
+    of_pairs = own is not None and prepared.train.labels is not None
+    return PhaseData(texts, tokens, codes, prepared.space, *parts, own, values, of_pairs)
+
+
+def _texts_of(tasks: Iterable[PhaseData], like: PhaseData) -> PhaseData:
+    """Every text of the tasks as a row of its own, for phases that need texts alone."""
+    known = list(tasks)
+
+    def texts(part: str) -> np.ndarray:
+        rows = [getattr(task, part) for task in known]
+        beside = [task.others[own].ravel() for task, own in zip(known, rows, strict=True) if task.others is not None]
+        found = np.concatenate([*rows, *beside]).astype(np.int64)
+        return np.asarray(found[found >= 0])
+
+    nothing = np.empty(0, dtype=np.int64)
+    return replace(like, train=texts("train"), validation=texts("validation"), unlabelled=nothing, others=None)
+
+
+def _say_long(tokens: Tokens, encoder: Encoder, listen: Callable[[Event], None]) -> None:
+    """How many texts are too long for the model, and what that costs."""
+    longer = tokens.lengths > encoder.max_length
+    if longer.any():
+        count = windows_of(tokens.lengths[longer], encoder.max_length)
+        said = f"{longer.sum():,} of {len(tokens):,} texts are longer than {encoder.max_length} tokens"
+        listen(Note(f"{said} and are read in {count:,} windows"))
+    if tokens.cut:
+        said = truncation(tokens, encoder.reach).sentence()
+        listen(Note(f"{said}{_remedy(encoder)}", warning=True))
+
+
+def _remedy(encoder: Encoder) -> str:
+    """What could be done about texts that are cut; nothing where it is done."""
+    ways = []
+    if encoder.max_length < encoder.position_limit:
+        ways.append(f"--set max_length={encoder.position_limit} takes more")
+    if encoder.long != "windows" and encoder.pools_windows:
+        ways.append("--long windows reads all")
+    return f"; {', '.join(ways)}" if ways else ""
+
+
+def texts_beside(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:
+    """The numbers of the texts beside each text, which are added behind the others; None where no table has any."""
+    width = max(len(table.others) for table in tables)
+    if not width:
+        return None
+    rows, extra = len(texts), sum(len(table) * len(table.others) for table in tables)
+    numbers = np.full((rows + extra, width), -1, dtype=np.int64)
+    first = 0
+    for table in tables:
+        for place, side in enumerate(table.others):
+            numbers[first : first + len(table), place] = np.arange(len(texts), len(texts) + len(table))
+            texts.extend(side)
+        first += len(table)
+    return numbers
+
+
+def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], seed: int) -> None:
+    """`model` leaves it, a number sets it, `auto` is 1.2 times the longest text of a tenth of them."""
+    if isinstance(wanted, int):
+        encoder.max_length = wanted
+    elif wanted == "auto":
+        some = generator(seed, "max_length").permutation(len(texts))[: max(len(texts) // 10, min(len(texts), 100))]
+        limit = encoder.position_limit
+        longest = int(encoder.tokenise([texts[row] for row in some], max_length=limit).lengths.max())
+        encoder.max_length = max(min(ceil(1.2 * longest), limit), 8)

@@ -1,0 +1,69 @@
+"""The model a run starts from. Imports torch only when the model itself is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phasefit.data.labels import LabelSpace
+from phasefit.errors import DataError, ModelError
+from phasefit.files.atomic import read_json
+from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.models.encoder.locate import check_local
+from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.splitting import Base
+from phasefit.runs.trained_texts import read_seen
+
+if TYPE_CHECKING:
+    from phasefit.models.model import Model
+    from phasefit.prepare.prepare import Prepared
+
+
+def base_run(model: str | None, name: str | None = None) -> Base | None:
+    """A run to go on from; None for anything else, or for a run without a classifier."""
+    if model is None:
+        return None
+    if not (Path(model).expanduser() / MANIFEST).is_file():
+        check_local(model)
+        return None
+    folder = Path(model).expanduser()
+    read_manifest(folder)
+    saved = read_json(folder / "labels.json")
+    try:
+        spaces = {task: LabelSpace.from_json(content) for task, content in saved.items()}
+    except (AttributeError, TypeError, DataError) as error:
+        raise ModelError(f"'{model}': labels.json is damaged; train or save the model again") from error
+    if not spaces:
+        return None
+    one = next(iter(spaces.values())) if len(spaces) == 1 else None  # of several tasks none is the one to go on with
+    return Base(name or str(model), one, read_seen(folder), spaces, folder)
+
+
+def starting_model(request: TrainRequest, prepared: Prepared) -> Model:
+    """The model, which already knows the classes it will need if it goes on from a run.
+
+    Heads of tasks that are not trained here would stay as they are while the encoder under them changes: they go.
+    """
+    from phasefit.models.encoder.locate import DEFAULT_MODEL
+    from phasefit.models.model import TASK
+    from phasefit.models.storage import load_model
+
+    model = load_model(DEFAULT_MODEL if request.model is None else request.model, "cpu")
+    if request.model_name is not None and model.encoder.name == request.model:
+        model.encoder.name = request.model_name
+    wanted = {name: task.space for name, task in prepared.tasks.items()}
+    if not wanted and len(model.heads) == 1:
+        name, head = next(iter(model.heads.items()))
+        del model.heads[name]
+        model.heads[TASK] = head  # by whatever name a task file called it
+        wanted = {TASK: prepared.space}
+    for task in list(model.heads):
+        if task not in wanted:
+            del model.heads[task]
+    model.spaces = {task: wanted[task] for task in model.heads}
+    model.decisions.clear()  # they are chosen anew, for the head as it will be
+    if request.compile:
+        from phasefit.models.encoder.compiled import compile_layers
+
+        compile_layers(model.encoder)
+    return model

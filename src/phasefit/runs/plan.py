@@ -1,0 +1,120 @@
+"""`--plan`: what a run would do and how long it may take, from a few real steps of each phase on this machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from phasefit.events import Note, PhaseStarted, Stage, StepDone
+from phasefit.prepare.prepare import prepare
+from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.recipes.needs import needs_of
+from phasefit.runs.fitting.starting import base_run, starting_model
+from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+    from phasefit.events import Listener
+    from phasefit.phases.contract import Phase
+
+TIMED_STEPS = 5  # the first two warm up and do not count
+TIMED_ROWS = 64
+
+
+@dataclass(frozen=True)
+class PhasePlan:
+    """The most a phase can take; early stopping may end it sooner."""
+
+    name: str
+    rows: int
+    steps: int
+    pairs: int | None  # per epoch
+    parameters: int
+    trained_parameters: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All phases, the facts of the data, and what is worth knowing."""
+
+    phases: list[PhasePlan]
+    facts: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """An upper estimate for all phases."""
+        return sum(phase.seconds for phase in self.phases)
+
+
+def plan(request: TrainRequest, listen: Listener) -> Plan:
+    """Prepare everything as `train` would, take a few steps of each phase on a throw-away model, and stop."""
+    recipe = requested_recipe(request)
+    recipe.check_files()
+    listen(Stage("reading"))
+    prepared = prepare(request, base_run(request.model), needs_of(recipe, open=request.recipe == DEFAULT_RECIPE))
+    said: list[Note] = []
+    recipe = resolve_recipe(request, recipe, prepared, said.append)
+
+    from phasefit.runs.fitting.fit import build_phases
+    from phasefit.runs.fitting.index_rows import index_rows
+    from phasefit.training.device import make_accelerator, set_threads
+
+    recipe.check()
+    threads = set_threads(request.threads)
+    accelerator = make_accelerator(request.device, request.precision)
+    model = starting_model(request, prepared).to(accelerator.device)
+    notes = [*prepared.notes, *(note.text for note in said)]
+
+    def hear(event: Any) -> None:
+        if isinstance(event, Note):
+            notes.append(event.text)
+        else:
+            listen(event)
+
+    data = index_rows(model, prepared, recipe, request.seed, hear)
+    phases = []
+    for phase in build_phases(model, data, recipe, request.seed):
+        listen(Stage(f"timing {phase.name}"))
+        phases.append(_plan_phase(phase, accelerator, request.seed))
+        notes.extend(phase.notes())
+    notes.append(
+        "times are of the phases alone, from a few steps on this machine as it is; early stopping may end them sooner"
+    )
+    facts = {**prepared.facts(), "model": model.encoder.name, "max_length": model.encoder.max_length}
+    return Plan(phases, {**facts, "threads": threads, "device": str(accelerator.device)}, notes)
+
+
+def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
+    from phasefit.training.loop import train_phase
+    from phasefit.training.schedule import Schedule
+
+    schedule = Schedule.of(phase.options, len(phase.batches))
+    events = list(train_phase(phase, accelerator, seed=seed, fixed_steps=min(TIMED_STEPS, schedule.total)))
+    took = [event.seconds for event in events if isinstance(event, StepDone)]
+    facts = next(event.facts for event in events if isinstance(event, PhaseStarted))
+    look = _seconds_per_row(phase) * phase.rows_looked_at()
+    looks = schedule.total // schedule.every + 1
+    return PhasePlan(
+        phase.name,
+        int(facts["rows"]),
+        schedule.total,
+        int(facts["pairs"]) if "pairs" in facts else None,
+        int(facts["parameters"]),
+        int(facts["trained"]),
+        median(took[2:] or took) * schedule.total + look * looks,
+    )
+
+
+def _seconds_per_row(phase: Phase) -> float:
+    """Of encoding, from a few rows: a whole look at a large table of long texts takes minutes."""
+    from phasefit.models.encoder.inference import encode_rows
+
+    rows = phase.data.train[:: max(len(phase.data.train) // TIMED_ROWS, 1)][:TIMED_ROWS]
+    begun = time.perf_counter()
+    encode_rows(phase.encoder, phase.data.tokens, rows)
+    return (time.perf_counter() - begun) / len(rows)

@@ -1,0 +1,78 @@
+"""Whether a recipe and a request fit the labels at hand, before anything is trained or written. Imports no torch."""
+
+from __future__ import annotations
+
+from phasefit.errors import DataError, RecipeError
+from phasefit.phases.finetune.options import HeadSettings
+from phasefit.phases.finetune.options import Options as Finetune
+from phasefit.phases.multitask.options import Options as Multitask
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes import Recipe
+
+SINGLE = "pair says how a head sees pairs of texts, and these are single texts; leave it out"
+
+
+def check_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared) -> None:
+    """A later phase must not be the first to say that it cannot use these labels."""
+    check_reject(request, prepared)
+    check_pair(request, recipe, prepared)
+    kinds = {name: task.space.kind for name, task in prepared.tasks.items()} or {"": prepared.space.kind}
+    for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
+        options.check_kinds(name, kinds)
+
+
+def check_reject(request: TrainRequest, prepared: Prepared) -> None:
+    """A threshold needs rows that it can be chosen on, and answers that can be withheld."""
+    if not 0 <= request.reject < 1:
+        raise DataError(f"--reject is a share of the validation rows from 0 to below 1, not {request.reject}")
+    if not request.reject:
+        return
+    if prepared.tasks:
+        raise DataError("--reject is about one task, and there are several; leave it out")
+    space, validation = prepared.space, prepared.validation
+    if space.kind in ("multi", "score"):
+        why = "a text may get no label as it is" if space.kind == "multi" else "scores have no probabilities"
+        raise DataError(f"--reject is about one class per text, and the labels are of kind '{space.kind}': {why}")
+    if validation is None or validation.labels is None:
+        raise DataError("--reject chooses its threshold on validation rows, and there are none; give --validation")
+
+
+def check_pair(request: TrainRequest, recipe: Recipe, prepared: Prepared) -> None:
+    """How a head sees pairs is not passed over in silence where there are single texts.
+
+    Recipes may say it all the same: they are for pairs and for single texts.
+    """
+    for task in prepared.file.tasks if prepared.file is not None else ():
+        if "pair" in task.head and not prepared.tasks[task.name].train.others:
+            file = prepared.file.name if prepared.file is not None else ""
+            raise DataError(f"{file}.toml, task '{task.name}': {SINGLE}")
+    for setting in request.settings:
+        match [part.strip() for part in setting.partition("=")[0].split(".")]:
+            case [phase, "pair"] if phase in recipe.phase_names and not prepared.tasks:
+                others = prepared.train.others
+            case [_, "tasks", name, "pair"] if name in prepared.tasks:
+                others = prepared.tasks[name].train.others
+            case _:
+                continue
+        if not others:
+            raise RecipeError(f"--set {setting}: {SINGLE}")
+
+
+def idle_notes(recipe: Recipe, prepared: Prepared) -> list[str]:
+    """What was asked for and does not act, but does no harm either."""
+    if recipe.long != "windows":
+        return []
+    heads: dict[str, tuple[HeadSettings, Prepared]] = {}
+    for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
+        if isinstance(options, Finetune):
+            heads[name] = options, prepared
+        elif isinstance(options, Multitask):
+            known = {task: head for task, head in options.tasks.items() if task in prepared.tasks}
+            heads |= {f"task '{task}'": (head, prepared.tasks[task]) for task, head in known.items()}
+    return [
+        f"--long windows does not act on {where}: both texts of a pair are one input (pair = 'together'), and the "
+        "longer one is cut until they fit"
+        for where, (head, own) in heads.items()
+        if head.pair == "together" and own.train.others
+    ]

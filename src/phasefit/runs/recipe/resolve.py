@@ -1,0 +1,100 @@
+"""The recipe of those who name none: it follows from how many rows there are per class. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from phasefit.data.task_file import is_task_file
+from phasefit.errors import RecipeError
+from phasefit.events import Note
+from phasefit.files.atomic import read_json
+from phasefit.files.manifest import MANIFEST
+from phasefit.prepare.prepare import Prepared
+from phasefit.prepare.request import AUTO, DEFAULT_RECIPE, TrainRequest
+from phasefit.recipes import Recipe, read_recipe
+from phasefit.runs.recipe.check import check_recipe, idle_notes
+from phasefit.runs.recipe.tasks import with_tasks
+
+MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
+TASKS = "multitask"
+FEW_ROWS = 32  # training rows per class, in the mean
+
+
+def requested_recipe(request: TrainRequest) -> Recipe:
+    """The recipe that is asked for; that for many rows as long as nobody knows how many there are."""
+    if request.recipe == AUTO:
+        raise RecipeError(
+            "the recipe 'auto' is chosen on the command line: phasefit train DATA --recipe auto --minutes 10; what it "
+            "chose is in the run's recipe.toml and can be named here"
+        )
+    if request.recipe != DEFAULT_RECIPE:
+        return read_recipe(request.recipe, request.settings)
+    if is_task_file(request.data):
+        return read_recipe(TASKS, request.settings)
+    return read_recipe(MANY, (*_kept(request), *request.settings))
+
+
+def resolve_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
+    """The recipe for these rows, which it was found to fit."""
+    settled = _for_rows(request, recipe, prepared, listen)
+    check_recipe(request, settled, prepared)
+    for note in idle_notes(settled, prepared):
+        listen(Note(note))
+    return settled
+
+
+def _for_rows(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
+    """Another one only where none was named, rows are few and nothing else speaks for it."""
+    if prepared.file is not None:
+        return with_tasks(recipe, prepared.file, prepared.tasks)
+    if request.recipe != DEFAULT_RECIPE:
+        return recipe
+    if prepared.train.others or prepared.space.kind == "score":
+        what = "pairs of texts" if prepared.train.others else "scores"
+        recipe = read_recipe(PLAIN, (*_kept(request), *request.settings))
+        listen(Note(f"no recipe is named: {recipe.name}, for {what}; --recipe names another"))
+        return recipe
+    each = len(prepared.train) / max(len(prepared.space), 1)
+    reason = f"for {each:,.0f} training rows per class"
+    if each > FEW_ROWS:
+        pass
+    elif _head_to_go_on_with(request.model) is not None:
+        reason = "which goes on with the head of the run"
+    elif prepared.unlabelled is not None:
+        reason = "because there are unlabelled texts to denoise"
+    else:
+        recipe, reason = _for_few(request, recipe, reason)
+    listen(Note(f"no recipe is named: {recipe.name}, {reason}; --recipe names another"))
+    return recipe
+
+
+def _kept(request: TrainRequest) -> tuple[str, ...]:
+    """The setting that keeps the head of a run to go on from."""
+    kind = _head_to_go_on_with(request.model)
+    if kind is None:
+        return ()
+    pair = _heads(request.model)[0].get("pair")
+    return (f"finetune.head={kind}", *([f"finetune.pair={pair}"] if pair else []))
+
+
+def _for_few(request: TrainRequest, other: Recipe, reason: str) -> tuple[Recipe, str]:
+    with suppress(RecipeError):
+        return read_recipe(FEW, request.settings), reason
+    return other, f"because {FEW} does not take what --set says"
+
+
+def _head_to_go_on_with(model: str | None) -> str | None:
+    """The kind of head of a run that training goes on from: a head of another kind would begin anew."""
+    kinds = [str(head["kind"]) for head in _heads(model)]
+    return kinds[0] if len(kinds) == 1 else None  # of several tasks none is the one to go on with
+
+
+def _heads(model: str | None) -> list[dict[str, Any]]:
+    """What a run's manifest says about its heads."""
+    if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
+        return []
+    heads = read_json(Path(model).expanduser() / MANIFEST).get("heads") or {}
+    return [head for head in heads.values() if "kind" in head]

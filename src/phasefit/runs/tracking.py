@@ -1,0 +1,42 @@
+"""Experiment trackers, through Accelerate: TensorBoard, Weights & Biases, MLflow. Off unless asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from accelerate import Accelerator
+
+from phasefit.events import Event, Scored, StepDone
+from phasefit.prepare.request import TrainRequest
+
+if TYPE_CHECKING:
+    from phasefit.events import Listener
+
+
+@contextmanager
+def tracked(
+    accelerator: Accelerator, request: TrainRequest, recipe: str, listen: Listener, total: int = 0
+) -> Iterator[Listener]:
+    """A listener that also tells the tracker; steps are counted through all phases, from `total` on."""
+    if request.track is None:
+        yield listen
+        return
+    config = {"recipe": recipe, "seed": request.seed, "model": request.model or "default"}
+    accelerator.init_trackers("phasefit", config=config)
+
+    def told(event: Event) -> None:
+        nonlocal total
+        if isinstance(event, StepDone):
+            total += 1
+            figures = {"loss": event.loss, "lr": event.lr, **event.scalars}
+            accelerator.log({f"{event.phase}/{name}": value for name, value in figures.items()}, step=total)
+        elif isinstance(event, Scored):
+            accelerator.log({f"{event.phase}/{name}": value for name, value in event.scores.items()}, step=total)
+        listen(event)
+
+    try:
+        yield told
+    finally:
+        accelerator.end_training()

@@ -1,0 +1,44 @@
+"""Which texts a run was trained on, as hashes: who goes on from it must not score them as if they were new.
+
+Imports no torch: splits are made before it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from phasefit.data.hashes import same_text_hashes
+from phasefit.errors import ModelError
+from phasefit.files.atomic import settle
+
+SEEN = "trained_on.safetensors"
+
+
+def write_seen(
+    folder: Path, texts: Iterable[str], before: np.ndarray | None = None, rows: Iterable[np.ndarray] = ()
+) -> None:
+    """Note the texts of this run and those of the run it went on from; `rows` are hashes of whole pairs."""
+    from safetensors.numpy import save_file
+
+    earlier = before if before is not None else np.empty(0, np.int64)
+    hashes = np.unique(np.concatenate([same_text_hashes(texts), earlier, *rows]))
+    save_file({"texts": hashes}, folder / SEEN)
+    settle(folder / SEEN)
+
+
+def read_seen(folder: Path) -> np.ndarray:
+    """The hashes of a run's training texts; none for a model that was saved without them."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    path = folder / SEEN
+    if not path.is_file():
+        return np.empty(0, dtype=np.int64)
+    try:
+        found: np.ndarray = load_file(path)["texts"]
+    except (OSError, KeyError, SafetensorError) as error:
+        raise ModelError(f"'{path}' is damaged; train the model again") from error
+    return found

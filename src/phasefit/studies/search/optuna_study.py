@@ -1,0 +1,191 @@
+"""The only file that knows Optuna: a study in a storage, its samplers and pruners, what mattered."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from phasefit.errors import MissingExtra, RecipeError, RunError
+from phasefit.seeds import generator
+from phasefit.studies.search.space import Choices, Dimension, Space
+
+Sampler = Literal["tpe", "random", "grid"]
+Pruner = Literal["median", "hyperband", "none"]
+JOURNAL = "trials.journal"
+SAME_AS = "same_as"  # the number of the trial that had drawn the same before
+STARTUP = 5  # trials that nothing is compared with
+
+
+def optuna() -> Any:
+    """The library, or what to do without it."""
+    try:
+        import optuna
+    except ImportError:
+        raise MissingExtra("phasefit search needs Optuna; install it with: pip install 'phasefit[search]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+@contextmanager
+def calm() -> Iterator[None]:
+    """Without Optuna's warnings about what is experimental in some of its versions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def open_study(name: str, storage: str | None, folder: Path, *, maximise: bool, pruner: Pruner) -> Any:
+    """The study of that name, new or as it was left; without a storage it lies in the folder."""
+    library = optuna()
+    with calm():
+        try:
+            return library.create_study(
+                study_name=name,
+                storage=_storage(library, storage, folder),
+                direction="maximize" if maximise else "minimize",
+                pruner=_pruner(library, pruner),
+                load_if_exists=True,
+            )
+        except Exception as error:
+            if storage is None:
+                raise
+            what = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise RunError(f"--storage {_without_password(storage)} cannot be used: {what}") from error
+
+
+def ask(study: Any, space: Space, sampler: Sampler, seed: int) -> Any:
+    """The next trial. The sampler starts anew for each from the seed and the trial's number, so that a search that
+    was stopped between trials goes on as if it had not been; trials cut off in the middle get new numbers."""
+    with calm():
+        if sampler == "grid":
+            _enqueue_next(study, space, seed)
+        study.sampler = _sampler(sampler, seed, len(study.get_trials(deepcopy=False)))
+        trial = study.ask(fixed_distributions={name: distribution(one) for name, one in space.dimensions.items()})
+    trial.set_user_attr("machine", socket.gethostname())
+    trial.set_user_attr("process", os.getpid())
+    return trial
+
+
+def distribution(dimension: Dimension) -> Any:
+    """A dimension as Optuna has it; choices by how they are written."""
+    of = optuna().distributions
+    if isinstance(dimension, Choices):
+        return of.CategoricalDistribution(list(dimension.values))
+    if dimension.whole:
+        low, high, step = int(dimension.low), int(dimension.high), int(dimension.step or 1)
+        return of.IntDistribution(low, high, log=dimension.log, step=1 if dimension.log else step)
+    return of.FloatDistribution(dimension.low, dimension.high, log=dimension.log, step=dimension.step)
+
+
+def queue_again(study: Any) -> int:
+    """Trials that this machine was killed in are queued once more; how many. Those of other machines are theirs."""
+    state = optuna().trial.TrialState
+    stopped = 0
+    for trial in study.get_trials(states=(state.RUNNING,)):
+        own = trial.user_attrs.get("machine") == socket.gethostname()
+        if own and not _is_alive(trial.user_attrs.get("process")):
+            study.tell(trial.number, state=state.FAIL)
+            study.enqueue_trial(trial.params)
+            stopped += 1
+    return stopped
+
+
+def importances(study: Any) -> dict[str, float]:
+    """What share of the variance of the scores each option explains (fANOVA); nothing where too little is known."""
+    library = optuna()
+    state = library.trial.TrialState
+    scores = {trial.value for trial in study.get_trials(deepcopy=False, states=(state.COMPLETE,))}
+    if len(scores) < STARTUP - 1:
+        return {}
+    with calm():
+        try:
+            evaluator = library.importance.FanovaImportanceEvaluator(seed=0)
+            found: Mapping[str, float] = library.importance.get_param_importances(study, evaluator=evaluator)
+        except (ImportError, RuntimeError, ValueError):
+            return {}
+    return {name: float(share) for name, share in found.items()}
+
+
+def is_storage(text: str) -> bool:
+    """Whether it says where trials are kept: a URL, or a journal file."""
+    return "://" in text or Path(text).suffix in (".journal", ".log")
+
+
+def _storage(library: Any, url: str | None, folder: Path) -> Any:
+    if url is not None and "://" in url and not url.startswith("journal://"):
+        return library.storages.RDBStorage(url)
+    path = folder / JOURNAL if url is None else Path(url.removeprefix("journal://")).expanduser()
+    backend = library.storages.journal.JournalFileBackend
+    return library.storages.JournalStorage(backend(str(path)))
+
+
+def _sampler(name: Sampler, seed: int, number: int) -> Any:
+    samplers = optuna().samplers
+    drawn = int(hashlib.sha256(f"{seed} {number}".encode()).hexdigest()[:8], 16)
+    return samplers.TPESampler(seed=drawn, constant_liar=True) if name == "tpe" else samplers.RandomSampler(seed=drawn)
+
+
+def _enqueue_next(study: Any, space: Space, seed: int) -> None:
+    """The next point of the grid, in an order that the seed deals; Optuna's own sampler needs Optuna's own loop."""
+    state = optuna().trial.TrialState
+    if study.get_trials(deepcopy=False, states=(state.WAITING,)):
+        return
+    seen = {tuple(trial.params.get(name) for name in space.dimensions) for trial in study.get_trials(deepcopy=False)}
+    for point in points(space, seed):
+        if tuple(point.values()) not in seen:
+            study.enqueue_trial(point)
+            return
+
+
+def points(space: Space, seed: int) -> Iterator[dict[str, Any]]:
+    """Every point of a space that can be counted, in an order that the seed deals."""
+    values = {name: _listed(name, dimension) for name, dimension in space.dimensions.items()}
+    for number in generator(seed, "grid").permutation(space.size or 0):
+        places = np.unravel_index(int(number), [len(one) for one in values.values()])
+        yield {name: one[place] for (name, one), place in zip(values.items(), places, strict=True)}
+
+
+def check_grid(space: Space) -> None:
+    """Refuse a space that has no grid before anything is written."""
+    for name, dimension in space.dimensions.items():
+        _listed(name, dimension)
+
+
+def _listed(name: str, dimension: Dimension) -> list[Any]:
+    values = dimension.listed()
+    if values is None:
+        raise RecipeError(f"{name} is a range without steps, which no grid has; give choices, or --sampler tpe")
+    return values
+
+
+def _pruner(library: Any, name: Pruner) -> Any:
+    if name == "none":
+        return library.pruners.NopPruner()
+    if name == "hyperband":
+        return library.pruners.HyperbandPruner(min_resource=1, reduction_factor=3)
+    return library.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=1)
+
+
+def _is_alive(process: Any) -> bool:
+    if not isinstance(process, int) or process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _without_password(url: str) -> str:
+    head, at, tail = url.rpartition("@")
+    return f"{head.partition('://')[0]}://...@{tail}" if at else url

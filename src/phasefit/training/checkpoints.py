@@ -1,0 +1,75 @@
+"""Checkpoints: numbered folders of tensors (safetensors) and facts (JSON), each complete or not there at all.
+
+A checkpoint is written beside its final name, flushed to the disk and then renamed: whatever is killed, and whenever,
+the last complete one stays. Two are kept, so that one that a broken disk has damaged can be passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from phasefit.errors import RunError
+from phasefit.files.atomic import flush
+from phasefit.training.checkpoint_folder import CHECKPOINTS, numbered
+
+TENSORS, FACTS = "tensors.safetensors", "facts.json"
+FORMAT = 1
+KEPT = 2
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What was read back."""
+
+    path: Path
+    tensors: dict[str, Tensor]
+    facts: dict[str, Any]
+
+
+def write_checkpoint(run: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Path:
+    """Add a checkpoint to a run and drop the oldest ones."""
+    before = numbered(run)
+    folder = run / CHECKPOINTS / f"{int(before[-1].name) + 1 if before else 1:06d}"
+    part = folder.with_name(f"{folder.name}.part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        save_file({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, part / TENSORS)
+        (part / FACTS).write_text(json.dumps({"format": FORMAT, **facts}), encoding="utf-8")
+        for file in (part / TENSORS, part / FACTS, part):
+            flush(file)
+        part.rename(folder)
+        flush(folder.parent)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(part, ignore_errors=True)  # what is half written only takes room
+        raise RunError(f"no checkpoint can be written to {folder.parent}: {_reason(error)}") from error
+    for old in before[: -(KEPT - 1)]:
+        shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def read_checkpoint(run: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that can be read, and a sentence for each that cannot."""
+    notes: list[str] = []
+    for folder in reversed(numbered(run)):
+        try:
+            facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+            if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+                raise ValueError(f"{FACTS} is not of format {FORMAT}")
+            return Checkpoint(folder, load_file(folder / TENSORS), facts), notes
+        except (OSError, ValueError, SafetensorError) as error:
+            notes.append(f"{folder} is damaged ({_reason(error)}) and is passed over")
+    return None, notes
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or " ".join(str(error).split())[:160]

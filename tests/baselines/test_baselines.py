@@ -1,0 +1,90 @@
+"""Every baseline on every kind of label: outputs of the right shape, better than nothing where words tell the class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from phasefit.baselines import baseline
+from phasefit.errors import DataError
+from phasefit.models.heads.decision import Decision
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes.needs import Needs
+from phasefit.runs.evaluation.score import score_outputs
+from tiny import make_table
+
+TEXTS, TOPICS = make_table(90, classes=3)
+PLACES = {name: place for place, name in enumerate(sorted({*TOPICS}))}
+KINDS: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "single": (TOPICS, {}),
+    "tree": ([f"all/{topic}" for topic in TOPICS], {"tree": "/"}),
+    "multi": ([f"{topic}|text" if PLACES[topic] else "text" for topic in TOPICS], {"kind": "multi"}),
+    "score": ([f"{PLACES[topic]}.{row:02d}" for row, topic in enumerate(TOPICS)], {"kind": "score"}),
+}
+
+
+def prepared_of(tmp_path: Path, kind: str, pairs: bool = False) -> tuple[Prepared, TrainRequest]:
+    labels, options = KINDS[kind]
+    columns = {"text_a": TEXTS, "text_b": TEXTS[::-1]} if pairs else {"text": TEXTS}
+    path = tmp_path / "table.csv"
+    pd.DataFrame({**columns, "label": labels}).to_csv(path, index=False)
+    request = TrainRequest(str(path), device="cpu", **options)
+    return prepare(request, None, Needs(labels=True, labels_of_pairs=True)), request
+
+
+@pytest.mark.parametrize("pairs", [False, True], ids=["texts", "pairs"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["majority", "tfidf", "frozen"])
+def test_it_predicts_every_kind(tmp_path: Path, tiny_folder: Path, name: str, kind: str, pairs: bool) -> None:
+    prepared, request = prepared_of(tmp_path, kind, pairs)
+    assert prepared.test is not None
+    found = baseline(name).fit(prepared, TrainRequest(request.data, model=str(tiny_folder), device="cpu"))(
+        prepared.test
+    )
+    width = 1 if kind == "score" else len(prepared.space)
+    assert found.shape == (len(prepared.test), width)
+    assert np.isfinite(found).all()
+    if kind in ("single", "tree"):
+        assert np.allclose(found.sum(axis=1), 1)
+    assert score_outputs(prepared.space, Decision(), prepared.test, found)["rows"] == len(prepared.test)
+
+
+def test_words_tell_these_classes(tmp_path: Path) -> None:
+    prepared, request = prepared_of(tmp_path, "single")
+    assert prepared.test is not None
+    found = baseline("tfidf").fit(prepared, request)(prepared.test)
+    assert score_outputs(prepared.space, Decision(), prepared.test, found)["accuracy"] >= 0.8
+
+
+def test_majority_says_the_most_frequent_class(tmp_path: Path) -> None:
+    prepared, request = prepared_of(tmp_path, "single")
+    assert prepared.test is not None
+    found = baseline("majority").fit(prepared, request)(prepared.test)
+    counts = np.bincount(prepared.codes(prepared.train))
+    assert found.argmax(axis=1).tolist() == [int(counts.argmax())] * len(prepared.test)
+    assert found[0] == pytest.approx(counts / counts.sum())
+
+
+def test_texts_without_words_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "dots.csv"
+    pd.DataFrame({"text": ["!" * (row + 1) for row in range(40)], "label": ["a", "b"] * 20}).to_csv(path, index=False)
+    request = TrainRequest(str(path))
+    with pytest.raises(DataError, match="found no words"):
+        baseline("tfidf").fit(prepare(request), request)
+
+
+def test_an_encoder_has_no_predictions(tmp_path: Path) -> None:
+    prepared, request = prepared_of(tmp_path, "single")
+    with pytest.raises(DataError, match="'frozen' adds one"):
+        baseline("untrained").fit(prepared, request)
+
+
+def test_setfit_takes_one_class_per_text(tmp_path: Path) -> None:
+    prepared, request = prepared_of(tmp_path, "score")
+    with pytest.raises(DataError, match="leave it out"):
+        baseline("setfit").fit(prepared, request)

@@ -1,0 +1,80 @@
+"""One fold as the test, and the rows of some classes, before anything is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from phasefit.errors import DataError
+from phasefit.prepare.prepare import prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.runs.saved_request import request_from_json, request_to_json
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    names = ["red"] * 30 + ["green"] * 20 + ["blue"] * 10
+    frame = pd.DataFrame({"text": [f"text number {row}" for row in range(60)], "label": names})
+    path = tmp_path / "colours.csv"
+    frame.to_csv(path, index=False)
+    return str(path)
+
+
+def test_the_folds_of_a_seed_make_the_whole_table(table: str) -> None:
+    tests = []
+    for fold in range(1, 6):
+        prepared = prepare(TrainRequest(table, fold=(fold, 5), seed=3))
+        assert prepared.test is not None
+        assert prepared.validation is not None
+        held = {*prepared.test.texts}
+        assert not held & {*prepared.train.texts}
+        assert not held & {*prepared.validation.texts}
+        assert len(held) + len(prepared.train) + len(prepared.validation) == 60
+        tests += list(prepared.test.texts)
+    assert len(tests) == len({*tests}) == 60
+
+
+def test_splits_that_the_data_bring_are_unused_and_that_is_said(tmp_path: Path, table: str) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    frame = pd.read_csv(table)
+    frame.to_csv(folder / "train.csv", index=False)
+    frame.assign(text="a test " + frame["text"]).to_csv(folder / "test.csv", index=False)
+    prepared = prepare(TrainRequest(str(folder), fold=(1, 4)))
+    assert prepared.test is not None
+    assert not any(text.startswith("a test") for text in prepared.test.texts)
+    assert any("fold 1 of 4" in note for note in prepared.notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"fold": (6, 5)}, "no fold 6 of 5"),
+        ({"fold": (0, 5)}, "no fold 0 of 5"),
+        ({"classes": ("red", "gren")}, "did you mean 'green'"),
+        ({"classes": ("red",)}, "two classes at least"),
+        ({"top_classes": 9}, "has 3 classes"),
+        ({"top_classes": 2, "classes": ("red", "blue")}, "leave one out"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(table: str, changes: dict[str, object], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        prepare(TrainRequest(table, **changes))  # type: ignore[arg-type]
+
+
+def test_only_the_named_classes_are_used(table: str) -> None:
+    prepared = prepare(TrainRequest(table, classes=("blue", "red")))
+    assert prepared.space.names == ["blue", "red"]
+    assert sum(len(part) for part in (prepared.train, prepared.validation, prepared.test) if part is not None) == 40
+
+
+def test_the_most_frequent_classes_are_used(table: str) -> None:
+    assert prepare(TrainRequest(table, top_classes=2)).space.names == ["green", "red"]
+
+
+def test_a_request_for_a_fold_is_read_back_as_it_was(table: str) -> None:
+    request = TrainRequest(table, fold=(2, 5), classes=("red", "blue"), report=False)
+    back = request_from_json(request_to_json(request), Path("somewhere"))
+    assert (back.fold, back.classes, back.report) == ((2, 5), ("red", "blue"), False)

@@ -1,0 +1,53 @@
+"""From a request to rows, before anything is trained."""
+
+from __future__ import annotations
+
+import pytest
+
+from phasefit.errors import DataError
+from phasefit.prepare.merge import merged
+from phasefit.prepare.prepare import prepare
+from phasefit.prepare.request import TrainRequest
+from tiny import make_table
+
+
+def prepared(rows: int = 60, **options):
+    return prepare(TrainRequest(make_table(rows), **options))
+
+
+def test_parts_are_apart_and_together_are_all() -> None:
+    found = prepared(100)
+    parts = [found.train, found.validation, found.test]
+    assert [len(part) for part in parts] == [70, 20, 10]
+    assert sorted(text for part in parts for text in part.texts) == sorted(make_table(100)[0])
+    assert len(merged(found).train) == 100
+    assert merged(found).test is None
+
+
+def test_the_split_follows_the_seed() -> None:
+    first, again, other = (prepared(seed=seed).test.texts for seed in (0, 0, 1))
+    assert first == again
+    assert first != other
+
+
+def test_all_classes_are_everywhere() -> None:
+    found = prepared(60)
+    for part in (found.train, found.validation, found.test):
+        assert set(part.labels) == {"music", "weather", "food"}
+
+
+def test_the_hash_is_of_the_content() -> None:
+    assert prepared().sha256 == prepared(seed=3).sha256
+    assert prepared().sha256 != prepared(61).sha256
+
+
+def test_too_few_rows_to_split() -> None:
+    with pytest.raises(DataError, match="no validation rows can be split off"):
+        prepare(TrainRequest((["a b", "c d"], ["x", "y"])))
+
+
+def test_facts() -> None:
+    facts = prepared().facts()
+    assert facts["classes"] == 3
+    assert facts["kind"] == "single"
+    assert facts["imbalance"] == 1.0

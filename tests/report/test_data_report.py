@@ -1,0 +1,53 @@
+"""data.json, and what the model card says of the data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from markdown_it import MarkdownIt
+
+from phasefit.data.hygiene import hygiene, lengths
+from phasefit.data.table import Table
+from phasefit.models.tokens.truncation import Truncation
+from phasefit.report.card.card import model_card
+from phasefit.report.card.data import data_paragraphs
+from phasefit.runs.data_record import write_hygiene
+
+FOUND = hygiene(
+    {
+        "train": Table("t", ["a *b*", "A *B*", "c|d e"], ["x", "<y>", "x"]),
+        "test": Table("t", ["c|d e"], ["x"]),
+        "unlabelled": Table("t", ["more"]),
+    }
+)
+CUT = Truncation(8, 3, 1, 40, 10, lengths(np.array([18, 12, 10])))
+
+
+def test_data_json_holds_all_of_it(tmp_path: Path) -> None:
+    write_hygiene(tmp_path, FOUND, CUT)
+    content = json.loads((tmp_path / "data.json").read_text())
+    assert content["parts"]["train"]["repeated"] == 1
+    assert content["overlaps"][0]["rows"] == 1
+    assert content["tokens"]["lost_share"] == 0.25
+    assert content["tokens"]["lengths"]["most"] == 18
+    write_hygiene(tmp_path, FOUND)
+    assert "tokens" not in json.loads((tmp_path / "data.json").read_text())
+
+
+def test_the_card_tells_what_to_look_at() -> None:
+    card = model_card(
+        name="n", recipe_toml="", manifest={}, metrics={}, classes=["x"], data={"rows": {"train": 3}}, pictures=(),
+        about_data=data_paragraphs(FOUND, CUT),
+    )  # fmt: skip
+    section = card.partition("## Data")[2].partition("## ")[0]
+    html = MarkdownIt("commonmark").enable("table").render(section)
+    assert html.count("<table>") == 2
+    assert "<td>train</td>" in html
+    for said in (
+        "'a *b*' is 'x' in row 1, '&lt;y&gt;' in row 2",
+        "1 of the 1 test texts are also training texts",
+        "1 of 3 texts are longer than 8 tokens and are cut: 25.0 % of all tokens are lost",
+    ):
+        assert said in html

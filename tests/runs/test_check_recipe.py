@@ -1,0 +1,98 @@
+"""What does not fit the labels is refused before the first phase is trained and before a folder is begun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phasefit.errors import DataError, PhasefitError, RecipeError
+from phasefit.prepare.prepare import prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes import read_recipe
+from phasefit.recipes.needs import Needs
+from phasefit.runs.plan import plan
+from phasefit.runs.recipe.check import idle_notes
+from running import train
+from tiny import make_table
+
+TEXTS, NAMES = make_table(60)
+CLASSES = {"text": TEXTS, "label": NAMES}
+SCORES = {"text": TEXTS, "label": [row / 7 for row in range(60)]}
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "focal": (
+        SCORES,
+        {"settings": ("finetune.focal=2",), "kind": "score"},
+        "focal is about classes",
+    ),
+    "weights": (SCORES, {"settings": ("finetune.class_weights=balanced",), "kind": "score"}, "class_weights is about"),
+    "levels": (CLASSES, {"settings": ("finetune.upper_levels=0.5",)}, "upper_levels is about paths of a tree"),
+    "watch": (CLASSES, {"settings": ("finetune.watch=pearson",)}, "labels of kind 'single' have no 'pearson' to watch"),
+    "pair": (CLASSES, {"settings": ("finetune.pair=uv",)}, "--set finetune.pair=uv: pair says how a head sees pairs"),
+    "reject": (CLASSES, {"reject": 0.1, "validation_size": 0.0}, "--reject chooses its threshold on validation rows"),
+}
+
+
+def boom(*_: Any, **__: Any) -> None:
+    raise AssertionError("something was trained")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_said_before_anything_is_trained(name: str, tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+    import pandas as pd
+
+    table, options, message = CASES[name]
+    monkeypatch.setattr("phasefit.runs.execution.starting_model", boom)
+    monkeypatch.setattr("phasefit.runs.plan.starting_model", boom)
+    given = {"recipe": "contrast-finetune", "model": str(tiny_folder), "out": str(tmp_path / "run"), **options}
+    request = TrainRequest(pd.DataFrame(table), **given)
+    for way in (train, plan):
+        with pytest.raises(PhasefitError, match=message) as caught:
+            way(request, lambda _: None)
+        assert isinstance(caught.value, RecipeError | DataError)
+    assert not (tmp_path / "run").exists()
+
+
+def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+    from tiny import write_csv
+
+    write_csv(tmp_path / "topics.csv", TEXTS, NAMES)
+    (tmp_path / "tasks.toml").write_text('[[task]]\nname = "topics"\ndata = "topics.csv"\n')
+    monkeypatch.setattr("phasefit.runs.execution.starting_model", boom)
+    wrong = {
+        "multitask.order=['topic']": "multitask: there is no task 'topic'; did you mean 'topics'",
+        "multitask.tasks.topic.weight=2": "multitask: there is no task 'topic'; did you mean 'topics'",
+        "multitask.tasks.topics.watch=pearson": "task 'topics': labels of kind 'single' have no 'pearson' to watch",
+        "multitask.tasks.topics.watch=log_loss": "'log_loss' falls as it gets better",
+        "multitask.tasks.topics.upper_levels=0.2": "upper_levels is about paths of a tree",
+        "multitask.tasks.topics.pair=uv": "pair says how a head sees pairs of texts, and these are single texts",
+    }
+    for setting, message in wrong.items():
+        settings = ("multitask.mix=sequential", setting) if "order" in setting else (setting,)
+        given: dict[str, Any] = {"recipe": "multitask", "settings": settings, "model": str(tiny_folder)}
+        request = TrainRequest(str(tmp_path / "tasks.toml"), out=str(tmp_path / "run"), **given)
+        with pytest.raises(RecipeError, match=message):
+            train(request, lambda _: None)
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+    from tiny import write_csv
+
+    write_csv(tmp_path / "topics.csv", TEXTS, NAMES)
+    (tmp_path / "tasks.toml").write_text('[[task]]\nname = "topics"\ndata = "topics.csv"\npair = "uv"\n')
+    monkeypatch.setattr("phasefit.runs.execution.starting_model", boom)
+    request = TrainRequest(str(tmp_path / "tasks.toml"), model=str(tiny_folder), recipe="multitask")
+    with pytest.raises(DataError, match=r"^tasks.toml, task 'topics': pair says how a head sees pairs of texts"):
+        train(request, lambda _: None)
+
+
+def test_windows_that_do_not_act_are_told() -> None:
+    pairs = {"text_a": TEXTS, "text_b": TEXTS[::-1], "label": NAMES}
+    settings = ("finetune.pair=together", "long=windows")
+    prepared = prepare(TrainRequest(pairs), None, Needs(labels_of_pairs=True))
+    told = idle_notes(read_recipe("finetune", settings), prepared)
+    assert [note.partition(":")[0] for note in told] == ["--long windows does not act on finetune"]
+    assert not idle_notes(read_recipe("finetune", settings[:1]), prepared)
+    assert not idle_notes(read_recipe("finetune", settings[1:]), prepared)

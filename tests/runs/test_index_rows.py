@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+
+from phasefit.data.labels import NoLabels
+from phasefit.data.table import Table
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes.needs import Needs
+from phasefit.runs.fitting.index_rows import every_text, row_texts, task_numbers
+
+SINGLE = {"text": [f"single {row}" for row in range(30)], "label": ["a", "b"] * 15}
+LEFT, RIGHT = ([f"{side} {row}" for row in range(30)] for side in ("left", "right"))
+PAIRS = {"text_a": LEFT, "text_b": RIGHT, "label": ["a", "b"] * 15}
+OWNERS = {"before": -1, "single": 0, "left": 1, "right": 1}
+
+
+def tasks(before: bool = False) -> Prepared:
+    single, pairs = (prepare(TrainRequest(data), None, Needs(labels_of_pairs=True)) for data in (SINGLE, PAIRS))
+    train = Table("before", ["one before", "another before"])
+    own = {"single": single, "pairs": pairs}
+    return Prepared("both", NoLabels(), train, None, None, None, "0", single.hygiene, tasks=own, before=before)
+
+
+def test_every_text_of_a_task_is_known_to_be_its_own() -> None:
+    for before in (False, True):
+        prepared = tasks(before)
+        told = [
+            [-1, 0, 1, 1][["before", "single", "left", "right"].index(_kind(text))] for text in every_text(prepared)
+        ]
+        assert task_numbers(prepared).tolist() == told
+        assert set(told) == ({-1, 0, 1} if before else {0, 1})
+
+
+def test_a_row_of_pairs_has_both_texts_and_one_of_tasks_its_own() -> None:
+    prepared = prepare(TrainRequest(PAIRS), None, Needs(labels_of_pairs=True))
+    for left, right in row_texts(prepared, np.arange(len(prepared.train))):
+        assert left.split() == ["left", right.removeprefix("right ")]
+    several = tasks()
+    assert row_texts(several, np.arange(5)) == [(text,) for text in every_text(several)[:5]]
+
+
+def _kind(text: str) -> str:
+    return "before" if text.endswith("before") else text.split()[0]

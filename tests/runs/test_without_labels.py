@@ -1,0 +1,265 @@
+"""Runs without labels: what is read and split, what comes out, and what can be done with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from phasefit.data.labels import NoLabels
+from phasefit.errors import DataError, LabelError, ModelError, RecipeError
+from phasefit.events import Note
+from phasefit.models.storage import load_model
+from phasefit.prepare.merge import merged
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.request import TrainRequest
+from phasefit.recipes.needs import Needs, needs_of
+from phasefit.recipes.reading import parse_recipe, read_recipe
+from phasefit.runs.execution import fit_request
+from phasefit.runs.fitting.index_rows import index_rows, texts_beside
+from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.plan import plan
+from phasefit.runs.saved_request import request_from_json, request_to_json
+from phasefit.runs.saving import save_model
+from phasefit.runs.train import TrainResult
+from running import train
+from tiny import fresh_model, make_table
+
+TEXTS, LABELS = make_table(80)
+PAIRS = list(zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True))
+ALONE, BESIDE = Needs(labels=False, texts=True), Needs(labels=False, pairs=True)
+DENOISE = '[[phase]]\nkind = "denoise"\nmax_steps = 3\nbatch_size = 16\nevaluate_every = 1\n'
+FINETUNE: dict[str, Any] = {"recipe": "finetune", "settings": ("finetune.max_steps=2",)}
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("recipe") / "alone.toml"
+    path.write_text(DENOISE)
+    return str(path)
+
+
+def silent(_: Any) -> None:
+    """Nobody listens."""
+
+
+def read(data: Any, needs: Needs = ALONE, **options: Any) -> Prepared:
+    return prepare(TrainRequest(data, **options), None, needs)
+
+
+# --- needs ------------------------------------------------------------------------------------------------------------
+
+
+def test_needs() -> None:
+    assert needs_of(read_recipe("three-phase")) == Needs(labels=True, texts=True)
+    assert needs_of(read_recipe("finetune")) == Needs(labels=True, labels_of_pairs=True)
+    assert needs_of(read_recipe("multitask")) == Needs(labels=False, tasks=True)
+    assert needs_of(parse_recipe(DENOISE, name="r", where="r")) == ALONE
+    assert needs_of(read_recipe("mnr")) == BESIDE
+    assert [needs.sides for needs in (Needs(), ALONE, BESIDE)] == ["one", "each", "pairs"]
+
+
+def test_pairs_and_labels_in_one_recipe_are_refused() -> None:
+    both = parse_recipe('[[phase]]\nkind = "mnr"\n[[phase]]\nkind = "finetune"\n', name="both", where="both.toml")
+    with pytest.raises(RecipeError, match="both: mnr learns from pairs of texts and finetune from labels"):
+        needs_of(both)
+
+
+# --- splitting --------------------------------------------------------------------------------------------------------
+
+
+def test_texts_alone_are_split_at_random_and_not_tested() -> None:
+    found = read(TEXTS)
+    assert (len(found.train), len(found.validation), found.test) == (64, 16, None)
+    assert sorted([*found.train.texts, *found.validation.texts]) == sorted(TEXTS)
+    assert found.validation.texts != read(TEXTS, seed=1).validation.texts
+    assert isinstance(found.space, NoLabels)
+    assert (found.space.names, len(found.space), found.space.kind) == ([], 0, "none")
+    assert found.codes(found.train).tolist() == [-1] * 64
+    assert found.facts()["rows"] == {"train": 64, "validation": 16}
+    assert "split off, at random, before training: 20% for validation" in found.notes
+    assert "data: 80 rows, 6 to 8 words; no repeated texts" in found.notes
+    assert len(merged(found).train) == 80
+
+
+def test_copies_stay_together() -> None:
+    found = read([text for text in TEXTS for _ in range(3)])
+    assert not {*found.train.texts} & {*found.validation.texts}
+
+
+def test_pairs_stay_together_and_are_their_rows() -> None:
+    found = read([*PAIRS, *PAIRS[:20]], BESIDE)
+    rows = [{*zip(*part.sides, strict=True)} for part in (found.train, found.validation)]
+    assert rows[0] | rows[1] == {*PAIRS}
+    assert not rows[0] & rows[1]
+    again = merged(found).train
+    assert sorted(zip(*again.sides, strict=True)) == sorted([*PAIRS, *PAIRS[:20]])
+
+
+def test_labels_that_are_there_watch() -> None:
+    found = read((TEXTS, LABELS))
+    assert found.space.names == ["food", "music", "weather"]
+    assert {*found.validation.labels} == {*LABELS}
+    assert found.test is None
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "note"),
+    [
+        ((TEXTS, ["x"] * 80), {}, "the labels are left alone: there is only one class"),
+        ((TEXTS, [f"x{row}" for row in range(80)]), {}, "are left alone: there are 80 classes for 80 rows"),
+        ({"text": TEXTS, "label": [*LABELS[1:], None]}, {}, "column 'label' is left alone: it does not hold one class"),
+        ((TEXTS, LABELS), {"validation": make_table(9, seed=4)[0]}, "the labels are left alone: validation has none"),
+        ({"anchor": TEXTS, "positive": TEXTS, "label": LABELS}, {}, "'label' is left alone: it is about whole rows"),
+    ],
+    ids=["one class", "a class a row", "missing", "validation without", "of pairs"],
+)
+def test_labels_that_cannot_watch_are_left_alone(data: Any, options: dict[str, Any], note: str) -> None:
+    found = read(data, **options)
+    assert any(note in said for said in found.notes)
+    assert isinstance(found.space, NoLabels)
+    assert found.train.labels is None
+    assert found.validation is None or found.validation.labels is None
+
+
+def test_labels_of_pairs_are_warned_of() -> None:
+    found = read({"text_a": TEXTS, "text_b": TEXTS, "label": LABELS}, BESIDE)
+    heard: list[Note] = []
+    found.tell(heard.append)
+    [warned] = [note.text for note in heard if note.warning]
+    assert "is taken as texts that belong together, whatever its column 'label' says" in warned
+    assert found.columns == {"text": "text_a", "others": ("text_b",)}
+    assert "columns: text 'text_a', beside it 'text_b'" in found.notes
+
+
+def test_a_test_is_not_scored() -> None:
+    assert "test is not scored: the recipe trains no classifier" in read(TEXTS, test=(TEXTS, LABELS)).notes
+    found = read(TEXTS, test=TEXTS[:9])
+    assert any("test has no labels: it is not scored" in note for note in found.notes)
+    assert found.test is None
+
+
+def test_a_sample_is_random() -> None:
+    found = read(TEXTS, rows=30)
+    assert len(found.train) + len(found.validation) == 30
+    assert "a random sample of 30 of the 80 rows is used" in found.notes
+
+
+def test_unlabelled_texts_that_validate_are_left_out() -> None:
+    found = read(PAIRS, BESIDE, unlabelled=[*TEXTS, "another one"])
+    held_out = {text for row in zip(*found.validation.sides, strict=True) for text in row}
+    assert {*found.unlabelled.texts} == {*TEXTS, "another one"} - held_out
+
+
+def test_pairs_as_more_texts() -> None:
+    found = prepare(TrainRequest((TEXTS, LABELS), unlabelled={"anchor": ["a b"], "positive": ["c d"]}))
+    assert found.unlabelled.texts == ["a b", "c d"]
+
+
+def test_too_few_texts_to_split() -> None:
+    with pytest.raises(DataError, match="for want of several different texts; give --validation, or --validation-size"):
+        read(["a b", "a b"])
+
+
+def test_what_needs_labels_still_does() -> None:
+    with pytest.raises(LabelError, match="labels are needed"):
+        prepare(TrainRequest(TEXTS))
+
+
+def test_the_request_goes_through_json(tmp_path: Path) -> None:
+    request = TrainRequest("d.csv", text=("a", "b"), out=tmp_path)
+    saved = request_to_json(request)
+    assert request_from_json(saved, tmp_path).text == ("a", "b")
+    assert request_from_json({**saved, "text": "a"}, tmp_path).text == ("a",)
+    assert request_from_json({**saved, "text": None}, tmp_path).text == ()
+
+
+# --- the numbers of the texts -----------------------------------------------------------------------------------------
+
+
+def test_texts_beside_have_numbers_of_their_own(tiny_folder: Path) -> None:
+    triples = [(first, second, f"{first} not") for first, second in PAIRS]
+    prepared = read(triples, BESIDE, validation=PAIRS[:4], unlabelled=["the rain", "a song"])
+    recipe = parse_recipe(DENOISE, name="r", where="r")
+    data = index_rows(fresh_model(tiny_folder), prepared, recipe, 0, silent)
+    texts = np.array(data.texts, dtype=object)
+    assert len(texts) == len(data.tokens.lengths) == 3 * 80 + 2 * 4 + 2
+    assert (data.others.shape, data.codes.shape) == ((len(texts), 2), (len(texts),))
+    assert [*zip(texts[data.train], *texts[data.others[data.train]].T, strict=True)] == triples
+    assert [*zip(texts[data.validation], texts[data.others[data.validation, 0]], strict=True)] == PAIRS[:4]
+    assert (data.others[data.validation, 1] == -1).all()
+    assert texts[data.unlabelled].tolist() == ["the rain", "a song"]
+    assert (data.others[data.unlabelled] == -1).all()
+    assert (data.codes == -1).all()
+
+
+def test_no_texts_beside() -> None:
+    texts = list(TEXTS)
+    assert texts_beside([read(TEXTS).train], texts) is None
+    assert texts == TEXTS
+
+
+# --- whole runs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def encoder_run(recipe: str, tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainResult:
+    folder = tmp_path_factory.mktemp("alone")
+    (folder / "texts.txt").write_text("\n".join(TEXTS))
+    request = TrainRequest(folder / "texts.txt", recipe=recipe, model=str(tiny_folder), out=folder / "run", refit=True)
+    return train(request, silent)
+
+
+def test_a_run_ends_with_an_encoder(encoder_run: TrainResult) -> None:
+    assert {*encoder_run.metrics} >= {"phases", "refit"}
+    assert not {"validation", "test"} & {*encoder_run.metrics}
+    assert encoder_run.metrics["refit"]["rows"] == 80
+    saved = load_model(encoder_run.folder)
+    assert not saved.heads
+    assert np.array_equal(saved.embed(TEXTS), encoder_run.model.embed(TEXTS))
+    plain = SentenceTransformer(str(encoder_run.folder / "encoder"), device="cpu").encode(TEXTS)
+    assert plain == pytest.approx(saved.embed(TEXTS), abs=1e-5)
+    with pytest.raises(ModelError, match="only embeds"):
+        _ = saved.space
+    card = (encoder_run.folder / "README.md").read_text()
+    assert "0 classes" not in card
+
+
+def test_a_classifier_goes_on_from_an_encoder(encoder_run: TrainResult) -> None:
+    assert base_run(str(encoder_run.folder)) is None
+    result = fit_request(TrainRequest((TEXTS, LABELS), model=str(encoder_run.folder), **FINETUNE), silent)
+    assert result.model.space.names == ["food", "music", "weather"]
+    assert result.metrics["test"]["rows"] == 8
+
+
+def test_texts_alone_after_a_classifier(recipe: str, tiny_folder: Path, tmp_path: Path) -> None:
+    first = fit_request(TrainRequest((TEXTS, LABELS), model=str(tiny_folder), **FINETUNE), silent)
+    save_model(first.model, tmp_path / "first")
+    heard: list[Any] = []
+    more = TrainRequest(make_table(40, seed=5)[0], recipe=recipe, model=str(tmp_path / "first"))
+    result = fit_request(more, heard.append)
+    assert result.model.space.names == ["food", "music", "weather"]
+    assert {*result.metrics} == {"phases"}
+    warned = [note.text for note in heard if isinstance(note, Note) and note.warning]
+    assert any("stays as it is while the encoder under it changes" in text for text in warned)
+    scored = prepare(TrainRequest(TEXTS, test=(TEXTS, LABELS)), base_run(str(tmp_path / "first")), ALONE)
+    assert len(scored.test) == 80
+    parts = {"train": TEXTS, "test": TEXTS[:9]}
+    assert prepare(TrainRequest(parts), base_run(str(tmp_path / "first")), ALONE).test is None
+
+
+def test_the_plan(recipe: str, tiny_folder: Path) -> None:
+    found = plan(TrainRequest(TEXTS, recipe=recipe, model=str(tiny_folder)), silent)
+    assert [phase.rows for phase in found.phases] == [64]
+    assert not {"classes", "kind"} & {*found.facts}
+
+
+@pytest.mark.parametrize("name", ["simcse", "mnr"])
+def test_the_packaged_recipes(name: str, tiny_folder: Path) -> None:
+    settings = (f"{name}.max_steps=2", f"{name}.batch_size=8")
+    result = fit_request(TrainRequest(PAIRS, recipe=name, settings=settings, model=str(tiny_folder)), silent)
+    assert [phase["name"] for phase in result.metrics["phases"]] == [name]
+    assert not result.model.heads
