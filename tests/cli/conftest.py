@@ -10,10 +10,10 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-import phasefit.store.manifest
 import pytest
 from typer.testing import CliRunner, Result
 
+import phasefit.files.manifest
 from phasefit.cli.app import app
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.models.heads.decision import Decision
@@ -72,11 +72,13 @@ class FakeTraining:
     request: TrainRequest | None = None
     resumed: tuple[Path, str | None] | None = None
 
-    def resume(self, path: Path, listen: Callable[[Any], None], *, device: str | None = None) -> Any:
+    def resume(
+        self, path: Path, listen: Callable[[Any], None], *, device: str | None = None, report: Any = None
+    ) -> Any:
         self.resumed = (path, device)
         return self(TrainRequest(None), listen)
 
-    def __call__(self, request: TrainRequest, listen: Callable[[Any], None]) -> Any:
+    def __call__(self, request: TrainRequest, listen: Callable[[Any], None], *, report: Any = None) -> Any:
         self.request = request
         for event in self.events:
             listen(event)
@@ -119,7 +121,7 @@ def model(
     folder = tmp_path_factory.mktemp("work")
     (folder / "run").mkdir()
     monkeypatch.chdir(folder)
-    install("phasefit.store", load_model=lambda run, device="auto": fake)
+    install("phasefit.models.storage", load_model=lambda run, device="auto": fake)
     install("phasefit.training.device", set_threads=lambda count: count or 1)
     return fake
 

@@ -105,7 +105,7 @@ def test_an_existing_file_is_kept(phasefit, model, sentence, tmp_path):
 
 @pytest.mark.parametrize("target", ["out.xlsx", "out", "no/such/folder/out.csv", "."])
 def test_a_bad_target_is_refused_before_the_work(phasefit, model, install, sentence, tmp_path, target, monkeypatch):
-    install("phasefit.store", load_model=lambda *args, **options: pytest.fail("the model was loaded"))
+    install("phasefit.models.storage", load_model=lambda *args, **options: pytest.fail("the model was loaded"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.csv").write_text("text\nhello\n")
     (tmp_path / "run").mkdir()

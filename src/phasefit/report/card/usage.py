@@ -22,7 +22,7 @@ def usage(name: str, kind: str = "single", pairs: bool = False, metrics: Mapping
         lines.append(f"classifier.predict_proba([{text}])  # columns in the order of classifier.classes_")
     if kind == "tasks":
         lines = [
-            "from phasefit.store import load_model",
+            "from phasefit.models.storage import load_model",
             "",
             f"model = load_model({folder})",
             f"model.predict([{text}], task={json.dumps(tasks[0] if tasks else '')})",
