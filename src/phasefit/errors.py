@@ -7,6 +7,7 @@ PhasefitError
 ├── ModelError         an encoder or a saved model cannot be found, trusted or read
 ├── RunError           a run folder exists, is unfinished or cannot be written
 ├── TrainingError      training itself went wrong (a loss that is not a number)
+├── PluginError        another package registers something that cannot be loaded, or a name that is taken
 └── MissingExtra       an optional library is not installed; the message says which extra brings it
 """
 
@@ -22,6 +23,7 @@ __all__ = [
     "MissingExtra",
     "ModelError",
     "PhasefitError",
+    "PluginError",
     "RecipeError",
     "RunError",
     "TextsCut",
@@ -56,6 +58,10 @@ class RunError(PhasefitError, OSError):
 
 class TrainingError(PhasefitError, RuntimeError):
     """Training went wrong in a way that no retry mends."""
+
+
+class PluginError(PhasefitError, ImportError):
+    """Another package registers something that cannot be loaded, or a name that is taken."""
 
 
 class MissingExtra(PhasefitError, ImportError):  # noqa: N818 - what is missing, not what went wrong

@@ -1,65 +1,137 @@
-"""Things by name that other packages can add to: directly, or through an entry point of an installed package."""
+"""Registries: what a recipe, an option or a command can name, ours and that of other packages.
+
+A registry maps names to objects, in order. An entry may be the object itself or "module:attribute", which is imported
+when it is first asked for; names are listed without importing anything. Other packages add entries by calling `add`, or
+by declaring an entry point in the registry's group, e.g. `phasefit.objectives`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from pkgutil import resolve_name
+from typing import Any, Generic, TypeVar, overload
 
-from phasefit.errors import PhasefitError, RecipeError, did_you_mean
+from phasefit.errors import PhasefitError, PluginError, RecipeError, did_you_mean
 
 T = TypeVar("T")
+Added = TypeVar("Added")
 
 
 class Registry(Generic[T]):
-    """Named things in the order they were added, then those that installed packages bring.
+    """Named things of one sort; `what` is what messages call one, `error` what an unknown name raises.
 
-    The names of entry points are read on first use; what one points to is imported when it is asked for.
+    Entries must be instances or subclasses of `base`, if it is given. Entry points of `group` are looked up once, when
+    the registry is first read.
     """
 
-    def __init__(self, what: str, group: str, error: type[PhasefitError] = RecipeError) -> None:
-        self.what, self.group, self.error = what, group, error
-        self._items: dict[str, T] = {}
+    def __init__(
+        self,
+        what: str,
+        group: str,
+        error: type[PhasefitError] = RecipeError,
+        *,
+        entries: Mapping[str, T | str] | None = None,
+        base: type[Any] | None = None,
+    ) -> None:
+        self.what, self.group, self.error, self.base = what, group, error, base
+        self._entries: dict[str, T | str | EntryPoint] = {**(entries or {})}
+        self._sources: dict[str, str] = {}
+        self._complete = False
 
-    def add(self, name: str, item: T) -> T:
-        """Register an item under a name that is still free."""
-        if name in self._items:
-            raise self.error(f"there is already a {self.what} named '{name}'; choose another name")
-        self._items[name] = item
-        return item
+    @overload
+    def add(self, name: str, entry: Added) -> Added: ...
+    @overload
+    def add(self, name: str) -> Callable[[Added], Added]: ...
+    def add(self, name: str, entry: Any = None) -> Any:
+        """Register an object or "module:attribute"; without an entry, a decorator that registers what it decorates."""
+        if entry is None:
+            return partial(self.add, name)
+        self._put(name, entry, "this program")
+        return entry
 
     def remove(self, name: str) -> None:
-        """Take back what `add` registered."""
-        del self._items[name]
+        """Forget an entry, e.g. at the end of a test."""
+        del self._all()[name]
+        self._sources.pop(name, None)
 
-    @cached_property
-    def _installed(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group)}
+    def get(self, name: str, where: str = "") -> T:
+        """The entry of that name, imported if need be; an unknown name raises `error`, starting with `where`."""
+        entries = self._all()
+        if name not in entries:
+            place = f"{where}: " if where else ""
+            raise self.error(f"{place}unknown {self.what} '{name}'; {did_you_mean(name, entries)}")
+        entry: Any = entries[name]
+        if isinstance(entry, EntryPoint):
+            entry = entries[name] = self._load(entry)
+        elif isinstance(entry, str):
+            entry = entries[name] = resolve_name(entry)
+        loaded: T = entry
+        return loaded
 
-    def __getitem__(self, name: str) -> T:
-        """The item of that name; an error with the nearest name when there is none."""
-        if name in self._items:
-            return self._items[name]
-        if name not in self._installed:
-            raise self.error(f"unknown {self.what} '{name}'; {did_you_mean(name, self)}")
-        point = self._installed[name]
-        try:
-            item: T = point.load()
-        except Exception as error:  # a plugin may fail in any way
-            package = point.dist.name if point.dist else point.value
-            raise self.error(f"the {self.what} '{name}' of {package} cannot be loaded: {error}") from error
-        return self._items.setdefault(name, item)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._items or name in self._installed
-
-    def __iter__(self) -> Iterator[str]:
-        yield from dict.fromkeys([*self._items, *self._installed])
-
-    def __len__(self) -> int:
-        return len({*self._items, *self._installed})
+    def items(self) -> Iterator[tuple[str, T]]:
+        """Every name with its entry; imports them all."""
+        return ((name, self.get(name)) for name in self)
 
     def values(self) -> list[T]:
-        """All items, which imports what installed packages bring."""
-        return [self[name] for name in self]
+        """Every entry; imports them all."""
+        return [self.get(name) for name in self]
+
+    __getitem__ = get
+
+    def __iter__(self) -> Iterator[str]:
+        """Names in order: ours, then those of other packages."""
+        return iter(tuple(self._all()))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, T | str | EntryPoint]:
+        if not self._complete:
+            before = self._entries.copy()
+            try:
+                for point in sorted(entry_points(group=self.group), key=lambda point: (_source(point), point.name)):
+                    self._put(point.name, point, _source(point))
+            except PluginError:
+                self._entries = before  # the next reader is refused as well, in the same words
+                raise
+            self._complete = True
+        return self._entries
+
+    def _put(self, name: str, entry: Any, source: str) -> None:
+        if name in self._entries:
+            raise PluginError(
+                f"{source} registers the {self.what} '{name}', which is registered already by "
+                f"{self._sources.get(name, 'phasefit')}; rename one of them"
+            )
+        if not isinstance(entry, str | EntryPoint):
+            self._check(name, entry, source)
+        self._entries[name] = entry
+        self._sources[name] = source
+
+    def _load(self, point: EntryPoint) -> Any:
+        try:
+            entry = point.load()
+        except Exception as error:  # another package's code may raise anything
+            raise PluginError(
+                f"the {self.what} '{point.name}' of {_source(point)} cannot be loaded: "
+                f"{type(error).__name__}: {error}; fix, update or uninstall that package"
+            ) from error
+        self._check(point.name, entry, _source(point))
+        return entry
+
+    def _check(self, name: str, entry: object, source: str) -> None:
+        base = self.base
+        if base and not (isinstance(entry, base) or (isinstance(entry, type) and issubclass(entry, base))):
+            raise PluginError(
+                f"the {self.what} '{name}' of {source} is no {base.__module__}.{base.__qualname__} (found {entry!r})"
+            )
+
+
+def _source(point: EntryPoint) -> str:
+    """The distribution that declares an entry point, as messages name it."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
