@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from phasefit.cli.app import app
 from phasefit.recipes import parse_recipe
-from phasefit.studies.auto import conduct
+from phasefit.studies.auto import run_auto
 from phasefit.studies.auto.candidates import candidates_for
 from tiny import make_table
 
@@ -31,7 +31,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_auto_chooses_trains_and_tells(table: str, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conduct, "candidates_for", lambda *given: candidates_for(*given)[:2])  # finetune and frozen
+    monkeypatch.setattr(run_auto, "candidates_for", lambda *given: candidates_for(*given)[:2])  # finetune and frozen
     words = [table, "--model", str(tiny_folder), "--recipe", "auto", "--minutes", "30", "--set", "finetune.max_steps=3"]
     result = invoke(*words, "-o", "run")
     assert result.exit_code == 0, (result.output, result.exception)

@@ -14,18 +14,14 @@ from phasefit.errors import RecipeError
 from phasefit.prepare.request import AUTO, TrainRequest
 from phasefit.recipes import read_recipe
 from phasefit.runs.recipe.resolve import requested_recipe
-from phasefit.studies.auto import conduct
-from phasefit.studies.auto.candidates import YARDSTICK, candidates_for, left_out
-from phasefit.studies.auto.choice import choose, gain
-from phasefit.studies.auto.conduct import choose_recipe, final_request, looked_at
-from phasefit.studies.auto.facts import DataFacts, facts_of
-from phasefit.studies.auto.halving import affordable, folds_for, predicted, rounds_for, survivors
-from phasefit.studies.auto.record import Tried
-from phasefit.studies.auto.report import as_json, as_markdown, conclusion
+from phasefit.studies.auto import run_auto
+from phasefit.studies.auto.candidates import YARDSTICK, DataFacts, candidates_for, facts_of, left_out
+from phasefit.studies.auto.halving import affordable, choose, folds_for, gain, predicted, rounds_for, survivors
+from phasefit.studies.auto.report import AutoResult, as_json, as_markdown, conclusion
+from phasefit.studies.auto.run_auto import choose_recipe, final_request, prepare_tables
 from phasefit.studies.cell import Cell
-from phasefit.studies.pool import CellError
+from phasefit.studies.pool import CellEnded, CellError
 from phasefit.studies.result import Result
-from phasefit.studies.stream import Ended
 from tiny import make_table
 
 PLAIN = DataFacts(2000, "single", 10)
@@ -158,11 +154,13 @@ Score = Callable[[Cell], float | str]
 
 
 @pytest.fixture
-def choosing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Tried, list[Cell], TrainRequest]]:
+def choosing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[AutoResult, list[Cell], TrainRequest]]:
     """Choose with cells that take no time but the clock's."""
     monkeypatch.chdir(tmp_path)
 
-    def run(rows: int, minutes: float, score: Score, each: float = 10.0) -> tuple[Tried, list[Cell], TrainRequest]:
+    def run(rows: int, minutes: float, score: Score, each: float = 10.0) -> tuple[AutoResult, list[Cell], TrainRequest]:
         texts, labels = make_table(rows)
         texts = [f"{text} {number}" for number, text in enumerate(texts)]
         pd.DataFrame({"text": texts, "label": labels}).to_csv("topics.csv", index=False)
@@ -171,7 +169,7 @@ def choosing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., t
         def stream(
             next_cell: Callable[[], Cell | None],
             cache: Path,
-            ended: Callable[[Ended], None],
+            ended: Callable[[CellEnded], None],
             watch: Callable[[Cell, Path], bool],
             **_: Any,
         ) -> None:
@@ -179,17 +177,17 @@ def choosing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., t
                 clock.now += 0.0 if cell.key in {one.key for one in seen} else each  # a result that is there is taken
                 seen.append(cell)
                 if watch(cell, cache):
-                    ended(Ended(cell))
+                    ended(CellEnded(cell))
                     continue
                 found = score(cell)
                 if isinstance(found, str):
-                    ended(Ended(cell, why=found))
+                    ended(CellEnded(cell, why=found))
                 else:
                     trained = cell.request.rows or rows
-                    ended(Ended(cell, Result({"test": {"accuracy": found}}, {"train": trained}, False, each, 1.0)))
+                    ended(CellEnded(cell, Result({"test": {"accuracy": found}}, {"train": trained}, False, each, 1.0)))
 
-        monkeypatch.setattr(conduct, "run_stream", stream)
-        monkeypatch.setattr(conduct, "time", clock)
+        monkeypatch.setattr(run_auto, "run_stream", stream)
+        monkeypatch.setattr(run_auto, "time", clock)
         request = TrainRequest("topics.csv", recipe=AUTO, threads=1)
         return choose_recipe(request, minutes, lambda _: None), seen, request
 
@@ -200,7 +198,7 @@ def better(name: str) -> Score:
     return lambda cell: 0.9 + cell.request.seed / 1000 if cell.variant == name else 0.8
 
 
-Choosing = Callable[..., tuple[Tried, list[Cell], TrainRequest]]
+Choosing = Callable[..., tuple[AutoResult, list[Cell], TrainRequest]]
 
 
 @pytest.mark.parametrize("rows", [120, 1200])
@@ -210,7 +208,7 @@ def test_the_better_one_is_found_on_rows_that_are_not_the_test(choosing: Choosin
     assert (tried.chosen.name, tried.whole) == ("supcon-finetune", True)
     final = final_request(request, tried)
     assert (final.recipe, final.data, final.seed) == ("supcon-finetune", "topics.csv", 0)
-    test = looked_at(request).test
+    test = prepare_tables(request).test
     assert test is not None
     secret = {*test.texts}
     for path in {getattr(cell.request, part) for cell in seen for part in ("data", "test")} - {None}:
@@ -247,7 +245,7 @@ def test_other_rows_of_the_same_table_are_another_choice(choosing: Choosing) -> 
     tried, _, request = choosing(120, 600, better("few-shot"))
     other = choose_recipe(replace(request, test_size=0.3), 600, lambda _: None)
     assert other.folder != tried.folder
-    test = looked_at(replace(request, test_size=0.3)).test
+    test = prepare_tables(replace(request, test_size=0.3)).test
     assert test is not None
     assert not {*test.texts} & {*pd.read_parquet(Path(other.folder) / "rows" / "all.parquet")["text"]}
 
@@ -302,7 +300,7 @@ def test_the_story_is_written_down(choosing: Choosing) -> None:
 def test_facts_are_of_the_rows_that_are_not_the_test(tmp_path: Path) -> None:
     texts, labels = make_table(sizes=(60, 15, 15))
     frame = pd.DataFrame({"text": [f"{text} {row}" for row, text in enumerate(texts)], "label": labels})
-    facts = facts_of(looked_at(TrainRequest(frame)))
+    facts = facts_of(prepare_tables(TrainRequest(frame)))
     assert (facts.rows, facts.classes, facts.kind, facts.pairs) == (81, 3, "single", False)
     assert facts.imbalance == pytest.approx(4.0, abs=0.3)
 

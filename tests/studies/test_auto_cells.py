@@ -10,11 +10,10 @@ import pytest
 
 from phasefit.metrics.kinds import JUDGED
 from phasefit.prepare.request import TrainRequest
-from phasefit.studies.auto.candidates import candidates_for
-from phasefit.studies.auto.cells import ground_for
-from phasefit.studies.auto.conduct import looked_at
-from phasefit.studies.auto.facts import facts_of
+from phasefit.studies.auto.candidates import candidates_for, facts_of
 from phasefit.studies.auto.halving import Round
+from phasefit.studies.auto.run_auto import prepare_tables
+from phasefit.studies.auto.trial_data import write_trial_data
 from phasefit.studies.result import figure
 from phasefit.studies.work import carry_out
 from tiny import make_table, tree
@@ -47,8 +46,8 @@ def request_for(kind: str, rows: int, model: Path, *, pairs: bool = False, **mor
 @pytest.mark.parametrize(("kind", "pairs"), [*((kind, False) for kind in KINDS), ("single", True), ("score", True)])
 def test_a_fold_of_every_kind(kind: str, pairs: bool, tiny_folder: Path, tmp_path: Path) -> None:
     request = request_for(kind, 60, tiny_folder, pairs=pairs)
-    prepared = looked_at(request)
-    ground = ground_for(request, prepared, tmp_path, 1)
+    prepared = prepare_tables(request)
+    ground = write_trial_data(request, prepared, tmp_path, 1)
     assert ground.folds == 3  # of 54 rows
     candidate = candidates_for(facts_of(prepared), SHORT)[0]
     cell = ground.cell(candidate, Round(54, 1, whole=True), 0)
@@ -62,8 +61,8 @@ def test_looks_at_little_are_scored_on_the_same_rows(tiny_folder: Path, tmp_path
     unlabelled = tmp_path / "more.csv"
     unlabelled.write_text("text\nsome song about rain\nanother flight\n", encoding="utf-8")
     request = request_for("single", 700, tiny_folder, unlabelled=str(unlabelled))
-    prepared = looked_at(request)
-    ground = ground_for(request, prepared, tmp_path, 1)
+    prepared = prepare_tables(request)
+    ground = write_trial_data(request, prepared, tmp_path, 1)
     assert ground.folds is None
     candidate = candidates_for(facts_of(prepared), SHORT)[0]
     little, whole = (

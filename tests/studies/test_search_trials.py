@@ -14,9 +14,8 @@ from phasefit.events import Scored
 from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import parse_recipe, read_recipe
 from phasefit.studies.cell import Cell, cell_folder
-from phasefit.studies.pool import CellError
-from phasefit.studies.progress import PROGRESS, Look, add_look, read_looks
-from phasefit.studies.result import Result
+from phasefit.studies.pool import CellEnded, CellError
+from phasefit.studies.result import PROGRESS, Evaluation, Result, append_evaluation, read_evaluations
 from phasefit.studies.search import optuna_study as library
 from phasefit.studies.search import trials
 from phasefit.studies.search.conduct import became_of, verdict
@@ -25,7 +24,6 @@ from phasefit.studies.search.question import Question
 from phasefit.studies.search.space import Choices, Range, Space
 from phasefit.studies.search.trials import Limits, TrialDone, Trials, new_epochs
 from phasefit.studies.search.winner import question_of, recipe_file, sealed
-from phasefit.studies.stream import Ended
 from phasefit.studies.tables import Row, Table
 
 optuna = pytest.importorskip("optuna")
@@ -48,13 +46,13 @@ def lr_of(cell: Cell) -> float:
 def fake_stream(score: Callable[[Cell], float | str | None]) -> Callable[..., None]:
     """Every cell ends at once: with a score, a sentence about its failure, or given up (None)."""
 
-    def run(next_cell: Callable[[], Cell | None], cache: Path, ended: Callable[[Ended], None], **_: Any) -> None:
+    def run(next_cell: Callable[[], Cell | None], cache: Path, ended: Callable[[CellEnded], None], **_: Any) -> None:
         while (cell := next_cell()) is not None:
             found = score(cell)
             if isinstance(found, float):
-                ended(Ended(cell, Result({"validation": {"accuracy": found}}, {}, False, 2.0, 100.0)))
+                ended(CellEnded(cell, Result({"validation": {"accuracy": found}}, {}, False, 2.0, 100.0)))
             else:
-                ended(Ended(cell, why=found or ""))
+                ended(CellEnded(cell, why=found or ""))
 
     return run
 
@@ -213,13 +211,13 @@ def test_a_trial_that_falls_behind_is_given_up(question: Callable[[Space], Quest
         given_up = False
         for epoch in range(1, 5):
             look = Scored("finetune", 10 * epoch, float(epoch), {"accuracy": score, "macro_f1": 0.0}, "macro_f1", True)
-            add_look(folder / PROGRESS, look)
+            append_evaluation(folder / PROGRESS, look)
             given_up = running.watch(cell, folder)
             if given_up:
                 break
         assert given_up == (score == 0.1)
         result = None if given_up else Result({"validation": {"accuracy": score}}, {}, False, 1.0, 1.0)
-        running.ended(Ended(cell, result))
+        running.ended(CellEnded(cell, result))
     states = [trial.state.name for trial in running.study.get_trials()]
     assert states == ["COMPLETE"] * 5 + ["PRUNED"]
 
@@ -231,19 +229,21 @@ def test_what_is_given_up_does_not_depend_on_how_often_one_looks(
     """The last trial is behind in epochs 2 and 3 only, and ends well; with 4 at once it has ended before any look."""
     curves = [[0.5, 0.8, 0.82, 0.84]] * 5 + [[0.5, 0.5, 0.5, 0.99]]
 
-    def stream(next_cell: Any, cache: Path, ended: Callable[[Ended], None], *, watch: Any, **_: Any) -> None:
+    def stream(next_cell: Any, cache: Path, ended: Callable[[CellEnded], None], *, watch: Any, **_: Any) -> None:
         for curve in curves:
             cell = next_cell()
             folder = cell_folder(cache, cell)
             folder.mkdir(parents=True)
             given_up = False
             for epoch, score in enumerate(curve, start=1):
-                add_look(folder / PROGRESS, Scored("finetune", epoch, epoch, {"accuracy": score}, "accuracy", True))
+                append_evaluation(
+                    folder / PROGRESS, Scored("finetune", epoch, epoch, {"accuracy": score}, "accuracy", True)
+                )
                 given_up = epoch < len(curve) and epoch % looks_at_once == 0 and watch(cell, folder)
                 if given_up:
                     break
             result = Result({"validation": {"accuracy": curve[-1]}}, {}, False, 1.0, 1.0)
-            ended(Ended(cell, None if given_up else result))
+            ended(CellEnded(cell, None if given_up else result))
 
     monkeypatch.setattr(trials, "run_stream", stream)
     told: list[TrialDone] = []
@@ -256,23 +256,32 @@ def test_what_is_given_up_does_not_depend_on_how_often_one_looks(
 
 
 def test_epochs_without_a_look_count_with_the_next() -> None:
-    looks = [Look("finetune", 5, 0.5, {"accuracy": 0.1}, "accuracy"), Look("finetune", 35, 3.5, {"accuracy": 0.4}, "")]
+    looks = [
+        Evaluation("finetune", 5, 0.5, {"accuracy": 0.1}, "accuracy"),
+        Evaluation("finetune", 35, 3.5, {"accuracy": 0.4}, ""),
+    ]
     assert new_epochs(looks, 0, "accuracy", maximise=True) == [(1, 0.4), (2, 0.4), (3, 0.4)]
     assert new_epochs(looks, 3, "accuracy", maximise=True) == []
-    watched = [Look("finetune", 10, 1.0, {"macro_f1": 0.3}, "macro_f1")]
+    watched = [Evaluation("finetune", 10, 1.0, {"macro_f1": 0.3}, "macro_f1")]
     assert new_epochs(watched, 0, "ece", maximise=False) == [(1, -0.3)]
-    assert new_epochs([Look("finetune", 10, 1.0, {"accuracy": float("nan")}, "")], 0, "accuracy", maximise=True) == []
+    assert (
+        new_epochs([Evaluation("finetune", 10, 1.0, {"accuracy": float("nan")}, "")], 0, "accuracy", maximise=True)
+        == []
+    )
 
 
 def test_looks_survive_half_a_line_and_a_second_beginning(tmp_path: Path) -> None:
     path = tmp_path / PROGRESS
     for step, score in ((10, 0.1), (20, 0.2), (20, 0.3)):
-        add_look(path, Scored("finetune", step, step / 10, {"accuracy": score}, "accuracy", True))
-    add_look(path, Scored("contrast", 5, 1.0, {"probe": 0.9}, "probe", True))
+        append_evaluation(path, Scored("finetune", step, step / 10, {"accuracy": score}, "accuracy", True))
+    append_evaluation(path, Scored("contrast", 5, 1.0, {"probe": 0.9}, "probe", True))
     with path.open("a") as file:
         file.write('{"phase": "finetune", "st')
-    assert [(look.step, look.scores["accuracy"]) for look in read_looks(path, "finetune")] == [(10, 0.1), (20, 0.3)]
-    assert read_looks(tmp_path / "none", "finetune") == []
+    assert [(look.step, look.scores["accuracy"]) for look in read_evaluations(path, "finetune")] == [
+        (10, 0.1),
+        (20, 0.3),
+    ]
+    assert read_evaluations(tmp_path / "none", "finetune") == []
 
 
 @pytest.mark.parametrize(

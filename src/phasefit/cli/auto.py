@@ -10,7 +10,7 @@ from phasefit.errors import PhasefitError
 if TYPE_CHECKING:
     from phasefit.prepare.request import TrainRequest
     from phasefit.runs.train import TrainResult
-    from phasefit.studies.auto.record import Tried
+    from phasefit.studies.auto.report import AutoResult
 
 MINUTES = 10.0
 
@@ -31,8 +31,8 @@ def train_auto(
         return None
     from phasefit.report import write_run_report
     from phasefit.runs.train import train
-    from phasefit.studies.auto.conduct import choose_recipe, final_request
     from phasefit.studies.auto.report import as_json, as_markdown, conclusion
+    from phasefit.studies.auto.run_auto import choose_recipe, final_request
 
     _check_out(request)
     console = stderr()
@@ -53,7 +53,7 @@ def train_auto(
         return train(final_request(request, tried), listen, files, report=write_run_report)
 
 
-def show_tried(tried: Tried) -> None:
+def show_tried(tried: AutoResult) -> None:
     """What was tried and what it came to."""
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
@@ -76,12 +76,11 @@ def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:
 
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.tables import new_table
-    from phasefit.studies.auto.candidates import candidates_for, left_out
-    from phasefit.studies.auto.conduct import looked_at
-    from phasefit.studies.auto.facts import facts_of
+    from phasefit.studies.auto.candidates import candidates_for, facts_of, left_out
     from phasefit.studies.auto.report import plan_lines
+    from phasefit.studies.auto.run_auto import prepare_tables
 
-    facts = facts_of(looked_at(request))
+    facts = facts_of(prepare_tables(request))
     candidates, out = candidates_for(facts, request.settings), left_out(facts, request.settings)
     if json:
         tried = {"candidates": [asdict(one) for one in candidates], "left_out": out}

@@ -85,7 +85,7 @@ def compare(
     """
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
-    from phasefit.studies.conduct import conduct, seeds_of
+    from phasefit.studies.run_study import run_study, seeds_of
     from phasefit.studies.study import Data, Study, TableSpec, check_settings, variant_of
 
     common = {**locals()}
@@ -114,7 +114,7 @@ def compare(
         common=asked,
     )
     with study_listener(quiet) as listen:
-        found = conduct(
+        found = run_study(
             study,
             listen,
             out=out,

@@ -122,9 +122,9 @@ def run(found: Scaled, study: Study, where: dict[str, Any], data_dir: Path | Non
     """All runs, then all tables and figures."""
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
-    from phasefit.studies.conduct import conduct
     from phasefit.studies.gains import Gain, compared, curve, gains, rows_of, write_gains
     from phasefit.studies.reproduce import training_rows
+    from phasefit.studies.run_study import run_study
 
     rows = {data.name: training_rows(data, data_dir) for data in study.datasets}
     paper = {data.name: training_rows(data, data_dir) for data in found.whole.datasets}
@@ -138,7 +138,7 @@ def run(found: Scaled, study: Study, where: dict[str, Any], data_dir: Path | Non
         return [curve(figure, points) for figure, points in drawn if points]
 
     with study_listener(quiet) as listen:
-        done = conduct(study, listen, command=shlex.join(["phasefit", *sys.argv[1:]]), curves=curves, **where)
+        done = run_study(study, listen, command=shlex.join(["phasefit", *sys.argv[1:]]), curves=curves, **where)
     for number, figure in enumerate(found.figures, start=1):
         points = points_of(figure, done.cells, done.results)
         if points:

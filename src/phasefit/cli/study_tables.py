@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phasefit.studies.conduct import Conducted
+    from phasefit.studies.run_study import StudyResult
     from phasefit.studies.tables import Row, Table
 
 WIDEST = 40  # letters of a recipe's name before it is folded
@@ -16,7 +16,7 @@ RECIPE = "recipe"
 LEAST_FIRST = ("MB", "rank", "runs", "95 % interval", "minutes")  # what goes where a terminal is narrow
 
 
-def show_study(found: Conducted, json: bool = False) -> None:
+def show_study(found: StudyResult, json: bool = False) -> None:
     """Tables, then where the files are; with `json` all of it for programs."""
     from phasefit.cli.console import print_json, stdout
 

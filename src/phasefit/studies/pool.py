@@ -1,15 +1,15 @@
 """Many cells, some at a time, each in a process of its own; results that are there already are taken as they are.
 
 Processes come from a fork server that has loaded torch (`work`): a cell starts in a moment, its memory is its own, and
-what it leaks goes with it. A cell that fails stops the study; what is done stays done.
+what it leaks goes with it. `run_stream` runs cells that are made up one after the other, `run_cells` a list of them.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import Result, finished_result, read_result
 
 GRACE = 20.0  # seconds that a cell has to write a checkpoint and leave
-BAD_INPUT = 2
+EVERY = 0.5  # seconds between two looks at the cells that run
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,19 @@ class CellDone:
     cached: bool = False
 
 
+@dataclass(frozen=True)
+class CellEnded:
+    """A cell that has its result, failed (`why` says how), or was stopped by whoever watched it (neither)."""
+
+    cell: Cell
+    result: Result | None = None
+    why: str = ""
+    cached: bool = False
+
+
 CellEvent = CellStarted | CellDone
 Listener = Callable[[CellEvent], None]
+Running = list[tuple[Cell, Any]]
 
 
 class CellError(PhasefitError):
@@ -62,34 +73,74 @@ def run_cells(
     listen: Listener = lambda event: None,
     enough: Callable[[], bool] = lambda: False,
 ) -> dict[str, Result]:
-    """The results by key. `enough` is asked before each new cell and may end it early."""
+    """The results by key. `enough` is asked before each new cell and may end it early; a cell that fails ends it."""
     results: dict[str, Result] = {}
-    waiting: deque[Cell] = deque()
     different = {cell.key: cell for cell in cells}
-    for key, cell in different.items():
-        found = finished_result(cell_folder(cache, cell), with_model=keep and not cell.is_baseline)
-        if found is None:
+    waiting: list[Cell] = []
+
+    def ended(event: CellEnded) -> None:
+        if event.result is None:
+            raise CellError(f"{event.cell.name}: {event.why}")
+        results[event.cell.key] = event.result
+        listen(CellDone(event.cell, event.result, len(results), len(different), event.cached))
+
+    for cell in different.values():
+        result = finished_result(cell_folder(cache, cell), with_model=keep and not cell.is_baseline)
+        if result is None:
             waiting.append(cell)
-            continue
-        results[key] = found
-        listen(CellDone(cell, found, len(results), len(different), cached=True))
-    if not waiting:
-        return results
-    with orderly(done=lambda: len(results)) as running:
-        while waiting or running:
-            while waiting and len(running) < jobs and not enough():
-                cell = waiting.popleft()
-                listen(CellStarted(cell))
-                running.append((cell, start_cell(cell, cache, keep)))
-            if not running:
-                break
-            for cell in finished(running):
-                results[cell.key] = result_of(cell, cache)
-                listen(CellDone(cell, results[cell.key], len(results), len(different)))
+        else:
+            ended(CellEnded(cell, result, cached=True))
+    run_stream(
+        lambda: waiting.pop(0) if waiting and not enough() else None,
+        cache,
+        ended,
+        jobs=jobs,
+        keep=keep,
+        done=len(results),
+        started=lambda cell: listen(CellStarted(cell)),
+    )
     return results
 
 
-Running = list[tuple[Cell, Any]]
+def run_stream(
+    next_cell: Callable[[], Cell | None],
+    cache: Path,
+    ended: Callable[[CellEnded], None],
+    *,
+    jobs: int = 1,
+    keep: bool = False,
+    done: int = 0,
+    started: Callable[[Cell], None] = lambda cell: None,
+    watch: Callable[[Cell, Path], bool] | None = None,
+    every: float = EVERY,
+) -> None:
+    """Run cells until `next_cell` has none and none runs; `watch` says whether a running one is to be stopped.
+
+    `done` counts the cells that were done before, for the message of a study that is interrupted.
+    """
+
+    def report(event: CellEnded) -> None:
+        nonlocal done
+        done += event.result is not None
+        ended(event)
+
+    with orderly(lambda: done) as running:
+        while True:
+            while len(running) < jobs and (cell := next_cell()) is not None:
+                result = finished_result(cell_folder(cache, cell), with_model=keep and not cell.is_baseline)
+                if result is not None:
+                    report(CellEnded(cell, result, cached=True))
+                    continue
+                started(cell)
+                running.append((cell, start_cell(cell, cache, keep)))
+            if not running:
+                return
+            for cell in finished(running, None if watch is None else every):
+                report(outcome(cell, cache))
+            for cell, process in list(running):
+                if watch is not None and process.is_alive() and watch(cell, cell_folder(cache, cell)):
+                    _stop(running, cell, process, cache)
+                    report(CellEnded(cell))
 
 
 def start_cell(cell: Cell, cache: Path, keep: bool) -> Any:
@@ -120,15 +171,15 @@ def finished(running: Running, seconds: float | None = None) -> Iterable[Cell]:
     return [cell for cell, _ in over]
 
 
-def result_of(cell: Cell, cache: Path) -> Result:
-    """What a cell whose process has ended left; an error that says why where it left nothing."""
+def outcome(cell: Cell, cache: Path) -> CellEnded:
+    """What a cell whose process has ended left: its result, or why there is none."""
     folder = cell_folder(cache, cell)
-    found = read_result(folder)
-    if found is not None:
-        return found
-    said = folder / "error.txt"
-    why = said.read_text(encoding="utf-8") if said.is_file() else f"its process was ended from outside ({folder})"
-    raise CellError(f"{cell.name}: {why}")
+    result = read_result(folder)
+    if result is not None:
+        return CellEnded(cell, result)
+    error = folder / "error.txt"
+    why = error.read_text(encoding="utf-8") if error.is_file() else f"its process was ended from outside ({folder})"
+    return CellEnded(cell, why=why)
 
 
 @contextmanager
@@ -166,3 +217,11 @@ def _end(running: Running) -> None:
             process.kill()
             process.join()
     running.clear()
+
+
+def _stop(running: Running, cell: Cell, process: Any, cache: Path) -> None:
+    """At once: what is given up needs no checkpoint."""
+    running.remove((cell, process))
+    process.kill()
+    process.join()
+    shutil.rmtree(cell_folder(cache, cell), ignore_errors=True)

@@ -1,7 +1,8 @@
-"""What a cell leaves behind: result.json, read without torch."""
+"""What a cell leaves behind: result.json, and progress.jsonl with the validation scores of a running one. No torch."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any, TypeAlias
 from phasefit.data.sources import source_files
 from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.errors import ModelError
+from phasefit.events import Scored
 from phasefit.files.atomic import read_json
 from phasefit.metrics.kinds import JUDGED
 from phasefit.prepare.request import TrainRequest
 from phasefit.studies.known_figures import CORRELATIONS, leaf
 
 Own: TypeAlias = bool | Mapping[str, bool]
-RESULT, RUN = "result.json", "run"
+RESULT, PROGRESS, RUN = "result.json", "progress.jsonl", "run"
 LEFT_OUT = ("points", "calibration", "geometry")  # of metrics: for pictures, and large
 
 
@@ -56,9 +58,9 @@ def read_result(folder: Path) -> Result | None:
     if not (folder / RESULT).is_file():
         return None
     try:
-        found = read_json(folder / RESULT)
+        content = read_json(folder / RESULT)
         names = ("metrics", "rows", "own_test", "seconds", "memory_mb", "command")
-        return Result(**{name: found[name] for name in names}, own_validation=found.get("own_validation", False))
+        return Result(**{name: content[name] for name in names}, own_validation=content.get("own_validation", False))
     except (ModelError, KeyError, TypeError):
         return None
 
@@ -91,15 +93,15 @@ def _brings(data: Any, given: Any, split: str, request: TrainRequest) -> bool:
 
 def figure(metrics: Mapping[str, Any], path: str) -> float | None:
     """The figure at a path such as test.levels.0.accuracy; None where there is none."""
-    found: Any = metrics
+    value: Any = metrics
     for part in path.split("."):
-        if isinstance(found, list):
-            found = found[int(part)] if part.isdecimal() and int(part) < len(found) else None
+        if isinstance(value, list):
+            value = value[int(part)] if part.isdecimal() and int(part) < len(value) else None
         else:
-            found = found.get(part) if isinstance(found, Mapping) else None
-    if found is None and leaf(path) in CORRELATIONS and path.partition(".")[0] in metrics:
+            value = value.get(part) if isinstance(value, Mapping) else None
+    if value is None and leaf(path) in CORRELATIONS and path.partition(".")[0] in metrics:
         return 0.0  # a constant prediction follows nothing
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def usual_score(result: Result, split: str = "test") -> str:
@@ -109,3 +111,41 @@ def usual_score(result: Result, split: str = "test") -> str:
         return f"{split}.mean"
     kind = "score" if "pearson" in scored else "multi" if "micro_f1" in scored else "single"
     return f"{split}.{JUDGED[kind]}"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of a phase after so many epochs."""
+
+    phase: str
+    step: int
+    epoch: float
+    scores: dict[str, float]
+    watch: str
+
+
+def append_evaluation(path: Path, event: Scored) -> None:
+    """Append one line to progress.jsonl."""
+    content = {"phase": event.phase, "step": event.step, "epoch": event.epoch, "scores": event.scores}
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(content | {"watch": event.watch}) + "\n")
+
+
+def read_evaluations(path: Path, phase: str) -> list[Evaluation]:
+    """Those of a phase in order; one that was made twice, because the cell was stopped and resumed, counts once."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    read = (_evaluation(line) for line in lines)
+    by_step = {one.step: one for one in read if one is not None and one.phase == phase}
+    return [by_step[step] for step in sorted(by_step)]
+
+
+def _evaluation(line: str) -> Evaluation | None:
+    """A line that is being written is not whole yet."""
+    try:
+        content: dict[str, Any] = json.loads(line)
+        return Evaluation(**content)
+    except (ValueError, TypeError):
+        return None

@@ -6,6 +6,7 @@ This module is what the fork server imports before it forks, so that torch is lo
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -35,14 +36,13 @@ from phasefit.runs.folder import read_begun
 from phasefit.runs.train import resume, train
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import needs_of_cell
-from phasefit.studies.memory import peak_megabytes
 from phasefit.studies.pair_scores import pair_scores
-from phasefit.studies.progress import PROGRESS, add_look
-from phasefit.studies.result import RESULT, RUN, finished_result, has_own, slim
+from phasefit.studies.result import PROGRESS, RESULT, RUN, append_evaluation, finished_result, has_own, slim
 from phasefit.training.device import set_threads
 
 LOG, ERROR, SPENT = "log.txt", "error.txt", "spent.txt"
 BAD_INPUT = 2
+STATUS = Path("/proc/self/status")
 
 
 def main(cell: Cell, folder: Path, keep: bool) -> None:
@@ -116,11 +116,11 @@ def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """A run like any other, but for its pictures; one that was stopped goes on."""
     run = folder / RUN
     request = replace(cell.request, out=run, report=False)
-    listen = partial(_tell, folder / PROGRESS)
-    found = resume(run, listen) if _can_go_on(run) else train(replace(request, overwrite=run.exists()), listen)
-    metrics = dict(found.metrics)
+    listen = partial(_log, folder / PROGRESS)
+    result = resume(run, listen) if _can_go_on(run) else train(replace(request, overwrite=run.exists()), listen)
+    metrics = dict(result.metrics)
     if cell.pairs is not None:
-        metrics["test"] = pair_scores(found.model, cell.pairs, cell.request)
+        metrics["test"] = pair_scores(result.model, cell.pairs, cell.request)
     facts = read_json(run / MANIFEST).get("data", {})
     return metrics, _rows(facts)
 
@@ -171,12 +171,12 @@ def _untrained(request: TrainRequest) -> Model:
     return load_model(DEFAULT_MODEL if request.model is None else request.model, request.device)
 
 
-def _tell(progress: Path, event: Event) -> None:
+def _log(progress: Path, event: Event) -> None:
     """What is worth reading afterwards, and what whoever watches the cell wants to know now."""
     if isinstance(event, Note | Scored | PhaseEnded):
         sys.stderr.write(f"{event}\n")
     if isinstance(event, Scored):
-        add_look(progress, event)
+        append_evaluation(progress, event)
 
 
 def _end_with_parent() -> None:
@@ -190,3 +190,17 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def peak_megabytes() -> float:
+    """In MB of 10^6 bytes. On Linux VmHWM and not `getrusage`, which inherits the peak of whoever started it."""
+    if STATUS.is_file():
+        peak = re.search(r"^VmHWM:\s+(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
+        if peak is not None:
+            return int(peak[1]) * 1024 / 1e6
+    try:
+        import resource
+    except ImportError:  # a system without it
+        return 0.0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

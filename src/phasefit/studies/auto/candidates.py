@@ -1,21 +1,74 @@
-"""What is worth trying on these data, cheap first, each with its reason. Imports no torch."""
+"""Facts about the data, and what is worth trying on them, cheap first, each with its reason. Imports no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from phasefit.errors import RecipeError
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import read_recipe
 from phasefit.recipes.content import WHOLE
 from phasefit.recipes.needs import needs_of
-from phasefit.studies.auto.facts import DataFacts
+from phasefit.studies.rows import pooled
 from phasefit.studies.study import fitting
 
 YARDSTICK = "finetune"
 FEW_ROWS = 200  # per class: beyond, the few-shot recipe has nothing to offer
 UNEVEN = 4.0
 LONG_SHARE = 0.2
+LONG_WORDS = 200  # texts of more words are cut by most sentence encoders
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """The rows that may be looked at: those to train on and to validate on."""
+
+    rows: int
+    kind: str
+    classes: int = 0
+    pairs: bool = False
+    unlabelled: int = 0
+    imbalance: float = 1.0  # rows of the largest class per row of the smallest
+    long_share: float = 0.0
+
+    @property
+    def rows_per_class(self) -> float:
+        """In the mean; of scores all rows."""
+        return self.rows / max(self.classes, 1)
+
+    def sentence(self) -> str:
+        """In words."""
+        what = "pairs of texts" if self.pairs else "texts"
+        of = f" in {self.classes} classes, the largest {self.imbalance:.1f} times the smallest" if self.classes else ""
+        more = f", {self.unlabelled:,} without labels beside" if self.unlabelled else ""
+        long = f", {self.long_share:.0%} of more than {LONG_WORDS} words" if self.long_share >= 0.01 else ""
+        return f"{self.rows:,} {what} to choose on ({self.kind} labels{of}{more}{long})"
+
+
+def facts_of(prepared: Prepared) -> DataFacts:
+    """Of a prepared table."""
+    table = pooled(prepared)
+    texts = list(table.texts)
+    long = np.mean([len(text.split()) > LONG_WORDS for text in texts])
+    kind = prepared.space.kind
+    counts = np.array([])
+    if kind == "multi":
+        counts = prepared.values(table).sum(axis=0)
+    elif kind != "score":
+        counts = np.bincount(prepared.codes(table), minlength=len(prepared.space))
+    counts = counts[counts > 0]
+    return DataFacts(
+        len(table),
+        kind,
+        0 if kind == "score" else len(prepared.space),
+        bool(table.others),
+        0 if prepared.unlabelled is None else len(prepared.unlabelled),
+        float(counts.max() / counts.min()) if len(counts) else 1.0,
+        float(long),
+    )
 
 
 @dataclass(frozen=True)
@@ -42,20 +95,20 @@ FROZEN = (
 
 def candidates_for(facts: DataFacts, settings: Sequence[str] = ()) -> list[Candidate]:
     """All that fit the data and what --set says; the yardstick first, then from cheap to dear."""
-    return _sorted_out(facts, settings)[0]
+    return _select(facts, settings)[0]
 
 
 def left_out(facts: DataFacts, settings: Sequence[str] = ()) -> list[str]:
     """Those that fit the data, and that --set makes pointless: which and why."""
-    return _sorted_out(facts, settings)[1]
+    return _select(facts, settings)[1]
 
 
-def _sorted_out(facts: DataFacts, settings: Sequence[str]) -> tuple[list[Candidate], list[str]]:
+def _select(facts: DataFacts, settings: Sequence[str]) -> tuple[list[Candidate], list[str]]:
     base = Candidate(YARDSTICK, YARDSTICK, why="the yardstick: it is taken unless another is better by more than noise")
     read_recipe(base.recipe, fitting(base.recipe, settings))  # what is wrong with --set is said here
-    found, out = [_with(base, settings)], list[str]()
-    known = {_content(found[0]): YARDSTICK}
-    for one in _worth_trying(facts):
+    candidates, out = [_with(base, settings)], list[str]()
+    known = {_content(candidates[0]): YARDSTICK}
+    for one in _suitable(facts):
         chosen = _with(one, settings)
         try:
             recipe, content = read_recipe(chosen.recipe, chosen.settings), _content(chosen)
@@ -70,12 +123,12 @@ def _sorted_out(facts: DataFacts, settings: Sequence[str]) -> tuple[list[Candida
             out.append(f"{one.name}: --set says otherwise than {one.settings[0]}, which it is about")
         else:
             known[content] = one.name
-            found.append(chosen)
-    _refuse_unused(settings, found)
-    return found, out
+            candidates.append(chosen)
+    _refuse_unused(settings, candidates)
+    return candidates, out
 
 
-def _worth_trying(facts: DataFacts) -> Iterator[Candidate]:
+def _suitable(facts: DataFacts) -> Iterator[Candidate]:
     yield Candidate("frozen", "finetune", FROZEN, "the encoder as it is with a linear head: seconds")
     yield Candidate("finetune, lr 3e-5", "finetune", ("finetune.lr=3e-5",), "gentler steps")
     yield Candidate("finetune, lr 3e-4", "finetune", ("finetune.lr=3e-4",), "bolder steps")
@@ -112,8 +165,8 @@ def _content(one: Candidate) -> str:
     return read_recipe(one.recipe, one.settings).to_toml().partition("\n")[2]
 
 
-def _refuse_unused(settings: Sequence[str], found: Sequence[Candidate]) -> None:
+def _refuse_unused(settings: Sequence[str], candidates: Sequence[Candidate]) -> None:
     for setting in settings:
         phase = setting.partition("=")[0].strip().partition(".")[0]
-        if phase not in WHOLE and not any(setting in one.settings for one in found):
+        if phase not in WHOLE and not any(setting in one.settings for one in candidates):
             raise RecipeError(f"--set {setting}: none of the recipes that auto would try has a phase '{phase}'")

@@ -1,10 +1,15 @@
-"""Successive halving as plain functions: which rounds there are, who stays, what can be afforded. Imports no torch."""
+"""Successive halving as plain functions: which rounds there are, who stays, what can be afforded, who wins.
+
+Imports no torch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, sqrt
+
+import numpy as np
 
 FACTOR = 3  # the resource grows by it from round to round, and one of so many stays
 FEW = 500  # rows: below, folds of all rows are the resource; above, it is the number of rows
@@ -46,8 +51,8 @@ def rounds_for(rows: int, classes: int) -> list[Round]:
     full = min(rows, MOST)
     smaller = [full // FACTOR**power for power in (3, 2, 1)]
     least = max(LEAST, PER_CLASS * classes)
-    found = [Round(some, 1, whole=False) for some in smaller if some >= least]
-    return [*found, Round(full, 1, whole=True), Round(full, REPEATS, whole=True)]
+    early = [Round(some, 1, whole=False) for some in smaller if some >= least]
+    return [*early, Round(full, 1, whole=True), Round(full, REPEATS, whole=True)]
 
 
 def ranked(scores: Mapping[str, float]) -> list[str]:
@@ -88,3 +93,63 @@ def affordable(
             return kept
         kept.pop()
     return kept
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better than the yardstick, repetition by repetition, and the standard error of that."""
+
+    mean: float
+    error: float
+    repetitions: int
+
+    @property
+    def is_real(self) -> bool:
+        """More than one standard error; one repetition knows none."""
+        return self.repetitions > 1 and self.mean > self.error and self.mean > 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate and why."""
+
+    name: str
+    why: str
+
+
+def gain(scores: Mapping[int, float], base: Mapping[int, float], overlap: float) -> Gain | None:
+    """Paired over the repetitions that both have; `overlap`: held-out rows per training row, because repetitions share
+    rows (Nadeau and Bengio, 2003)."""
+    both = [number for number in scores if number in base]
+    if not both:
+        return None
+    differences = np.array([scores[number] - base[number] for number in both])
+    spread = float(np.std(differences, ddof=1)) if len(both) > 1 else 0.0
+    return Gain(float(differences.mean()), spread * sqrt(1 / len(both) + overlap), len(both))
+
+
+def choose(scores: Mapping[str, Mapping[int, float]], yardstick: str, overlap: float) -> Choice:
+    """The challenger with the largest real gain on all rows; the yardstick where there is none.
+
+    `scores` has nobody who was eliminated: with fewer repetitions luck weighs more.
+    """
+    base = scores.get(yardstick, {})
+    gains = {
+        name: difference
+        for name, own in scores.items()
+        if name != yardstick and (difference := gain(own, base, overlap)) is not None
+    }
+    real = {name: one for name, one in gains.items() if one.is_real}
+    if real:
+        best = max(real, key=lambda name: real[name].mean)
+        return Choice(best, f"better than {yardstick} by {_in_words(real[best])}, which is more than the noise")
+    compared = {name: one for name, one in gains.items() if one.repetitions > 1}
+    if not compared:
+        return Choice(yardstick, "no other was compared with it more than once, and one comparison knows no noise")
+    best = max(compared, key=lambda name: compared[name].mean)
+    verb = "beats it" if compared[best].mean > 0 else "comes nearest"
+    return Choice(yardstick, f"{best} {verb} by {_in_words(compared[best])}, which is within the noise")
+
+
+def _in_words(one: Gain) -> str:
+    return f"{one.mean:+.4f} (standard error {one.error:.4f}, {one.repetitions} repetitions)"

@@ -1,19 +1,68 @@
-"""A choice in words: auto.md and auto.json, and the rows of the table on the terminal."""
+"""The result of a choice: what was tried as plain data, auto.md and auto.json, and the table on the terminal."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from phasefit.studies.auto.candidates import YARDSTICK, Candidate
-from phasefit.studies.auto.facts import DataFacts
-from phasefit.studies.auto.halving import folds_for, rounds_for
-from phasefit.studies.auto.record import Tried
+from phasefit.studies.auto.candidates import YARDSTICK, Candidate, DataFacts
+from phasefit.studies.auto.halving import Choice, folds_for, rounds_for
 
 HEADINGS = ("round", "candidate", "on", "score", "minutes", "kept", "why")
 
 
-def table_rows(tried: Tried) -> list[list[str]]:
+@dataclass(frozen=True)
+class Entry:
+    """A candidate in a round; `score` is None where time was up."""
+
+    round: int
+    candidate: str
+    on: str  # rows or folds, in words
+    score: float | None
+    seconds: float
+    kept: bool
+    why: str
+
+
+@dataclass
+class AutoResult:
+    """The whole story of a choice."""
+
+    facts: DataFacts
+    score: str  # what it went by
+    minutes: float
+    seed: int
+    jobs: int
+    candidates: list[Candidate]
+    entries: list[Entry] = field(default_factory=list)
+    choice: Choice | None = None
+    chosen: Candidate | None = None
+    seconds: float = 0.0
+    whole: bool = True  # whether time was enough for all rounds
+    folder: str = ""
+    left_out: list[str] = field(default_factory=list)  # candidates that --set makes pointless, and why
+
+    def to_json(self) -> dict[str, Any]:
+        """For auto.json."""
+        return {
+            "chosen": None if self.chosen is None else asdict(self.chosen),
+            "why": "" if self.choice is None else self.choice.why,
+            "score": self.score,
+            "minutes": self.minutes,
+            "seconds_of_choosing": round(self.seconds, 1),
+            "all_rounds": self.whole,
+            "seed": self.seed,
+            "jobs": self.jobs,
+            "data": asdict(self.facts),
+            "candidates": [asdict(one) for one in self.candidates],
+            "left_out": self.left_out,
+            "tried": [asdict(entry) for entry in self.entries],
+        }
+
+
+def table_rows(result: AutoResult) -> list[list[str]]:
     """What was tried, a line for each candidate and round."""
     return [
         [
@@ -25,15 +74,15 @@ def table_rows(tried: Tried) -> list[list[str]]:
             "yes" if entry.kept else "no",
             entry.why,
         ]
-        for entry in tried.entries
+        for entry in result.entries
     ]
 
 
-def conclusion(tried: Tried) -> str:
+def conclusion(result: AutoResult) -> str:
     """The choice, why, and whether time cut it short."""
-    name = YARDSTICK if tried.chosen is None else tried.chosen.name
-    why = "" if tried.choice is None else f": {tried.choice.why}"
-    cut = "" if tried.whole else " Time was up before all was tried: more --minutes may choose otherwise."
+    name = YARDSTICK if result.chosen is None else result.chosen.name
+    why = "" if result.choice is None else f": {result.choice.why}"
+    cut = "" if result.whole else " Time was up before all was tried: more --minutes may choose otherwise."
     return f"Chosen: {name}{why}.{cut}"
 
 
@@ -48,23 +97,23 @@ def plan_lines(facts: DataFacts, candidates: Sequence[Candidate], minutes: float
     ]
 
 
-def as_json(tried: Tried) -> str:
+def as_json(result: AutoResult) -> str:
     """auto.json."""
-    return json.dumps(tried.to_json(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
-def as_markdown(tried: Tried, command: str) -> str:
+def as_markdown(result: AutoResult, command: str) -> str:
     """auto.md."""
-    plan = plan_lines(tried.facts, tried.candidates, tried.minutes)
-    lines = ["# How the recipe was chosen", "", f"    {command}", "", conclusion(tried), ""]
+    plan = plan_lines(result.facts, result.candidates, result.minutes)
+    lines = ["# How the recipe was chosen", "", f"    {command}", "", conclusion(result), ""]
     lines += [f"- {line}" for line in plan]
-    lines += [f"- scores are {tried.score} of held-out training rows, choosing took {tried.seconds / 60:.1f} minutes"]
+    lines += [f"- scores are {result.score} of held-out training rows, choosing took {result.seconds / 60:.1f} minutes"]
     lines += ["", f"| {' | '.join(HEADINGS)} |", "|-:|-|-|-:|-:|-|-|"]
-    lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in table_rows(tried)]
+    lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in table_rows(result)]
     lines += ["", "Candidates:", ""]
-    for one in tried.candidates:
-        said = f" ({', '.join(one.settings)})" if one.settings else ""
-        lines.append(f"- {one.name}: {one.recipe}{said}; {one.why}")
-    if tried.left_out:
-        lines += ["", "Left out:", "", *(f"- {line}" for line in tried.left_out)]
+    for one in result.candidates:
+        settings = f" ({', '.join(one.settings)})" if one.settings else ""
+        lines.append(f"- {one.name}: {one.recipe}{settings}; {one.why}")
+    if result.left_out:
+        lines += ["", "Left out:", "", *(f"- {line}" for line in result.left_out)]
     return "\n".join([*lines, ""])

@@ -9,9 +9,9 @@ from typing import Any
 
 from phasefit.errors import RunError
 from phasefit.prepare.request import TrainRequest
-from phasefit.studies.conduct import fresh_seeds, write_files
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import Listener, run_cells
+from phasefit.studies.run_study import fresh_seeds, write_files
 from phasefit.studies.search import optuna_study as library
 from phasefit.studies.search.findings import Found, found_in, trial_curve, write_trials
 from phasefit.studies.search.question import Question, held_apart

@@ -11,12 +11,10 @@ from typing import Any
 
 from phasefit.metrics.scores import SCORES
 from phasefit.studies.cell import Cell, cell_folder
-from phasefit.studies.pool import CellError
-from phasefit.studies.progress import PROGRESS, Look, read_looks
-from phasefit.studies.result import figure
+from phasefit.studies.pool import CellEnded, CellError, run_stream
+from phasefit.studies.result import PROGRESS, Evaluation, figure, read_evaluations
 from phasefit.studies.search.optuna_study import SAME_AS, Sampler, ask, calm, optuna, points, queue_again
 from phasefit.studies.search.question import Question
-from phasefit.studies.stream import Ended, run_stream
 
 MOST_FAILED = 3  # trials in a row, before any came to its end
 MOST_REPEATED = 100  # draws in a row of what was drawn before: the space has nothing else
@@ -114,7 +112,7 @@ class Trials:
                 return True
         return False
 
-    def ended(self, event: Ended) -> None:
+    def ended(self, event: CellEnded) -> None:
         """Tell Optuna, and whoever listens."""
         behind = self._fell_behind(event)
         trial, settings, _ = self.running.pop(event.cell.key)
@@ -139,7 +137,7 @@ class Trials:
         told = TrialDone(trial.number, settings, score, state, done, self._total(), self.best, seconds, event.why)
         self.listen(told)
 
-    def _fell_behind(self, event: Ended) -> bool:
+    def _fell_behind(self, event: CellEnded) -> bool:
         """Whether it was given up, or would have been had it not ended between two looks at it: what is pruned must
         not depend on how fast a trial is."""
         if event.result is None and not event.why:
@@ -149,7 +147,7 @@ class Trials:
     def watch(self, cell: Cell, folder: Path) -> bool:
         """Report the epochs that are new; whether the trial is to be given up."""
         trial, settings, seen = self.running[cell.key]
-        looks = read_looks(folder / PROGRESS, self.question.recipe.phase_names[-1])
+        looks = read_evaluations(folder / PROGRESS, self.question.recipe.phase_names[-1])
         for epoch, value in new_epochs(looks, seen, self.question.score, maximise=self.question.maximise):
             trial.report(value, epoch)
             self.running[cell.key] = (trial, settings, epoch)
@@ -177,7 +175,7 @@ class Trials:
         trials = self.study.get_trials(deepcopy=False, states=(self.state.COMPLETE, self.state.PRUNED))
         return {tuple(trial.user_attrs.get("settings", ())) for trial in trials}
 
-    def _count_failures(self, state: str, event: Ended) -> None:
+    def _count_failures(self, state: str, event: CellEnded) -> None:
         self.failed = self.failed + 1 if state == "failed" else 0
         if self.failed >= MOST_FAILED:
             raise CellError(f"{self.failed} trials in a row failed, the last for this: {event.why}")
@@ -189,7 +187,7 @@ def trial_cell(question: Question, settings: tuple[str, ...], number: int) -> Ce
     return Cell(question.dataset, f"trial {number}", request)
 
 
-def new_epochs(looks: list[Look], seen: int, score: str, *, maximise: bool) -> list[tuple[int, float]]:
+def new_epochs(looks: list[Evaluation], seen: int, score: str, *, maximise: bool) -> list[tuple[int, float]]:
     """Whole epochs behind `seen` with the score that was known when they were over, so that trials whose looks fall
     elsewhere can be compared. Where looks do not know the score, what they watch stands for it."""
     found: list[tuple[int, float]] = []

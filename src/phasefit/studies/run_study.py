@@ -26,7 +26,7 @@ Curves = Callable[[Sequence[Cell], Mapping[str, Result]], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Conducted:
+class StudyResult:
     """A study that came to its end."""
 
     folder: Path
@@ -36,7 +36,7 @@ class Conducted:
     results: Mapping[str, Result]
 
 
-def conduct(
+def run_study(
     study: Study,
     listen: Listener,
     *,
@@ -47,7 +47,7 @@ def conduct(
     command: str = "",
     tables: Sequence[TableSpec] = (),
     curves: Curves = lambda cells, results: [],
-) -> Conducted:
+) -> StudyResult:
     """Run what is missing, then write every table; the same command goes on where it was stopped."""
     study = with_threads(study, jobs)
     study = replace(study, notes=(f"Ours is trained from {model_of(study)}.", *study.notes))
@@ -67,7 +67,7 @@ def conduct(
             raise DataError(f"{table.title}: no run has a figure '{table.metric}'; name another score")
     write_files(folder.path, study, filled, cells, results, command, curves(cells, results))
     folder.finish({"command": command, "cells": keys})
-    return Conducted(folder.path, study, filled, tuple(cells), results)
+    return StudyResult(folder.path, study, filled, tuple(cells), results)
 
 
 def write_files(

@@ -19,18 +19,25 @@ from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import read_recipe
 from phasefit.recipes.needs import needs_of
 from phasefit.runs.fitting.starting import base_run
-from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for, left_out
-from phasefit.studies.auto.cells import Ground, ground_for
-from phasefit.studies.auto.choice import Choice, choose
-from phasefit.studies.auto.facts import facts_of
-from phasefit.studies.auto.halving import Round, affordable, predicted, ranked, rounds_for, share, survivors
-from phasefit.studies.auto.record import Entry, Tried
+from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for, facts_of, left_out
+from phasefit.studies.auto.halving import (
+    Choice,
+    Round,
+    affordable,
+    choose,
+    predicted,
+    ranked,
+    rounds_for,
+    share,
+    survivors,
+)
+from phasefit.studies.auto.report import AutoResult, Entry
+from phasefit.studies.auto.trial_data import TrialData, write_trial_data
 from phasefit.studies.cell import Cell
 from phasefit.studies.folder import StudyFolder
-from phasefit.studies.pool import CellError
+from phasefit.studies.pool import CellEnded, CellError, run_stream
 from phasefit.studies.result import figure
 from phasefit.studies.rows import pooled
-from phasefit.studies.stream import Ended, run_stream
 
 MOST_JOBS = 4
 FIRST_SHARE = 0.5  # of the time, as long as nobody knows what a final run takes
@@ -39,7 +46,7 @@ STARTING = 15.0  # seconds to load torch and a model for the final run
 
 
 @dataclass
-class Measured:
+class Measurements:
     """What is known of a candidate: scores on all rows by repetition, and what runs took."""
 
     scores: dict[int, float] = field(default_factory=dict)
@@ -54,7 +61,7 @@ class Progress:
     text: str
 
 
-def looked_at(request: TrainRequest) -> Prepared:
+def prepare_tables(request: TrainRequest) -> Prepared:
     """The tables as the final run will have them; what auto cannot choose for is refused."""
     if is_task_file(request.data):
         raise RecipeError("--recipe auto chooses for one table; train a task file with --recipe multitask")
@@ -65,30 +72,30 @@ def looked_at(request: TrainRequest) -> Prepared:
 
 
 def choose_recipe(
-    request: TrainRequest, minutes: float, tell: Callable[[Progress], None], *, started: float | None = None
-) -> Tried:
+    request: TrainRequest, minutes: float, listen: Callable[[Progress], None], *, started: float | None = None
+) -> AutoResult:
     """Try candidates on the rows that are not the test, cheap ones first, as far as the time goes."""
     begun = time.monotonic() if started is None else started
-    prepared = looked_at(request)
+    prepared = prepare_tables(request)
     facts = facts_of(prepared)
     candidates = candidates_for(facts, request.settings)
     jobs = _jobs(request)
-    tried = Tried(facts, JUDGED[facts.kind], minutes, request.seed, jobs, candidates)
-    tried.left_out = left_out(facts, request.settings)
+    result = AutoResult(facts, JUDGED[facts.kind], minutes, request.seed, jobs, candidates)
+    result.left_out = left_out(facts, request.settings)
     rows = content_hash([pooled(prepared), prepared.unlabelled])  # not the source's: which of its rows are used counts
     folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": request.seed}, None)
-    tried.folder = str(folder.path)
+    result.folder = str(folder.path)
     cores = request.threads or os.cpu_count() or 1
-    ground = ground_for(request, prepared, folder.path, max(cores // jobs, 1))
-    chooser = Chooser(ground, tried, folder.cache, tell, begun + minutes * 60, len(prepared.train))
+    data = write_trial_data(request, prepared, folder.path, max(cores // jobs, 1))
+    chooser = Chooser(data, result, folder.cache, listen, begun + minutes * 60, len(prepared.train))
     chooser.run()
-    tried.seconds = time.monotonic() - begun
-    return tried
+    result.seconds = time.monotonic() - begun
+    return result
 
 
-def final_request(request: TrainRequest, tried: Tried) -> TrainRequest:
+def final_request(request: TrainRequest, result: AutoResult) -> TrainRequest:
     """The run that was asked for, with the recipe that was chosen; the yardstick, which comes first, where none was."""
-    chosen = tried.chosen or tried.candidates[0]
+    chosen = result.chosen or result.candidates[0]
     return replace(request, recipe=chosen.recipe, settings=chosen.settings)
 
 
@@ -97,25 +104,25 @@ class Chooser:
 
     def __init__(
         self,
-        ground: Ground,
-        tried: Tried,
+        data: TrialData,
+        result: AutoResult,
         cache: Path,
-        tell: Callable[[Progress], None],
+        listen: Callable[[Progress], None],
         deadline: float,
         final_rows: int,
     ) -> None:
-        self.ground, self.tried, self.cache, self.tell = ground, tried, cache, tell
+        self.data, self.result, self.cache, self.listen = data, result, cache, listen
         self.deadline, self.final_rows = deadline, final_rows
         self.begun = time.monotonic()
-        self.known = {one.name: Measured() for one in tried.candidates}
+        self.known = {one.name: Measurements() for one in result.candidates}
         self.failures: dict[str, str] = {}
-        self.by_name = {one.name: one for one in tried.candidates}
+        self.by_name = {one.name: one for one in result.candidates}
         self.stayed: list[str] = []  # after the last round that came to its end: who may be chosen
 
     def run(self) -> None:
         """Rounds until one candidate is left or time is up, then the choice."""
-        rounds = rounds_for(self.tried.facts.rows, self.tried.facts.classes)
-        names = [one.name for one in self.tried.candidates]
+        rounds = rounds_for(self.result.facts.rows, self.result.facts.classes)
+        names = [one.name for one in self.result.candidates]
         for number, round in enumerate(rounds, start=1):
             last, left = number == len(rounds), len(rounds) - number + 1
             if number > 1:
@@ -124,7 +131,7 @@ class Chooser:
                 break
             scores = self._round(names, round, left)
             if YARDSTICK not in scores:
-                self.tried.whole = False
+                self.result.whole = False
                 self._enter(number, round, names, scores, [])
                 break
             stay = names if last else survivors(scores, YARDSTICK, last=number == len(rounds) - 1)
@@ -140,7 +147,7 @@ class Chooser:
         end, unless it would cost the final run.
         """
         begun = time.monotonic()
-        found: dict[str, dict[int, float]] = {name: {} for name in names}
+        by_name: dict[str, dict[int, float]] = {name: {} for name in names}
         waiting = [(self.by_name[name], number) for number in range(round.repeats) for name in names]
         cells: dict[str, tuple[Candidate, int]] = {}
         failed: list[str] = []
@@ -150,31 +157,31 @@ class Chooser:
                 candidate, number = waiting.pop(0)
                 if candidate.name in failed:
                     continue
-                cell = self.ground.cell(candidate, round, number)
+                cell = self.data.cell(candidate, round, number)
                 cells[cell.key] = (candidate, number)
                 return cell
             return None
 
-        def ended(event: Ended) -> None:
+        def ended(event: CellEnded) -> None:
             candidate, number = cells[event.cell.key]
-            score = None if event.result is None else figure(event.result.metrics, f"test.{self.tried.score}")
+            score = None if event.result is None else figure(event.result.metrics, f"test.{self.result.score}")
             if score is None:
                 if event.why and candidate.name == YARDSTICK:
                     raise CellError(f"{candidate.name}: {event.why}")
                 failed.append(candidate.name)
                 self.failures[candidate.name] = f"it failed: {event.why}" if event.why else TIME_UP
-                self.tried.whole = self.tried.whole and bool(event.why)
+                self.result.whole = self.result.whole and bool(event.why)
                 return
-            found[candidate.name][number] = score
+            by_name[candidate.name][number] = score
             self._measure(candidate.name, round, number, score, event)
 
         watch = lambda cell, folder: time.monotonic() > self._until()  # noqa: E731
-        run_stream(next_cell, self.cache, ended, jobs=self.tried.jobs, watch=watch)
-        self.tried.whole = self.tried.whole and not waiting
-        whole = {name: scores for name, scores in found.items() if len(scores) == round.repeats}
+        run_stream(next_cell, self.cache, ended, jobs=self.result.jobs, watch=watch)
+        self.result.whole = self.result.whole and not waiting
+        whole = {name: scores for name, scores in by_name.items() if len(scores) == round.repeats}
         return {name: mean(scores.values()) for name, scores in whole.items()}
 
-    def _measure(self, name: str, round: Round, number: int, score: float, event: Ended) -> None:
+    def _measure(self, name: str, round: Round, number: int, score: float, event: CellEnded) -> None:
         known = self.known[name]
         if round.whole:
             known.scores[number] = score
@@ -182,8 +189,8 @@ class Chooser:
             rows = event.result.rows.get("train")
             known.rows = rows if isinstance(rows, int) else round.rows
             known.seconds = event.result.seconds
-            on = round.sentence(self.ground.folds)
-            self.tell(Progress(f"{name} on {on}: {score:.4f} in {event.result.seconds:.0f} s"))
+            on = round.sentence(self.data.folds)
+            self.listen(Progress(f"{name} on {on}: {score:.4f} in {event.result.seconds:.0f} s"))
 
     def _until(self) -> float:
         """When choosing must end so that the yardstick, at least, can still be trained."""
@@ -199,20 +206,20 @@ class Chooser:
 
     def _affordable(self, names: Sequence[str], round: Round, number: int, left: int) -> list[str]:
         means = {name: mean(self.known[name].scores.values()) for name in names if self.known[name].scores}
-        before = [entry for entry in self.tried.entries if entry.round == number - 1 and entry.score is not None]
+        before = [entry for entry in self.result.entries if entry.round == number - 1 and entry.score is not None]
         latest = means if len(means) == len(names) else {entry.candidate: entry.score or 0.0 for entry in before}
         order = [YARDSTICK, *(name for name in ranked(latest) if name in names and name != YARDSTICK)]
         costs = {name: self._cost(name, round) for name in order}
         finals = {name: self._final(name) for name in order}
         seconds, final = self.deadline - time.monotonic(), finals[YARDSTICK]
-        kept = affordable(order, costs, finals, final + share(seconds - final, left), self.tried.jobs)
+        kept = affordable(order, costs, finals, final + share(seconds - final, left), self.result.jobs)
         if len(kept) < 2:  # one comparison is worth more than its share
-            kept = affordable(order[:2], costs, finals, seconds, self.tried.jobs)
+            kept = affordable(order[:2], costs, finals, seconds, self.result.jobs)
         for name in order:
             if name not in kept:
-                self.tried.whole = False
-                on, why = round.sentence(self.ground.folds), "no time for it"
-                self.tried.entries.append(Entry(number, name, on, None, 0.0, kept=False, why=why))
+                self.result.whole = False
+                on, why = round.sentence(self.data.folds), "no time for it"
+                self.result.entries.append(Entry(number, name, on, None, 0.0, kept=False, why=why))
         return [name for name in names if name in kept]
 
     def _cost(self, name: str, round: Round) -> float:
@@ -230,18 +237,18 @@ class Chooser:
             why = f"{place[name]} of {len(scores)}" if name in place else self.failures.get(name, TIME_UP)
             if name == YARDSTICK:
                 why += ", the yardstick"
-            on, seconds = round.sentence(self.ground.folds), self.known[name].seconds or 0.0
-            self.tried.entries.append(Entry(number, name, on, score, seconds, name in stay, why))
+            on, seconds = round.sentence(self.data.folds), self.known[name].seconds or 0.0
+            self.result.entries.append(Entry(number, name, on, score, seconds, name in stay, why))
 
     def _conclude(self) -> None:
         if self.known[YARDSTICK].seconds is None:
-            self.tried.choice = Choice(YARDSTICK, "the minutes were too few to try anything")
-            self.tried.whole = False
+            self.result.choice = Choice(YARDSTICK, "the minutes were too few to try anything")
+            self.result.whole = False
         else:
             allowed = [YARDSTICK, *(name for name in self.stayed if name != YARDSTICK)]
             scores = {name: self.known[name].scores for name in allowed if self.known[name].scores}
-            self.tried.choice = choose(scores, YARDSTICK, self.ground.overlap)
-        self.tried.chosen = self.by_name[self.tried.choice.name]
+            self.result.choice = choose(scores, YARDSTICK, self.data.overlap)
+        self.result.chosen = self.by_name[self.result.choice.name]
 
 
 def _jobs(request: TrainRequest) -> int:

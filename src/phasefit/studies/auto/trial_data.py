@@ -23,7 +23,7 @@ MOST_HELD = 2_000  # rows that a look at little is scored on
 
 
 @dataclass(frozen=True)
-class Ground:
+class TrialData:
     """Where cells are run: the files with the rows, and how they are read. No row of the test is among them."""
 
     dataset: str
@@ -48,14 +48,14 @@ class Ground:
         return Cell(self.dataset, candidate.name, on_rows(self.request, **fields))
 
 
-def ground_for(request: TrainRequest, prepared: Prepared, folder: Path, threads: int) -> Ground:
+def write_trial_data(request: TrainRequest, prepared: Prepared, folder: Path, threads: int) -> TrialData:
     """Write the rows down."""
     place = folder / ROWS
     place.mkdir(exist_ok=True)
     table = pooled(prepared)
-    told: dict[str, Any] = reading(table, prepared.space.kind)
+    options: dict[str, Any] = reading(table, prepared.space.kind)
     if prepared.unlabelled is not None:
-        told["unlabelled"] = write_once(prepared.unlabelled, place / "unlabelled.parquet")
+        options["unlabelled"] = write_once(prepared.unlabelled, place / "unlabelled.parquet")
     folds = folds_for(len(table))
     some = held = ""
     if folds is None:
@@ -63,13 +63,13 @@ def ground_for(request: TrainRequest, prepared: Prepared, folder: Path, threads:
         some = write_once(table.take(trained), place / "some.parquet")
         held = write_once(table.take(scored), place / "held.parquet")
     bare = replace(request, threads=threads, refit=False, track=None, keep_phases=False, reject=0.0, model_name=None)
-    return Ground(
+    return TrialData(
         prepared.name,
         replace(bare, out=None, overwrite=False, command=""),
         write_once(table, place / "all.parquet"),
         some,
         held,
-        told,
+        options,
         folds,
         (1 / (folds - 1) if folds is not None else HELD / (1 - HELD)) / (1 - HELD),
     )
