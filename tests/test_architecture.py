@@ -106,7 +106,8 @@ def test_objectives_import_nothing_of_ours(trees: dict[Path, ast.Module]) -> Non
         for path, tree in trees.items()
         if part(path) == "objectives" and (found := ours(tree, path) - {"objectives"})
     }
-    assert not wrong
+    # the list of objectives is a registry, which other packages add to; no objective knows of it
+    assert wrong == {"objectives/__init__.py": {"registry"}}
 
 
 def test_only_the_loop_goes_backward(trees: dict[Path, ast.Module]) -> None:

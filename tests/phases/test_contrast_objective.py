@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,9 +45,12 @@ class Weighing(Proxied):
 
 
 @pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def _registered() -> Iterator[None]:
     for made in (Proxied, OnViews, Weighing):
-        monkeypatch.setitem(OBJECTIVES, made.name, made)
+        OBJECTIVES.add(made.name, made)
+    yield
+    for made in (Proxied, OnViews, Weighing):
+        OBJECTIVES.remove(made.name)
 
 
 @pytest.mark.parametrize("kind", ["contrast", "joint"])

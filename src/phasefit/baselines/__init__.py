@@ -6,22 +6,26 @@ what a head gives: probabilities, or scores. Nothing is imported before it is us
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from phasefit.registry import Registry
 
 if TYPE_CHECKING:
     from phasefit.baselines.contract import Baseline
 
-BASELINES: dict[str, str] = {
-    "majority": "the most frequent class, or the mean score, whatever the text",
-    "tfidf": "TF-IDF of words and pairs of words, then logistic regression (scikit-learn)",
-    "frozen": "the encoder as it is, then logistic regression (scikit-learn)",
-    "setfit": "SetFit as its own quick start has it, where it is installed",
-    "untrained": "the encoder as it is, for studies of encoders",
-}
+BASELINES: Registry[Baseline] = Registry(
+    "baseline",
+    "phasefit.baselines",
+    entries={
+        "majority": "phasefit.baselines.majority:BASELINE",
+        "tfidf": "phasefit.baselines.tfidf:BASELINE",
+        "frozen": "phasefit.baselines.frozen:BASELINE",
+        "setfit": "phasefit.baselines.setfit:BASELINE",
+        "untrained": "phasefit.baselines.untrained:BASELINE",
+    },
+)
 
 
 def baseline(name: str) -> Baseline:
     """The baseline of that name."""
-    found: Baseline = import_module(f"phasefit.baselines.{name}").BASELINE
-    return found
+    return BASELINES.get(name)

@@ -17,8 +17,12 @@ Predict = Callable[[Table], np.ndarray]
 class Baseline(Protocol):
     """Fits the training rows of a job and gives what predicts any table: (n, classes) or, of scores, (n, 1)."""
 
+    title: str
+    """What it is, in a line, for lists."""
+
     def check(self) -> None:
-        """Raise, before anything is trained, where it cannot run here."""
+        """Raise, before anything is trained, where it cannot run here; most run anywhere."""
+        return
 
     def check_rows(self, prepared: Prepared) -> None:
         """Raise, before anything is trained, where it cannot learn from such rows; most take any."""

@@ -19,8 +19,7 @@ C = 10.0  # vectors of length 1 want a weaker hold than scikit-learn's
 class Frozen(Baseline):
     """Sentence vectors; of pairs both, their difference and product."""
 
-    def check(self) -> None:
-        """It always runs."""
+    title = "the encoder as it is, then logistic regression (scikit-learn)"
 
     def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
         """Encode the training rows once and fit the head."""

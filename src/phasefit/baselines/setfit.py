@@ -20,6 +20,8 @@ SETTINGS: dict[str, Any] = {"num_iterations": 20, "batch_size": 16, "num_epochs"
 class SetFit(Baseline):
     """Single labels and pairs' left out: what its quick start covers."""
 
+    title = "SetFit as its own quick start has it, where it is installed"
+
     def check(self) -> None:
         """It must be installed."""
         if find_spec("setfit") is None:

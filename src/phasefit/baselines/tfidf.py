@@ -19,8 +19,7 @@ C = 10.0
 class TfIdf(Baseline):
     """Words and pairs of words; of pairs of texts those of each side and of both together."""
 
-    def check(self) -> None:
-        """It always runs."""
+    title = "TF-IDF of words and pairs of words, then logistic regression (scikit-learn)"
 
     def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
         """Fit the vocabulary and the model on the training rows."""

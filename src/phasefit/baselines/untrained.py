@@ -11,8 +11,7 @@ from phasefit.prepare.request import TrainRequest
 class Untrained(Baseline):
     """Has no predictions: its cell is scored by the cosines of its encoder alone."""
 
-    def check(self) -> None:
-        """It always runs."""
+    title = "the encoder as it is, for studies of encoders"
 
     def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
         """There is no classifier."""

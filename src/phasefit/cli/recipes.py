@@ -42,8 +42,8 @@ def list_all(ctx: typer.Context) -> None:
         table.add_row(info.name, ", ".join(info.phases), info.title)
     stdout().print(table)
     yardsticks = new_table("baseline", "what it is (for 'phasefit compare')")
-    for name, title in BASELINES.items():
-        yardsticks.add_row(name, title)
+    for name, baseline in BASELINES.items():
+        yardsticks.add_row(name, baseline.title)
     stdout().print(yardsticks)
     stdout().print(
         "Next: phasefit recipes show NAME, phasefit recipes copy NAME mine.toml, phasefit train DATA -r NAME"

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.registry import Registry
 
 Registered = TypeVar("Registered")
 
 
-def build_named(
-    where: str, what: str, given: str | dict[str, Any], registered: Mapping[str, type[Registered]]
-) -> Registered:
-    """The one that is meant, with its options checked; `what` is what a user calls such a thing."""
-    said = {"name": given} if isinstance(given, str) else dict(given)
-    name = said.pop("name", None)
+def build_named(where: str, given: str | dict[str, Any], registry: Registry[type[Registered]]) -> Registered:
+    """The registered dataclass that is meant, with its options checked."""
+    options = {"name": given} if isinstance(given, str) else dict(given)
+    name, what = options.pop("name", None), registry.what
     if not isinstance(name, str):
-        raise RecipeError(f"{where}: {what} needs a name, e.g. {{ name = '{next(iter(registered))}' }}")
-    if name not in registered:
-        raise RecipeError(f"{where}: unknown {what} '{name}'; {did_you_mean(name, registered)}")
-    chosen: Any = registered[name]
+        raise RecipeError(f"{where}: {what} needs a name, e.g. {{ name = '{next(iter(registry))}' }}")
+    chosen: Any = registry.get(name, where)
     known = [field.name for field in fields(chosen)]
-    for option in said:
+    for option in options:
         if option not in known:
             raise RecipeError(f"{where}: {what} '{name}' has no option '{option}'; {did_you_mean(option, known)}")
     try:
-        built: Registered = TypeAdapter(chosen).validate_python(said)
+        built: Registered = TypeAdapter(chosen).validate_python(options)
     except ValidationError as error:
         raise RecipeError(f"{where}: {what} '{name}'{_problem(error)}") from error
     return built
@@ -40,5 +36,5 @@ def _problem(error: ValidationError) -> str:
     if problem["type"] in ("missing", "missing_argument"):
         return f" needs the option '{problem['loc'][-1]}'"
     place = "".join(f", {part}" for part in problem["loc"])
-    found = f" (found {problem['input']!r})" if problem["loc"] else ""
-    return f"{place}: {problem['msg'].removeprefix('Value error, ')}{found}"
+    value = f" (found {problem['input']!r})" if problem["loc"] else ""
+    return f"{place}: {problem['msg'].removeprefix('Value error, ')}{value}"

@@ -1,6 +1,7 @@
 """Objectives: pure losses. Each is a frozen dataclass that turns embeddings and targets into one scalar.
 
-An objective never holds a model and never sees text; it imports torch and nothing of phasefit. What it can be fed is
+An objective never holds a model and never sees text; it imports torch and nothing of phasefit (only this file imports
+the registry). What it can be fed is
 its `inputs`: `labelled` (embeddings and targets of one batch: every pair in it counts), `pairs` (two sides and how much
 they agree), `views` (rows that belong together, perhaps a hard negative of each), `tokens` (the states before pooling).
 Adding one is a file here, a line below, and a reference value in its test.
@@ -18,19 +19,25 @@ from phasefit.objectives.proxy_nca import ProxyNCA
 from phasefit.objectives.soft_triple import SoftTriple
 from phasefit.objectives.supcon import SupCon
 from phasefit.objectives.triplet import Triplet
+from phasefit.registry import Registry
 
-OBJECTIVES: dict[str, type[Objective]] = {
-    "cosine": Cosine,
-    "contrastive": Contrastive,
-    "triplet": Triplet,
-    "proxy-nca": ProxyNCA,
-    "soft-triple": SoftTriple,
-    "supcon": SupCon,
-    "label-aware": LabelAware,
-    "info-nce": InfoNCE,
-    "multiple-negatives": MultipleNegatives,
-    "nt-xent": NTXent,
-}
+OBJECTIVES: Registry[type[Objective]] = Registry(
+    "objective",
+    "phasefit.objectives",
+    base=Objective,
+    entries={
+        "cosine": Cosine,
+        "contrastive": Contrastive,
+        "triplet": Triplet,
+        "proxy-nca": ProxyNCA,
+        "soft-triple": SoftTriple,
+        "supcon": SupCon,
+        "label-aware": LabelAware,
+        "info-nce": InfoNCE,
+        "multiple-negatives": MultipleNegatives,
+        "nt-xent": NTXent,
+    },
+)
 
 __all__ = [
     "OBJECTIVES",

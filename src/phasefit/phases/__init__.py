@@ -1,43 +1,43 @@
 """Phases: what one training step is. A phase owns no loop, no optimiser and no logging.
 
-Each kind is a folder with `options.py` (what a recipe may say; imports no torch) and `phase.py` (the step), and a line
-below. Phases may import errors, data, metrics, objectives and models.
+A kind of phase is its options (what a recipe may say; they import no torch), which name the class of the step, and a
+line below. Options answer for themselves: what they need of the rows, which files they read, what must precede them,
+whether they train a head. Phases may import errors, registry, seeds, data, metrics, objectives, kinds and models.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from phasefit.errors import RecipeError, did_you_mean
 from phasefit.phases.options import PhaseOptions
+from phasefit.registry import Registry
 
 if TYPE_CHECKING:
     from phasefit.phases.contract import Phase
 
-PHASES = (
-    "denoise",
-    "contrast",
-    "joint",
-    "simcse",
-    "mirror",
-    "mnr",
-    "cosine",
-    "finetune",
-    "multitask",
+PHASES: Registry[type[PhaseOptions]] = Registry(
+    "kind of phase",
+    "phasefit.phases",
+    base=PhaseOptions,
+    entries={
+        "denoise": "phasefit.phases.denoise.options:Options",
+        "contrast": "phasefit.phases.contrast.options:Options",
+        "joint": "phasefit.phases.joint.options:Options",
+        "simcse": "phasefit.phases.simcse.options:Options",
+        "mirror": "phasefit.phases.mirror.options:Options",
+        "mnr": "phasefit.phases.mnr.options:Options",
+        "cosine": "phasefit.phases.cosine.options:Options",
+        "finetune": "phasefit.phases.finetune.options:Options",
+        "multitask": "phasefit.phases.multitask.options:Options",
+    },
 )
 
 
 def options_of(kind: str) -> type[PhaseOptions]:
     """The options class of a kind of phase; imports no torch."""
-    if kind not in PHASES:
-        raise RecipeError(f"unknown kind of phase '{kind}'; {did_you_mean(kind, PHASES)}")
-    found: type[PhaseOptions] = import_module(f"phasefit.phases.{kind}.options").Options
-    return found
+    return PHASES.get(kind)
 
 
 def phase_of(kind: str) -> type[Phase]:
     """The phase class of a kind."""
-    options_of(kind)
-    found: type[Phase] = import_module(f"phasefit.phases.{kind}.phase").PHASE
-    return found
+    return PHASES.get(kind).phase_class()

@@ -22,7 +22,7 @@ WORDS = {
 
 def build_objective(where: str, given: str | dict[str, Any]) -> Objective:
     """A name, or a table with `name` and the objective's own options."""
-    return build_named(where, "objective", given, OBJECTIVES)
+    return build_named(where, given, OBJECTIVES)
 
 
 def check_input(where: str, objective: Objective, wanted: str) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from phasefit.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from phasefit.phases.contract import Phase
 
 
 class Strict(BaseModel):
@@ -19,6 +23,7 @@ class Strict(BaseModel):
 class PhaseOptions(Strict):
     """The options of a phase, with its own added by each kind."""
 
+    implementation: ClassVar[str]  # the class of the step, "module:attribute"
     parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")  # what `lrs` may name
     trains_head: ClassVar[bool] = False  # whether a classifier comes out of it
 
@@ -54,6 +59,12 @@ class PhaseOptions(Strict):
         description="steps between two looks at the score; auto: an epoch or 500 steps, but at most 40 looks in all",
     )
     patience: int = Field(4, ge=0, description="looks without improvement before the phase stops; 0 never stops early")
+
+    @classmethod
+    def phase_class(cls) -> type[Phase]:
+        """What a step of this kind is; imports torch."""
+        chosen: type[Phase] = resolve_name(cls.implementation)
+        return chosen
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from phasefit.recipes.option_list import as_said
+from phasefit.registry import Registry
 
 REGISTERED = ("objectives", "views")
 
@@ -23,7 +23,7 @@ class RegisteredInfo:
 
 def list_registered(what: str) -> list[RegisteredInfo]:
     """All objectives, or all views; imports torch."""
-    registered: Mapping[str, Any]
+    registered: Registry[Any]
     if what == "objectives":
         from phasefit.objectives import OBJECTIVES
 

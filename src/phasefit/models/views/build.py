@@ -7,22 +7,22 @@ from typing import Any
 
 from phasefit.errors import DataError, RecipeError
 from phasefit.models.named_option import build_named
-from phasefit.models.views.adversarial import Adversarial
 from phasefit.models.views.contract import View
-from phasefit.models.views.delete_stop_words import DeleteStopWords
-from phasefit.models.views.delete_words import DeleteWords
-from phasefit.models.views.dropout import Dropout
-from phasefit.models.views.mask_span import MaskSpan
-from phasefit.models.views.synonyms import Synonyms
+from phasefit.registry import Registry
 
-VIEWS: dict[str, type[View]] = {
-    "delete-words": DeleteWords,
-    "delete-stop-words": DeleteStopWords,
-    "mask-span": MaskSpan,
-    "synonyms": Synonyms,
-    "dropout": Dropout,
-    "adversarial": Adversarial,
-}
+VIEWS: Registry[type[View]] = Registry(
+    "view",
+    "phasefit.views",
+    base=View,
+    entries={
+        "delete-words": "phasefit.models.views.delete_words:DeleteWords",
+        "delete-stop-words": "phasefit.models.views.delete_stop_words:DeleteStopWords",
+        "mask-span": "phasefit.models.views.mask_span:MaskSpan",
+        "synonyms": "phasefit.models.views.synonyms:Synonyms",
+        "dropout": "phasefit.models.views.dropout:Dropout",
+        "adversarial": "phasefit.models.views.adversarial:Adversarial",
+    },
+)
 
 
 def build_views(where: str, given: Sequence[str | dict[str, Any]]) -> tuple[View, ...]:
@@ -31,7 +31,7 @@ def build_views(where: str, given: Sequence[str | dict[str, Any]]) -> tuple[View
 
 
 def _build(where: str, given: str | dict[str, Any]) -> View:
-    built = build_named(where, "view", given, VIEWS)
+    built = build_named(where, given, VIEWS)
     try:
         built.check()
     except DataError as error:

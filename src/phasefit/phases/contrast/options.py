@@ -54,6 +54,7 @@ class ContrastSettings(Strict):
 class Options(PhaseOptions, ContrastSettings, ChunkOptions):
     """Options of `kind = "contrast"`."""
 
+    implementation = "phasefit.phases.contrast.phase:Contrast"
     parts = ("encoder", "dense", "proxies")
     kind: Literal["contrast"] = "contrast"
     watch: Literal["auto", "probe", "pairs"] = Field(

@@ -223,6 +223,3 @@ def _agree(left: Tensor, right: Tensor) -> Tensor:
     if left.dim() == 1:
         left, right = left[:, None], right[:, None]
     return pair_agreement(left, right)
-
-
-PHASE = Contrast

@@ -12,6 +12,7 @@ from phasefit.phases.options import ChunkOptions, PhaseOptions
 class Options(PhaseOptions, ChunkOptions):
     """Options of `kind = "cosine"`."""
 
+    implementation = "phasefit.phases.cosine.phase:Cosine"
     kind: Literal["cosine"] = "cosine"
     objective: str | dict[str, Any] = Field(
         "cosine", description='one that takes pairs: "cosine", or { name = "contrastive", margin = 0.5 }'

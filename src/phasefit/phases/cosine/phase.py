@@ -98,6 +98,3 @@ def agreements(where: str, data: PhaseData) -> np.ndarray:
     meant = np.array([is_positive(label) for label in data.space.classes])
     found[known] = meant[data.codes[known]]
     return found
-
-
-PHASE = Cosine

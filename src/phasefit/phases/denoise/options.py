@@ -36,6 +36,7 @@ class DenoiseSettings(Strict):
 class Options(PhaseOptions, DenoiseSettings):
     """Options of `kind = "denoise"`."""
 
+    implementation = "phasefit.phases.denoise.phase:Denoise"
     parts = ("encoder", "dense", "decoder")
     kind: Literal["denoise"] = "denoise"
     watch: Literal["auto", "probe", "loss"] = Field(

@@ -143,6 +143,3 @@ class Denoise(Phase):
 def _in_use(tokens: Tokens) -> tuple[np.ndarray, int]:
     """The tokens that occur, and the length of the longest text."""
     return tokens.in_use(), int(tokens.lengths.max(initial=1))
-
-
-PHASE = Denoise

@@ -50,6 +50,7 @@ class HeadSettings(Strict):
 class Options(PhaseOptions, ChunkOptions, HeadSettings):
     """Options of `kind = "finetune"`."""
 
+    implementation = "phasefit.phases.finetune.phase:Finetune"
     parts = ("encoder", "dense", "head", "proxies", "weighting")
     trains_head = True
     kind: Literal["finetune"] = "finetune"

@@ -164,6 +164,3 @@ def read_rows(model: Model, data: PhaseData, how: PairKind) -> Rows:
     if data.pairs is None:
         return Rows.single(data.tokens)
     return Rows.of(model.encoder, data.texts, data.tokens, data.pairs, how)
-
-
-PHASE = Finetune

@@ -14,6 +14,7 @@ from phasefit.phases.options import PhaseOptions
 class Options(PhaseOptions):
     """Options of `kind = "joint"`."""
 
+    implementation = "phasefit.phases.joint.phase:Joint"
     parts = ("encoder", "dense", "decoder", "proxies")
     kind: Literal["joint"] = "joint"
     mix: Literal["sum", "alternate"] = Field("sum", description="both losses in every step, or one after the other")

@@ -113,6 +113,3 @@ class Joint(Phase):
             if draw:
                 parts[key] = Batch(draw, batch.generator, batch.device)
         return parts
-
-
-PHASE = Joint

@@ -12,6 +12,7 @@ from phasefit.phases.side_by_side.options import SideBySideOptions, ViewSettings
 class Options(SideBySideOptions, ViewSettings):
     """Options of `kind = "mirror"`."""
 
+    implementation = "phasefit.phases.mirror.phase:Mirror"
     kind: Literal["mirror"] = "mirror"
     objective: str | dict[str, Any] = Field(
         default_factory=lambda: {"name": "nt-xent", "temperature": 0.04},

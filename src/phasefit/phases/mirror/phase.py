@@ -27,6 +27,3 @@ class Mirror(SideBySide):
         sides = TwoViews(model.encoder, data, views, instead=instead)
         dropout = 0.0 if options.drop_head else options.dropout
         super().__init__(name, options, model, data, seed, sides=sides, dropout=dropout, drop_head=options.drop_head)
-
-
-PHASE = Mirror

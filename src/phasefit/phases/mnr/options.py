@@ -12,6 +12,7 @@ from phasefit.phases.side_by_side.options import SideBySideOptions
 class Options(SideBySideOptions):
     """Options of `kind = "mnr"`."""
 
+    implementation = "phasefit.phases.mnr.phase:MNR"
     kind: Literal["mnr"] = "mnr"
     objective: str | dict[str, Any] = Field(
         default_factory=lambda: {"name": "multiple-negatives", "temperature": 0.05},

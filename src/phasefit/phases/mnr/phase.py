@@ -17,6 +17,3 @@ class MNR(SideBySide):
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         sides = Partners(name, model.encoder, data, hard_negatives=options.hard_negatives)
         super().__init__(name, options, model, data, seed, sides=sides)
-
-
-PHASE = MNR

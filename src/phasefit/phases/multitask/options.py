@@ -40,6 +40,7 @@ class TaskSettings(HeadSettings):
 class Options(PhaseOptions):
     """Options of `kind = "multitask"`."""
 
+    implementation = "phasefit.phases.multitask.phase:Multitask"
     parts = ("encoder", "dense", "head")
     trains_head = True
     kind: Literal["multitask"] = "multitask"

@@ -151,6 +151,3 @@ class Multitask(Phase):
             how = "in turn" if self.options.mix == "round_robin" else "all in every step"
             return [f"{self.name}: {', '.join(task.name for task in self._each())}, {how}"]
         return [f"{self.name}: a step is about {', '.join(f'{task.name} ({share:.1%})' for task, share in shares)}"]
-
-
-PHASE = Multitask

@@ -12,6 +12,7 @@ from phasefit.phases.side_by_side.options import SideBySideOptions, ViewSettings
 class Options(SideBySideOptions, ViewSettings):
     """Options of `kind = "simcse"`."""
 
+    implementation = "phasefit.phases.simcse.phase:SimCSE"
     parts = ("encoder", "dense", "projection")
     kind: Literal["simcse"] = "simcse"
     objective: str | dict[str, Any] = Field(

@@ -33,6 +33,3 @@ class SimCSE(SideBySide):
             size = model.encoder.dimension
             with seeded(derive(seed, name, "projection")):
                 self.projection = nn.Sequential(nn.Linear(size, size), nn.Tanh())
-
-
-PHASE = SimCSE
