@@ -13,7 +13,7 @@ from phasefit.prepare.prepare import prepare
 from phasefit.prepare.request import TrainRequest
 from phasefit.recipes.needs import needs_of
 from phasefit.studies.folder import StudyFolder
-from phasefit.studies.search.question import Question, asked, held_apart
+from phasefit.studies.search.question import Question, question_for, without_test_rows
 from phasefit.studies.search.space import Choices, Space
 from tiny import make_table
 
@@ -43,15 +43,15 @@ def assert_never_scored(question: Question, seeds: range = range(5)) -> None:
 
 def test_rows_that_are_split_off_stay_apart_whatever_the_seed(tmp_path: Path) -> None:
     request = TrainRequest(write_table(tmp_path / "topics.csv"), recipe="finetune")
-    question, prepared = asked("topics", request, THREE, None)
-    assert_never_scored(held_apart(question, prepared, tmp_path))
+    question, prepared = question_for("topics", request, THREE, None)
+    assert_never_scored(without_test_rows(question, prepared, tmp_path))
 
 
 def test_a_test_whose_labels_are_withheld_is_none(tmp_path: Path) -> None:
     write_table(tmp_path / "topics" / "train.csv")
     write_table(tmp_path / "topics" / "test.csv", 20, word="secret", labels=False)
-    question, prepared = asked("topics", TrainRequest(str(tmp_path / "topics"), recipe="finetune"), THREE, None)
-    kept = held_apart(question, prepared, tmp_path)
+    question, prepared = question_for("topics", TrainRequest(str(tmp_path / "topics"), recipe="finetune"), THREE, None)
+    kept = without_test_rows(question, prepared, tmp_path)
     assert kept.request.data == str(tmp_path / "rows" / "train.parquet")
     assert_never_scored(kept)
 
@@ -60,13 +60,13 @@ def test_a_study_that_is_replaced_has_the_rows_of_the_new_table(tmp_path: Path) 
     kept = {}
     for name in ("first", "second"):
         request = TrainRequest(write_table(tmp_path / f"{name}.csv", word=name), recipe="finetune")
-        question, prepared = asked(name, request, THREE, None)
+        question, prepared = question_for(name, request, THREE, None)
         known = {"search": question.digest}
         if kept:
             with pytest.raises(RunError, match="another study"):
                 StudyFolder.open(name, known, tmp_path / "study")
         folder = StudyFolder.open(name, known, tmp_path / "study", overwrite=True)
-        kept[name] = held_apart(question, prepared, folder.path)
+        kept[name] = without_test_rows(question, prepared, folder.path)
     found = kept["second"].request
     for path in (found.data, found.test):
         assert pd.read_parquet(path)["text"].str.contains("second").all()
@@ -81,8 +81,8 @@ def test_a_task_without_a_test_of_its_own_is_refused_by_name(tmp_path: Path) -> 
     tasks.write_text(own + '[[task]]\nname = "two"\ndata = "two.csv"\n')
     request = TrainRequest(str(tasks), recipe="multitask")
     with pytest.raises(DataError, match=r"tasks, task 'two': it has no test rows of its own.*--test-size 0"):
-        asked("tasks", request, TASKS, None)
-    asked("tasks", replace(request, test_size=0.0), TASKS, None)
+        question_for("tasks", request, TASKS, None)
+    question_for("tasks", replace(request, test_size=0.0), TASKS, None)
     tasks.write_text(own)
-    question, prepared = asked("tasks", request, TASKS, None)
-    assert held_apart(question, prepared, tmp_path) == question
+    question, prepared = question_for("tasks", request, TASKS, None)
+    assert without_test_rows(question, prepared, tmp_path) == question

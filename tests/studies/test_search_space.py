@@ -9,7 +9,7 @@ import pytest
 from phasefit.errors import RecipeError
 from phasefit.recipes import list_recipes, read_recipe
 from phasefit.studies.search.space import Choices, Range, Space, check_space, value_of
-from phasefit.studies.search.space_reading import list_spaces, read_space, tried
+from phasefit.studies.search.space_reading import list_spaces, parse_tries, read_space
 
 SPACES = [info.name for info in list_spaces()]
 RECIPES = [info.name for info in list_recipes()]
@@ -62,7 +62,7 @@ def test_the_recipe_as_it_is_is_a_point_that_changes_nothing() -> None:
 
 def test_try_takes_choices_and_ranges() -> None:
     recipe = read_recipe("finetune")
-    found = tried(
+    found = parse_tries(
         ["finetune.lr=1e-5..1e-3", "finetune.head=mlp,linear", "finetune.batch_size=8..16", "max_length=64,128"], recipe
     )
     assert found == {
@@ -86,7 +86,7 @@ def test_try_takes_choices_and_ranges() -> None:
 )
 def test_what_try_cannot_mean_is_refused(text: str, said: str) -> None:
     with pytest.raises(RecipeError, match=said.replace("?", r"\?")):
-        tried([text], read_recipe("finetune"))
+        parse_tries([text], read_recipe("finetune"))
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,12 @@ from phasefit.recipes import parse_recipe, read_recipe
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellEnded, CellError
 from phasefit.studies.result import PROGRESS, Evaluation, Result, append_evaluation, read_evaluations
-from phasefit.studies.search import optuna_study as library
-from phasefit.studies.search import trials
-from phasefit.studies.search.conduct import became_of, verdict
-from phasefit.studies.search.findings import found_in, trial_curve, write_trials
+from phasefit.studies.search import optuna_study, trials
 from phasefit.studies.search.question import Question
+from phasefit.studies.search.report import became_of, read_history, trial_curve, verdict, write_trials
+from phasefit.studies.search.run_search import question_of, recipe_file, sealed
 from phasefit.studies.search.space import Choices, Range, Space
 from phasefit.studies.search.trials import Limits, TrialDone, Trials, new_epochs
-from phasefit.studies.search.winner import question_of, recipe_file, sealed
 from phasefit.studies.tables import Row, Table
 
 optuna = pytest.importorskip("optuna")
@@ -57,8 +55,8 @@ def fake_stream(score: Callable[[Cell], float | str | None]) -> Callable[..., No
     return run
 
 
-def study_in(folder: Path, pruner: library.Pruner = "none") -> Any:
-    return library.open_study("one", None, folder, maximise=True, pruner=pruner)
+def study_in(folder: Path, pruner: optuna_study.Pruner = "none") -> Any:
+    return optuna_study.open_study("one", None, folder, maximise=True, pruner=pruner)
 
 
 def test_a_search_finds_the_better_half_and_the_same_command_adds_nothing(
@@ -79,7 +77,7 @@ def test_a_search_finds_the_better_half_and_the_same_command_adds_nothing(
     study = study_in(tmp_path)
     Trials(question(LR), study, Limits(12), told.append).run(tmp_path)
     assert len(seen) == 12
-    found = found_in(study, question(LR))
+    found = read_history(study, question(LR))
     assert found.best is not None
     assert found.best.score == max(one.score or 0 for one in found.trials)
     assert set(found.importances) == {"finetune.lr"}
@@ -107,7 +105,7 @@ def test_trials_of_a_killed_process_are_queued_again(
     question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = study_in(tmp_path)
-    left = [library.ask(study, LR, "random", 0) for _ in range(2)]
+    left = [optuna_study.ask(study, LR, "random", 0) for _ in range(2)]
     left[1].set_user_attr("machine", "another")  # it may well be at work
     seen: list[float] = []
     monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(lr_of(cell)) or 0.5))
@@ -130,7 +128,7 @@ def test_a_grid_is_tried_whole_and_ends(
 
 @pytest.mark.parametrize("sampler", ["tpe", "random", "grid"])
 def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
-    sampler: library.Sampler,
+    sampler: optuna_study.Sampler,
     question: Callable[[Space], Question],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -142,7 +140,7 @@ def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
         Trials(question(THREE), study_in(tmp_path), Limits(number, sampler=sampler), told.append).run(tmp_path)
     assert sorted(seen) == [(f"finetune.dropout={value}",) for value in ("0.0", "0.1", "0.3")]
     assert [(one.done, one.total) for one in told] == [(1, 2), (2, 2), (3, 3)]
-    found = found_in(study_in(tmp_path), question(THREE))
+    found = read_history(study_in(tmp_path), question(THREE))
     assert (found.complete, found.failed, found.stopped) == (3, 0, 0)
     said = became_of(question(THREE), found)
     assert said.startswith("Trials: 3 complete, 0 given up early, 0 failed")
@@ -364,11 +362,11 @@ def test_a_verdict_without_an_interval_says_how_many_seeds_there_were(seeds: int
 
 
 def test_a_storage_is_a_url_or_a_journal(tmp_path: Path) -> None:
-    assert library.is_storage("sqlite:///a.db")
-    assert library.is_storage("/disk/a.journal")
-    assert not library.is_storage("trials")
+    assert optuna_study.is_storage("sqlite:///a.db")
+    assert optuna_study.is_storage("/disk/a.journal")
+    assert not optuna_study.is_storage("trials")
     shared = f"sqlite:///{tmp_path / 'trials.db'}"
     for _ in range(2):
-        study = library.open_study("one", shared, tmp_path, maximise=False, pruner="hyperband")
-        study.tell(library.ask(study, THREE, "tpe", 0), 0.5)
+        study = optuna_study.open_study("one", shared, tmp_path, maximise=False, pruner="hyperband")
+        study.tell(optuna_study.ask(study, THREE, "tpe", 0), 0.5)
     assert len(study.get_trials()) == 2

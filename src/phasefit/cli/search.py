@@ -14,7 +14,7 @@ from phasefit.cli import options as opt
 from phasefit.errors import PhasefitError
 
 if TYPE_CHECKING:
-    from phasefit.studies.search.conduct import Searched
+    from phasefit.studies.search.run_search import SearchResult
     from phasefit.studies.search.trials import TrialDone
 
 SEARCH = "Search"
@@ -173,17 +173,16 @@ def search(
     from phasefit.cli.study_progress import study_listener
     from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
-    from phasefit.studies.search import optuna_study as library
-    from phasefit.studies.search.conduct import Asked
-    from phasefit.studies.search.conduct import search as run_search
-    from phasefit.studies.search.question import asked
+    from phasefit.studies.search import optuna_study
+    from phasefit.studies.search.question import question_for
+    from phasefit.studies.search.run_search import SearchOptions, run_search
     from phasefit.studies.search.space import Space, check_space
-    from phasefit.studies.search.space_reading import DEFAULT, read_space, tried
+    from phasefit.studies.search.space_reading import DEFAULT, parse_tries, read_space
     from phasefit.studies.search.trials import Limits
 
     common = request_of({**locals()})
-    library.optuna()
-    if storage is not None and not library.is_storage(storage):
+    optuna_study.optuna()
+    if storage is not None and not optuna_study.is_storage(storage):
         raise PhasefitError(
             f"--storage {storage}: give a URL such as sqlite:///trials.db, or a file that ends in .journal"
         )
@@ -191,16 +190,16 @@ def search(
         raise PhasefitError(f"--out {out}: the recipe is a TOML file; give a name that ends in .toml")
     chosen = (*(settings or ()), *((f"long={long}",) if long else ()))
     known = read_recipe(recipe, chosen)
-    named = tried(tries or (), known)
+    named = parse_tries(tries or (), known)
     own = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
     where = Space(space or (DEFAULT if not named else "--try"), {**own, **named})
     check_space(where, recipe, chosen)
     common.setdefault("threads", max((os.cpu_count() or 1) // jobs, 1))
     request = TrainRequest(**common, data=data, recipe=recipe, settings=chosen, seed=seed)
-    question, prepared = asked(Path(data).name, request, where, score)
+    question, prepared = question_for(Path(data).name, request, where, score)
     if out is not None:
         check_recipe_out(out, question.digest, overwrite=overwrite)
-    how = Asked(
+    how = SearchOptions(
         Limits(trials, minutes, sampler, seed, jobs),
         storage,
         pruner,
@@ -211,14 +210,14 @@ def search(
         shlex.join(["phasefit", *sys.argv[1:]]),
     )
     with study_listener(quiet) as listen:
-        found = run_search(question, prepared, how, lambda done: _tell(done, quiet), listen)
-    show(found, out, json=json)
+        result = run_search(question, prepared, how, lambda done: _print_trial(done, quiet), listen)
+    show(result, out, json=json)
 
 
 def check_recipe_out(path: Path, question: str, *, overwrite: bool) -> None:
     """Refuse, before any trial, a file that is not there for the taking; a search may write its own again."""
     from phasefit.cli.outputs import check_folder
-    from phasefit.studies.search.winner import question_of
+    from phasefit.studies.search.run_search import question_of
 
     if path.is_dir():
         raise PhasefitError(f"--out {path} is a folder; give the name of a file")
@@ -229,7 +228,7 @@ def check_recipe_out(path: Path, question: str, *, overwrite: bool) -> None:
     check_folder(path.parent)
 
 
-def _tell(done: TrialDone, quiet: bool) -> None:
+def _print_trial(done: TrialDone, quiet: bool) -> None:
     """A line for each trial."""
     from phasefit.cli.console import stderr
     from phasefit.cli.progress import duration, score
@@ -237,42 +236,45 @@ def _tell(done: TrialDone, quiet: bool) -> None:
     if quiet:
         return
     what = {"complete": f"{score(done.score)} in {duration(done.seconds)}", "pruned": "given up early"}
-    said = what.get(done.state, f"failed: {done.why}")
+    outcome = what.get(done.state, f"failed: {done.why}")
     best = f"; best {score(done.best)}" if done.best is not None else ""
-    line = f"{done.done}/{done.total}  trial {done.number}: {said}{best}  ({', '.join(done.settings)})"
+    line = f"{done.done}/{done.total}  trial {done.number}: {outcome}{best}  ({', '.join(done.settings)})"
     stderr().print(line, soft_wrap=True, markup=False)
 
 
-def show(found: Searched, out: Path | None, *, json: bool) -> None:
+def show(result: SearchResult, out: Path | None, *, json: bool) -> None:
     """The proof, the settings, what mattered, and what to do next."""
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.study_tables import show_table
 
     if json:
-        print_json(as_content(found))
+        print_json(as_content(result))
         return
     console = stdout()
-    for table in found.tables:
+    for table in result.tables:
         show_table(table)
-    notes = found.notes or (f"Settings found: {', '.join(found.settings)}.", "Nothing is claimed: --fresh-seeds is 0.")
+    notes = result.notes or (
+        f"Settings found: {', '.join(result.settings)}.",
+        "Nothing is claimed: --fresh-seeds is 0.",
+    )
     for note in notes:
         console.print(f"- {note}", soft_wrap=True, markup=False)
-    recipe = shlex.quote(str(out or found.recipe))
-    console.print(f"The study is in {found.folder}; its recipe is {recipe}\n", soft_wrap=True)
+    recipe = shlex.quote(str(out or result.recipe))
+    console.print(f"The study is in {result.folder}; its recipe is {recipe}\n", soft_wrap=True)
     console.print("Next:", style="bold")
     console.print(f"  phasefit train DATA --recipe {recipe}", soft_wrap=True)
 
 
-def as_content(found: Searched) -> dict[str, Any]:
+def as_content(result: SearchResult) -> dict[str, Any]:
     """All of it for programs."""
     from dataclasses import asdict
 
     return {
-        "folder": str(found.folder),
-        "recipe": str(found.recipe),
-        "settings": list(found.settings),
-        "tables": [table.to_json() for table in found.tables],
-        "notes": list(found.notes),
-        "trials": [asdict(trial) for trial in found.found.trials],
-        "importances": dict(found.found.importances),
+        "folder": str(result.folder),
+        "recipe": str(result.recipe),
+        "settings": list(result.settings),
+        "tables": [table.to_json() for table in result.tables],
+        "notes": list(result.notes),
+        "trials": [asdict(trial) for trial in result.history.trials],
+        "importances": dict(result.history.importances),
     }

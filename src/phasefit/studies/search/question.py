@@ -51,7 +51,7 @@ class Question:
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def asked(dataset: str, request: TrainRequest, space: Space, score: str | None) -> tuple[Question, Prepared]:
+def question_for(dataset: str, request: TrainRequest, space: Space, score: str | None) -> tuple[Question, Prepared]:
     """The question, after everything that can be refused has been; the tables are read once."""
     recipe = read_recipe(request.recipe, request.settings)
     recipe.check_files()
@@ -108,11 +108,11 @@ def higher_is_better(score: str) -> bool:
     return not lower_is_better(score)
 
 
-def held_apart(question: Question, prepared: Prepared, folder: Path) -> Question:
+def without_test_rows(question: Question, prepared: Prepared, folder: Path) -> Question:
     """The question on rows without the test where that is split off: fresh seeds must not turn rows that the search
     looked at into test rows."""
     request = question.request
-    if is_task_file(request.data) or prepared.test is None:  # `asked` has seen to it that tasks bring their own
+    if is_task_file(request.data) or prepared.test is None:  # `question_for` has seen to it that tasks bring their own
         return question
     if has_part(request, "test") and _without_splitting(request, question.recipe).test is not None:
         return question

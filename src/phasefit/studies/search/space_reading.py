@@ -53,7 +53,7 @@ def read_space(name: str, recipe: Recipe) -> Space:
     return Space(path.stem, dict(_dimensions(content, recipe, f"space '{path.stem}'", optional=optional)))
 
 
-def tried(texts: Sequence[str], recipe: Recipe) -> dict[str, Dimension]:
+def parse_tries(texts: Sequence[str], recipe: Recipe) -> dict[str, Dimension]:
     """The dimensions that --try names: `a.b=1,2,3` are choices, `a.b=1e-5..1e-3` is a range."""
     found: dict[str, Dimension] = {}
     for text in texts:

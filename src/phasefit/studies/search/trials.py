@@ -94,8 +94,8 @@ class Trials:
         """Settings that need no second trial, with the number of the first; those that failed here among them."""
         states = (self.state.COMPLETE, self.state.PRUNED, self.state.RUNNING)
         trials = self.study.get_trials(deepcopy=False, states=states)
-        found = {tuple(one.user_attrs.get("settings", ())): one.number for one in trials if one.number != without}
-        return {**self.lost, **found}
+        here = {tuple(one.user_attrs.get("settings", ())): one.number for one in trials if one.number != without}
+        return {**self.lost, **here}
 
     def _queue_untried(self) -> bool:
         """Queue a point of the space that was not tried, where they can be gone through; whether there may be one."""
@@ -134,8 +134,8 @@ class Trials:
         self._count_failures(state, event)
         seconds = 0.0 if event.result is None else event.result.seconds
         done = len(self._finished())
-        told = TrialDone(trial.number, settings, score, state, done, self._total(), self.best, seconds, event.why)
-        self.listen(told)
+        report = TrialDone(trial.number, settings, score, state, done, self._total(), self.best, seconds, event.why)
+        self.listen(report)
 
     def _fell_behind(self, event: CellEnded) -> bool:
         """Whether it was given up, or would have been had it not ended between two looks at it: what is pruned must
@@ -147,8 +147,8 @@ class Trials:
     def watch(self, cell: Cell, folder: Path) -> bool:
         """Report the epochs that are new; whether the trial is to be given up."""
         trial, settings, seen = self.running[cell.key]
-        looks = read_evaluations(folder / PROGRESS, self.question.recipe.phase_names[-1])
-        for epoch, value in new_epochs(looks, seen, self.question.score, maximise=self.question.maximise):
+        evaluations = read_evaluations(folder / PROGRESS, self.question.recipe.phase_names[-1])
+        for epoch, value in new_epochs(evaluations, seen, self.question.score, maximise=self.question.maximise):
             trial.report(value, epoch)
             self.running[cell.key] = (trial, settings, epoch)
             if trial.should_prune():  # at the first epoch that says so, however many were read at once
@@ -187,19 +187,19 @@ def trial_cell(question: Question, settings: tuple[str, ...], number: int) -> Ce
     return Cell(question.dataset, f"trial {number}", request)
 
 
-def new_epochs(looks: list[Evaluation], seen: int, score: str, *, maximise: bool) -> list[tuple[int, float]]:
-    """Whole epochs behind `seen` with the score that was known when they were over, so that trials whose looks fall
-    elsewhere can be compared. Where looks do not know the score, what they watch stands for it."""
-    found: list[tuple[int, float]] = []
-    for look in looks:
-        value = look.scores.get(score)
+def new_epochs(evaluations: list[Evaluation], seen: int, score: str, *, maximise: bool) -> list[tuple[int, float]]:
+    """Whole epochs after `seen` with the score that was known when they were over, so that trials which are evaluated
+    at other steps can be compared. Where evaluations do not have the score, what they watch stands for it."""
+    epochs: list[tuple[int, float]] = []
+    for evaluation in evaluations:
+        value = evaluation.scores.get(score)
         if value is None:
-            value = look.scores.get(look.watch)
-            watched = SCORES.get(look.watch)
-            higher = look.watch != "loss" if watched is None else watched.higher_is_better
+            value = evaluation.scores.get(evaluation.watch)
+            watched = SCORES.get(evaluation.watch)
+            higher = evaluation.watch != "loss" if watched is None else watched.higher_is_better
             value = value if value is None or higher == maximise else -value
         if value is None or not math.isfinite(value):
             continue
-        found += [(epoch, value) for epoch in range(seen + 1, int(look.epoch + 1e-9) + 1)]
-        seen = max(seen, int(look.epoch + 1e-9))
-    return found
+        epochs += [(epoch, value) for epoch in range(seen + 1, int(evaluation.epoch + 1e-9) + 1)]
+        seen = max(seen, int(evaluation.epoch + 1e-9))
+    return epochs
