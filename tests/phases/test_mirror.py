@@ -7,7 +7,7 @@ import torch
 
 from phasefit.errors import RecipeError
 from phasefit.models.seeded import seeded
-from phasefit.phases.mirror.strings import RandomStrings
+from phasefit.phases.in_batch_negatives.mirror import RandomStrings
 from tiny import first_batch, make_phase
 
 LONG = [f"please find some {word} about the storm and the rain today" for word in ("song", "pizza", "hotel", "wind")]

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from torch import nn
 
 from phasefit.models.seeded import seeded
-from phasefit.phases.simcse.options import Options
+from phasefit.phases.in_batch_negatives.options import SimCSEOptions
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, weights
 
 
@@ -87,4 +87,4 @@ def test_an_adversarial_view_is_shifted(model, data) -> None:
 
 def test_pairs_have_no_second_view() -> None:
     with pytest.raises(ValidationError, match="leave 'views' out"):
-        Options(supervised=True, views=["delete-words"])
+        SimCSEOptions(supervised=True, views=["delete-words"])

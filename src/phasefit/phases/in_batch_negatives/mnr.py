@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from phasefit.models.model import Model
 from phasefit.phases.contract import PhaseData
-from phasefit.phases.mnr.options import Options
-from phasefit.phases.side_by_side.partners import Partners
-from phasefit.phases.side_by_side.phase import SideBySide
+from phasefit.phases.in_batch_negatives.options import MNROptions
+from phasefit.phases.in_batch_negatives.phase import InBatchNegatives
+from phasefit.phases.in_batch_negatives.sides import Partners
 
 
-class MNR(SideBySide):
+class MNR(InBatchNegatives):
     """Pairs, or triples with a hard negative; the larger the batch, the harder the search."""
 
-    options: Options
+    options: MNROptions
 
-    def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
+    def __init__(self, name: str, options: MNROptions, model: Model, data: PhaseData, seed: int) -> None:
         sides = Partners(name, model.encoder, data, hard_negatives=options.hard_negatives)
         super().__init__(name, options, model, data, seed, sides=sides)

@@ -12,8 +12,8 @@ import torch
 from phasefit.data.batches import ShuffledBatches
 from phasefit.errors import ModelError, RecipeError
 from phasefit.models.encoder.dropout_rate import dropout_rates
-from phasefit.phases.side_by_side.company import InCompany
-from phasefit.phases.side_by_side.phase import SideBySide
+from phasefit.phases.in_batch_negatives.company import InCompany
+from phasefit.phases.in_batch_negatives.phase import InBatchNegatives
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, weights
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -25,10 +25,10 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 every_kind = pytest.mark.parametrize("way", KINDS)
 
 
-def made(way: str, model, data, **options) -> SideBySide:
+def made(way: str, model, data, **options) -> InBatchNegatives:
     kind, own = KINDS[way]
     phase = make_phase(kind, model, data, **{"batch_size": 8, **own, **options})
-    assert isinstance(phase, SideBySide)
+    assert isinstance(phase, InBatchNegatives)
     return phase
 
 

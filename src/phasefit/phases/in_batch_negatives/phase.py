@@ -15,28 +15,28 @@ from phasefit.models.model import Model
 from phasefit.models.seeded import seeded
 from phasefit.objectives import Objective
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.in_batch_negatives.company import InCompany
+from phasefit.phases.in_batch_negatives.options import InBatchOptions
+from phasefit.phases.in_batch_negatives.sides import ANCHOR, NEGATIVE, POSITIVE, Sides
 from phasefit.phases.objective_option import build_objective, check_input
 from phasefit.phases.probe import Probe
-from phasefit.phases.side_by_side.company import InCompany
-from phasefit.phases.side_by_side.options import SideBySideOptions
-from phasefit.phases.side_by_side.sides import ANCHOR, NEGATIVE, POSITIVE, Sides
 from phasefit.seeds import derive, generator
 
 VALIDATION_ROWS, AT_ONCE = 500, 64
 
 
-class SideBySide(Phase):
+class InBatchNegatives(Phase):
     """The sides of a row belong together, those of the batch's other rows do not; labels are never looked at.
 
     Dropout at another rate and dropped heads last as long as the encoding: the encoder itself is left as it was.
     """
 
-    options: SideBySideOptions
+    options: InBatchOptions
 
     def __init__(
         self,
         name: str,
-        options: SideBySideOptions,
+        options: InBatchOptions,
         model: Model,
         data: PhaseData,
         seed: int,

@@ -8,20 +8,18 @@ from phasefit.models.model import Model
 from phasefit.models.seeded import seeded
 from phasefit.models.views import Views, build_views
 from phasefit.phases.contract import PhaseData
-from phasefit.phases.side_by_side.partners import Partners
-from phasefit.phases.side_by_side.phase import SideBySide
-from phasefit.phases.side_by_side.sides import Sides
-from phasefit.phases.side_by_side.two_views import TwoViews
-from phasefit.phases.simcse.options import Options
+from phasefit.phases.in_batch_negatives.options import SimCSEOptions
+from phasefit.phases.in_batch_negatives.phase import InBatchNegatives
+from phasefit.phases.in_batch_negatives.sides import Partners, Sides, TwoViews
 from phasefit.seeds import derive
 
 
-class SimCSE(SideBySide):
+class SimCSE(InBatchNegatives):
     """Dropout twice, or a text and its partners; the projection stays behind when the phase ends."""
 
-    options: Options
+    options: SimCSEOptions
 
-    def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
+    def __init__(self, name: str, options: SimCSEOptions, model: Model, data: PhaseData, seed: int) -> None:
         sides: Sides
         if options.supervised:
             sides = Partners(name, model.encoder, data, hard_negatives=options.hard_negatives)

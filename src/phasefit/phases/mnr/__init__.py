@@ -1,1 +1,0 @@
-"""MNR: multiple negatives ranking on pairs and triples of texts."""

@@ -1,1 +1,0 @@
-"""SimCSE: a text encoded twice, dropout being the only noise; or, supervised, pairs and hard negatives."""
