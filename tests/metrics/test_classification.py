@@ -8,7 +8,8 @@ from sklearn import metrics as sk
 
 from phasefit.errors import DataError
 from phasefit.metrics import classification_metrics, quick_scores
-from phasefit.metrics.classification import confidence_entropy, wilson_interval
+from phasefit.metrics.calibration import confidence_entropy
+from phasefit.metrics.classification import wilson_interval
 
 NAMES = ["ham", "spam", "eggs", "toast"]
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import silhouette_score
 
+from phasefit.metrics.calibration import confidence_entropy
 from phasefit.metrics.geometry import (
-    FIGURES,
     alignment,
-    confidence_entropy,
     cosines,
     geometry,
     silhouette,
     uniformity,
     unit,
 )
+from phasefit.metrics.registry import GEOMETRY, metrics_of
 
 RANGES = {
     "alignment": (0, 4),
@@ -69,7 +69,7 @@ def test_by_hand() -> None:
 def test_figures_are_in_their_ranges(given: tuple[np.ndarray, np.ndarray]) -> None:
     found = geometry(*given)
     assert found.pop("texts") == len(given[0])
-    assert list(found) == [name for name in FIGURES if name in found]
+    assert list(found) == [metric.name for metric in metrics_of(GEOMETRY) if metric.name in found]
     for name, value in found.items():
         low, high = RANGES[name]
         assert low <= value <= high, name

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from phasefit.errors import DataError, PhasefitError, RecipeError
-from phasefit.metrics import SCORES, quick_scores, watchable
+from phasefit.metrics import METRICS, quick_scores, watchable
 from phasefit.metrics.kinds import WATCHING
 
 
@@ -49,7 +49,7 @@ def test_quick_scores_are_those_of_sklearn(case: tuple[np.ndarray, np.ndarray]) 
         warnings.simplefilter("error")
         quick = quick_scores(*case)
     assert list(quick) == list(WATCHING["single"].names)
-    assert set(quick) <= set(SCORES)
+    assert set(quick) <= set(METRICS)
     assert quick == pytest.approx(by_sklearn(*case), abs=1e-12)
 
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_scored_is_refused(true: np.ndarray, probabilities: np.nd
 def test_watchable_knows_the_direction() -> None:
     assert watchable("macro_f1").better(0.6, 0.5)
     assert watchable("log_loss").better(0.5, 0.6)
-    for score in SCORES.values():
+    for score in METRICS.values():
         assert score.better(0.5, score.worst)
         assert not score.better(float("nan"), score.worst)
 

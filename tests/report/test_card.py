@@ -9,7 +9,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from phasefit.metrics import classification_metrics
-from phasefit.metrics.geometry import WITHOUT_CLASSES
+from phasefit.metrics.registry import METRICS
 from phasefit.report.card.card import PICTURES, model_card, picture
 from phasefit.report.card.markdown import escape, fence
 
@@ -151,7 +151,7 @@ def test_an_encoder_without_a_classifier() -> None:
     assert "## Classes" not in text
     assert tables(text)[0] == [
         ["", "before training", "simcse", "how to read it"],
-        ["uniformity", "-3.0000", "-3.5000", WITHOUT_CLASSES["uniformity"]],
+        ["uniformity", "-3.0000", "-3.5000", METRICS["uniformity"].reading_without_labels],
     ]
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell
 from phasefit.studies.formats import cells, metric_name, to_csv, to_json, to_latex, to_markdown
-from phasefit.studies.known_figures import bounds_of
 from phasefit.studies.result import Result, figure, read_result, usual_score
 from phasefit.studies.statistics import holm, paired
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant
@@ -221,7 +221,7 @@ def test_calibration_errors_rank_the_lowest_first() -> None:
     ],
 )
 def test_what_a_figure_can_be(metric: str, bounds: tuple[float, float]) -> None:
-    assert bounds_of(metric) == bounds
+    assert metric_at(metric).bounds == bounds
 
 
 def test_rows_that_repetitions_share_are_those_of_the_split_that_is_scored() -> None:

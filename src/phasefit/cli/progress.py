@@ -111,9 +111,6 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else score(value)
 
 
-LOSSES = ("loss", "pairs", "log_loss")  # watched scores that are better when lower
-
-
 def watched(name: str) -> str:
     """A watched score as it is called beside the loss of the training rows."""
     return "validation loss" if name == "loss" else name
@@ -127,10 +124,12 @@ class Kept:
 
     def words(self, event: Scored) -> str:
         """What to say behind a score; nothing where its weights are not kept."""
+        from phasefit.metrics.registry import metric_at
+
         value = event.scores.get(event.watch)
         if not event.improved or value is None:
             return ""
-        if self._best is not None and event.watch not in LOSSES and value <= self._best:
+        if self._best is not None and metric_at(event.watch).higher_is_better and value <= self._best:
             return "kept: not below the best by more than noise"
         self._best = value
         return "kept"

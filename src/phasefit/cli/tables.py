@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phasefit.cli.console import printable
 from phasefit.cli.progress import count, duration, score, watched
+from phasefit.metrics.registry import spelled
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +46,7 @@ def metrics_table(parts: Mapping[str, Mapping[str, Any]]) -> Table:
     parts = {title: _with_levels(part) for title, part in parts.items()}
     names = dict.fromkeys(name for part in parts.values() for name, value in part.items() if _is_figure(name, value))
     for name in names:
-        table.add_row(_metric(name), *(_with_interval(part, name) for part in parts.values()))
+        table.add_row(spelled(name), *(_with_interval(part, name) for part in parts.values()))
     return table
 
 
@@ -65,7 +66,7 @@ def classes_table(per_class: Mapping[str, Mapping[str, Any]]) -> Table:
     if len(rows) > MOST_ROWS:
         title = f"The {MOST_ROWS} weakest of {count(len(rows))} classes"
         rows = sorted(rows, key=lambda row: float(row[1].get("f1") or 0))[:MOST_ROWS]
-    table = new_table("class", *map(_metric, names), title=title, right=range(1, len(names) + 1))
+    table = new_table("class", *map(spelled, names), title=title, right=range(1, len(names) + 1))
     for label, figures in rows:
         table.add_row(printable(label), *(_figure(name, figures.get(name)) for name in names))
     return table
@@ -118,19 +119,13 @@ def _figure(name: str, value: Any) -> str:
     return count(value) if isinstance(value, int) or name in ("rows", "support", "seconds") else score(value)
 
 
-def _metric(name: str) -> str:
-    """`macro_f1` as it is written: macro F1."""
-    words = {"f1": "F1", "roc": "ROC", "auc": "AUC", "mcc": "MCC", "ece": "ECE"}
-    return " ".join(words.get(word, word) for word in name.split("_"))
-
-
 def _best(phase: Mapping[str, Any]) -> str:
     """The score that was watched; where that is not known, the first few."""
     best, watch = phase.get("best"), str(phase.get("watch"))
     if not isinstance(best, Mapping):
         return score(best)
     names = [watch] if watch in best else list(best)[:FEW]
-    kept = ", ".join(f"{_metric(watched(name))} {score(best[name])}" for name in names)
+    kept = ", ".join(f"{spelled(watched(name))} {score(best[name])}" for name in names)
     unchanged = kept and phase.get("best_step") == 0
     return f"{kept} as before: it changed nothing" if unchanged else kept
 

@@ -1,11 +1,12 @@
-"""How good is it: scores of predictions against the truth, as plain numbers that go into JSON.
+"""Metrics: of predictions against the truth and of embedding spaces, as plain numbers that go into JSON.
 
-`scores` is the quick set that training watches, `classification` the full report of a trained model; they count with
-`confusion`, `ranking` and `calibration`. `geometry` looks at embeddings instead. Nothing here imports torch or
-scikit-learn, whose values the tests hold these to.
+`registry` knows every metric by its name. `scores` is the quick set that training watches, `classification` the full
+report of a trained model, `multi_label` and `regression` the same for other labels; they count with `confusion`,
+`ranking` and `calibration`. `geometry` looks at embeddings instead. Imports errors and the registry class, never torch.
 """
 
 from phasefit.metrics.classification import classification_metrics
-from phasefit.metrics.scores import SCORES, Score, quick_scores, watchable
+from phasefit.metrics.registry import METRICS, Metric, add, watchable
+from phasefit.metrics.scores import quick_scores
 
-__all__ = ["SCORES", "Score", "classification_metrics", "quick_scores", "watchable"]
+__all__ = ["METRICS", "Metric", "add", "classification_metrics", "quick_scores", "watchable"]

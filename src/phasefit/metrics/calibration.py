@@ -47,6 +47,13 @@ def calibration_error(bins: list[dict[str, Any]]) -> float:
     return float(sum(gaps) / max(rows, 1))
 
 
+def confidence_entropy(probabilities: Floats) -> float:
+    """The mean over rows of `-sum p log2 p`, in bits: 0 where it is always sure, log2 of the classes at most."""
+    shares = np.clip(np.asarray(probabilities, dtype=np.float64), 0.0, 1.0)
+    bits = -shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    return max(float(bits.sum(axis=1).mean()), 0.0)
+
+
 def best_temperature(true: Ints, probabilities: Floats) -> float:
     """What to divide the logits by so that the true classes are most probable (Guo et al., 2017).
 
@@ -63,8 +70,8 @@ def best_temperature(true: Ints, probabilities: Floats) -> float:
         whole = np.log(np.exp(scaled - top).sum(axis=1)) + top[:, 0]
         return float((whole - scaled[np.arange(len(true)), true]).sum() + log_temperature**2 / 2)
 
-    found = minimize_scalar(cost, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
-    return float(np.exp(found.x))
+    optimum = minimize_scalar(cost, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
+    return float(np.exp(optimum.x))
 
 
 def threshold_for(rate: float, probabilities: Floats) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.errors import DataError
-from phasefit.metrics.calibration import calibration_bins, calibration_error
+from phasefit.metrics.calibration import calibration_bins, calibration_error, confidence_entropy
 from phasefit.metrics.confusion import ClassScores, Floats, Ints, class_rows, confusion_matrix
 from phasefit.metrics.ranking import roc_auc
 from phasefit.metrics.scores import checked, log_loss
@@ -52,12 +52,6 @@ def classification_metrics(
         "calibration": bins,
     }
     return report if levels is None else report | tree_metrics(true, predicted, levels)
-
-
-def confidence_entropy(probabilities: Floats) -> float:
-    """The mean over rows of `-sum s_k log2 s_k`, in bits: 0 where it is always sure, log2 of the classes at most."""
-    sure = np.clip(probabilities, np.finfo(np.float64).tiny, 1.0)
-    return float(-(sure * np.log2(sure)).sum(axis=1).mean())
 
 
 def wilson_interval(hits: int, rows: int, z: float = Z95) -> tuple[float, float]:

@@ -12,33 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phasefit.metrics.registry import GEOMETRY, metrics_of
+
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 
-FIGURES: Mapping[str, str] = {  # in the order to show them in, and how to read each where texts have classes
-    "alignment": "squared distance within a class; low is close",
-    "uniformity": "low: space filled evenly; a classifier may raise it",
-    "within": "cosine within a class; high is close",
-    "between": "cosine between classes; low is apart",
-    "silhouette": "1: classes apart, 0: touching, below: mixed",
-    "anisotropy": "cosine of any two texts; 1: all point one way",
-    "confidence_entropy": "bits; 0: sure, log2(classes): guessing",
-}
-WITHOUT_CLASSES: Mapping[str, str] = {  # the same where texts have none
-    "alignment": "squared distance of the texts of a pair; low is close",
-    "uniformity": "how evenly texts fill the space; low is even",
-}
 OF_CLASSES = ("within", "between", "silhouette")
 
 
 def geometry_rows(stages: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, list[Any], str]]:
     """The figures that some stage has: the name, its value by stage (None where it has none), and how to read it."""
     rows = []
-    readings = FIGURES if has_classes(stages.values()) else {**FIGURES, **WITHOUT_CLASSES}
-    for name, reading in readings.items():
-        values = [figures.get(name) for figures in stages.values()]
-        if any(value is not None for value in values):
-            rows.append((name, values, reading))
+    labelled = has_classes(stages.values())
+    for metric in metrics_of(GEOMETRY):
+        values = [figures.get(metric.name) for figures in stages.values()]
+        if metric.reading and any(value is not None for value in values):
+            reading = metric.reading if labelled else metric.reading_without_labels or metric.reading
+            rows.append((metric.name, values, reading))
     return rows
 
 
@@ -57,33 +47,33 @@ def geometry(
     most. `texts` says how many there are. What has no meaning is left out: everything for fewer than two texts,
     alignment and `within` where no class has two, `between` for one class, silhouette for either.
     """
-    found: dict[str, Any] = {"texts": len(vectors)}
+    figures: dict[str, Any] = {"texts": len(vectors)}
     if len(vectors) < 2:
-        return found
+        return figures
     classes = np.full(len(vectors), -1) if codes is None else np.asarray(codes)
     near = cosines(vectors)
     labelled = classes >= 0
-    found |= of_classes(near[np.ix_(labelled, labelled)], classes[labelled])
+    figures |= of_classes(near[np.ix_(labelled, labelled)], classes[labelled])
     if pairs is not None and len(pairs[0]) and not labelled.any():
-        found |= {"pairs": len(pairs[0]), "alignment": alignment(*pairs)}
-    found |= {"uniformity": _uniformity(near), "anisotropy": float(near[np.triu_indices(len(near), 1)].mean())}
-    return {name: found[name] for name in ("texts", "pairs", *FIGURES) if name in found}
+        figures |= {"pairs": len(pairs[0]), "alignment": alignment(*pairs)}
+    figures |= {"uniformity": _uniformity(near), "anisotropy": float(near[np.triu_indices(len(near), 1)].mean())}
+    return {metric.name: figures[metric.name] for metric in metrics_of(GEOMETRY) if metric.name in figures}
 
 
 def of_classes(near: Floats, codes: Ints) -> dict[str, float]:
     """What needs labels, from the cosines (n, n) of texts and their classes (n,)."""
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     first, second = np.triu_indices(len(codes), 1)
     same = codes[first] == codes[second]
     of_pairs = near[first, second]
     if same.any():
-        found["alignment"] = float(squared_distances(near)[same].mean())
-        found["within"] = float(of_pairs[same].mean())
+        figures["alignment"] = float(squared_distances(near)[same].mean())
+        figures["within"] = float(of_pairs[same].mean())
     if not same.all():
-        found["between"] = float(of_pairs[~same].mean())
+        figures["between"] = float(of_pairs[~same].mean())
     if same.any() and not same.all():
-        found["silhouette"] = silhouette(near, codes)
-    return found
+        figures["silhouette"] = silhouette(near, codes)
+    return figures
 
 
 def cosines(vectors: Floats) -> Floats:
@@ -134,12 +124,5 @@ def silhouette(near: Floats, codes: Ints) -> float:
     inside = sums[members > 0] / np.maximum(sizes[own] - 1, 1)
     outside = np.where(members > 0, np.inf, sums / sizes).min(axis=1)
     larger = np.maximum(inside, outside)
-    found = (outside - inside) / np.where(larger > 0, larger, 1.0)
-    return float(np.where(alone, 0.0, found).mean())
-
-
-def confidence_entropy(probabilities: Floats) -> float:
-    """The mean of `-sum s log2 s` over rows of probabilities (n, classes), in bits: 0 if sure, log2(classes) if not."""
-    shares = np.asarray(probabilities, dtype=np.float64)
-    bits = -shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    return max(float(bits.sum(axis=1).mean()), 0.0)
+    widths = (outside - inside) / np.where(larger > 0, larger, 1.0)
+    return float(np.where(alone, 0.0, widths).mean())

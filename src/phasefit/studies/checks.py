@@ -8,7 +8,7 @@ from pathlib import Path
 from phasefit.baselines import baseline
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, PhasefitError, did_you_mean
-from phasefit.metrics.scores import SCORES
+from phasefit.metrics.registry import CLASS, LEVELS, comparable_names, leaf
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import read_recipe
@@ -16,18 +16,7 @@ from phasefit.recipes.needs import Needs, needs_of
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.recipe.resolve import requested_recipe
 from phasefit.studies.cell import Cell, cell_folder
-from phasefit.studies.known_figures import leaf
 from phasefit.studies.result import RESULT
-
-# What metrics.json has of shares, correlations and errors: what can be compared, not how many rows there were.
-FIGURES = (
-    *SCORES,
-    *("mean", "weighted_precision", "weighted_recall", "micro_precision", "micro_recall", "hierarchical_f1"),
-    *("precision", "recall", "f1", "r2", "quadratic_kappa", "ece", "ece_uncalibrated", "confidence_entropy"),
-    *("answered", "answered_accuracy"),
-)
-OF_SCORES = ("pearson", "spearman", "mse", "mae", "r2", "quadratic_kappa")
-OF_LEVELS = ("accuracy", "quadratic_kappa")  # what scores have only where they are levels of a scale
 
 
 def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,)) -> None:
@@ -73,9 +62,8 @@ def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> No
 def _check_kind(score: str, prepared: Prepared) -> None:
     """Refuse a figure that labels of this kind do not have."""
     name, kind = leaf(score), prepared.space.kind
-    has = OF_SCORES + (OF_LEVELS if len(prepared.space) else ()) if kind == "score" else FIGURES
-    lacks = kind != "score" and name in OF_SCORES
-    if lacks or name not in has:
+    of_classes = (LEVELS, CLASS) if kind == "score" else (CLASS,)
+    if name not in comparable_names(kind, *(of_classes if len(prepared.space) else ())):
         raise DataError(f"--score {score}: labels of kind '{kind}' have no such figure")
 
 
@@ -84,10 +72,10 @@ def check_score(path: str | None) -> None:
     if path is None:
         return
     split, _, name = path.partition(".")
-    leaf = name.rpartition(".")[2]
-    if split not in ("test", "validation") or leaf not in FIGURES:
-        near = did_you_mean(leaf or split, FIGURES)
-        if split in FIGURES:
+    metric, known = leaf(name), comparable_names()
+    if split not in ("test", "validation") or metric not in known:
+        near = did_you_mean(metric or split, known)
+        if split in known:
             near = f"for instance test.{split}"
         raise DataError(f"the score '{path}' is written as test.NAME or validation.NAME; {near}")
 

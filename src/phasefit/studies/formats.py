@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from phasefit.studies.known_figures import is_share
+from phasefit.metrics.registry import metric_at, spelled
 from phasefit.studies.tables import Row, Table
 
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
@@ -137,7 +137,7 @@ def difference(row: Row, scale: float) -> str:
 
 def factor(table: Table) -> float:
     """100 for shares, 1 for what is none, such as a squared error."""
-    return 100.0 if is_share(table.metric) else 1.0
+    return 100.0 if metric_at(table.metric).is_share else 1.0
 
 
 def has_published(table: Table) -> bool:
@@ -177,13 +177,8 @@ def _beside(row: Row | None, scale: float, usual: str) -> str:
 
 def metric_name(path: str) -> str:
     """`test.macro_f1` as people say it: macro F1 on test."""
-    said = []
-    for one in path.split(", "):
-        split, _, rest = one.partition(".")
-        words = {"f1": "F1", "roc": "ROC", "auc": "AUC", "ece": "ECE", "mse": "MSE", "mae": "MAE"}
-        name = " ".join(words.get(word, word) for word in re.split(r"[_.]", rest.removeprefix("tasks.")))
-        said.append(f"{name} on {split}")
-    return ", ".join(said)
+    parts = [one.partition(".") for one in path.split(", ")]
+    return ", ".join(f"{spelled(name.removeprefix('tasks.'))} on {split}" for split, _, name in parts)
 
 
 def _cell(text: str) -> str:

@@ -13,9 +13,9 @@ from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.errors import ModelError
 from phasefit.events import Scored
 from phasefit.files.atomic import read_json
-from phasefit.metrics.kinds import JUDGED
+from phasefit.metrics.kinds import JUDGED, kind_of_metrics
+from phasefit.metrics.registry import metric_at
 from phasefit.prepare.request import TrainRequest
-from phasefit.studies.known_figures import CORRELATIONS, leaf
 
 Own: TypeAlias = bool | Mapping[str, bool]
 RESULT, PROGRESS, RUN = "result.json", "progress.jsonl", "run"
@@ -99,8 +99,8 @@ def figure(metrics: Mapping[str, Any], path: str) -> float | None:
             value = value[int(part)] if part.isdecimal() and int(part) < len(value) else None
         else:
             value = value.get(part) if isinstance(value, Mapping) else None
-    if value is None and leaf(path) in CORRELATIONS and path.partition(".")[0] in metrics:
-        return 0.0  # a constant prediction follows nothing
+    if value is None and path.partition(".")[0] in metrics:
+        return metric_at(path).undefined  # a constant prediction follows nothing
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
@@ -109,8 +109,7 @@ def usual_score(result: Result, split: str = "test") -> str:
     scored = result.metrics.get(split, {})
     if "tasks" in scored:
         return f"{split}.mean"
-    kind = "score" if "pearson" in scored else "multi" if "micro_f1" in scored else "single"
-    return f"{split}.{JUDGED[kind]}"
+    return f"{split}.{JUDGED[kind_of_metrics(scored)]}"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell
-from phasefit.studies.known_figures import bounds_of, lower_is_better
 from phasefit.studies.result import Result, figure, usual_score
 from phasefit.studies.statistics import Difference, estimate, holm, paired, ranks, wilcoxon
 from phasefit.studies.study import Study, TableSpec
@@ -121,7 +121,7 @@ def _rows_of(
     places = ranks([sign * mean for mean in means])
     compared = [_against(cells, first, split) for cells in own.values()]
     chances = holm([None if one is None else one.p for one in compared], sum(one is not None for one in compared))
-    bounds = bounds_of(metric)
+    bounds = metric_at(metric).bounds
     rows = []
     for (variant, cells), gain, p, rank in zip(own.items(), compared, chances, places, strict=True):
         known = estimate([value for value, _ in cells.values()], _overlap(cells, split), bounds)
@@ -208,4 +208,4 @@ def _overall(rows: Sequence[Row], against: str, sign: int) -> tuple[Row, ...]:
 
 def _sign(metric: str) -> int:
     """1 where more is better, -1 where less is."""
-    return -1 if lower_is_better(metric) else 1
+    return -1 if metric_at(metric).higher_is_better is False else 1

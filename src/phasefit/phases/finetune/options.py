@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from phasefit.errors import RecipeError
-from phasefit.metrics.scores import watchable
+from phasefit.metrics.registry import watchable
 from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
 from phasefit.phases.views_option import ViewList
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.metrics.kinds import WATCHING
-from phasefit.metrics.scores import SCORES
+from phasefit.metrics.registry import METRICS
 from phasefit.models.heads.head import PairKind
 from phasefit.models.model import TASK, Model
 from phasefit.models.tokens.rows import FrozenVectors, Rows
@@ -70,7 +70,7 @@ class Finetune(Phase):
     @property
     def lower_is_better(self) -> bool:
         """As the metric is."""
-        return not SCORES[self.watch].higher_is_better
+        return METRICS[self.watch].higher_is_better is False
 
     @property
     def starts_untrained(self) -> bool:

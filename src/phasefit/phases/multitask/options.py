@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from phasefit.errors import RecipeError, did_you_mean
-from phasefit.metrics.scores import SCORES, watchable
+from phasefit.metrics.registry import METRICS, watchable
 from phasefit.phases.finetune.options import HeadSettings
 from phasefit.phases.options import PhaseOptions
 
@@ -24,7 +24,7 @@ class TaskSettings(HeadSettings):
         from phasefit.metrics.kinds import JUDGED, WATCHING
 
         watch = JUDGED[kind] if self.watch == "auto" else WATCHING[kind].check(self.watch, kind, where)
-        if not SCORES[watch].higher_is_better:
+        if not METRICS[watch].higher_is_better:
             raise RecipeError(
                 f"{where}: '{watch}' falls as it gets better, and cannot be part of a mean; watch another"
             )

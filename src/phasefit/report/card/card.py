@@ -8,38 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from phasefit.metrics.geometry import geometry_rows, has_classes
+from phasefit.metrics.registry import titles
 from phasefit.report.card.markdown import escape, facts, fence, join, number, section, table
 from phasefit.report.card.usage import encoder_usage, usage
 
 TASKS = {True: ("text-classification",), False: ("sentence-similarity", "feature-extraction")}  # what the hub calls it
 ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
 MOST_CLASSES = 60  # beyond, the card counts them and leaves the table to metrics.json
-HEADLINE = {
-    "accuracy": "accuracy",
-    "macro_f1": "macro F1",
-    "macro_precision": "macro precision",
-    "macro_recall": "macro recall",
-    "weighted_f1": "weighted F1",
-    "roc_auc": "ROC-AUC",
-    "hierarchical_f1": "hierarchical F1",
-    "micro_f1": "micro F1",
-    "samples_f1": "F1 of each text, in the mean",
-    "labels_per_text": "labels per text",
-    "pearson": "Pearson correlation",
-    "spearman": "Spearman correlation",
-    "mse": "mean squared error",
-    "mae": "mean absolute error",
-    "r2": "R²",
-    "quadratic_kappa": "quadratic kappa",
-    "mean": "mean of the tasks",
-    "log_loss": "log loss",
-    "ece": "calibration error",
-    "ece_uncalibrated": "calibration error without temperature",
-    "answered": "share of texts answered",
-    "accuracy_answered": "accuracy of the answers",
-    "rows": "rows",
-}
-LEVEL = ("accuracy", "macro_f1")  # of each level of a tree
 WORDS = {  # what a model of each kind of labels is
     "single": "classifier of {} classes",
     "multi": "classifier that gives each text any of {} labels",
@@ -147,15 +122,16 @@ def geometry_reading(stages: Mapping[str, Mapping[str, Any]]) -> str:
 def results(metrics: Mapping[str, Any], splits: Sequence[str]) -> str:
     """The headline scores, a column a split, the accuracy with its interval."""
     rows = []
-    for key, title in HEADLINE.items():
+    names = titles()
+    for key, title in names.items():
         if any(metrics[split].get(key) is not None for split in splits):
             rows.append([title, *(score(metrics[split], key) for split in splits)])
     depth = max((len(metrics[split].get("levels", [])) for split in splits), default=0)
     for level in range(depth):
         cells = [metrics[split].get("levels", [])[level : level + 1] for split in splits]
-        for key in LEVEL:
-            found = (number(cell[0].get(key)) if cell else "" for cell in cells)
-            rows.append([f"{HEADLINE[key]} at level {level + 1}", *found])
+        for key in dict.fromkeys(key for cell in cells for scores in cell for key in scores):
+            values = (number(cell[0].get(key)) if cell else "" for cell in cells)
+            rows.append([f"{names[key]} at level {level + 1}", *values])
     return table(["", *splits], rows)
 
 

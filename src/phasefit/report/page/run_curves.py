@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from phasefit.metrics.registry import metric_at, spelled
 from phasefit.report.page.chart import COLOURS
 from phasefit.report.page.html import Html, shortened
 from phasefit.report.page.parts import paragraph, side_by_side, titled
@@ -15,7 +16,7 @@ from phasefit.report.page.plots import Line, line_plot
 from phasefit.report.page.run_content import Limits, RunContent
 from phasefit.report.page.shell import Section
 from phasefit.report.page.table import Cell, Column, Value, table
-from phasefit.report.pictures.history import SPELLED, counted, running_mean, score_ranges, watched_score
+from phasefit.report.pictures.history import counted, running_mean, score_ranges, watched_score
 
 Entries = Sequence[Mapping[str, Any]]
 Axis = dict[str, Any]
@@ -48,7 +49,7 @@ def _reached(phase: Mapping[str, Any]) -> str:
     if not isinstance(best, int | float):
         return "not validated"
     early = ", stopped early" if phase.get("stopped_early") else ""
-    return f"{_spelled(str(watch or ''))} {best:.4f}{early}".strip()
+    return f"{metric_at(str(watch or '')).title} {best:.4f}{early}".strip()
 
 
 def _phase(name: str, entries: Entries, ranges: Mapping[str, tuple[float, float]], limits: Limits) -> Html:
@@ -87,20 +88,20 @@ def _score(
     if not validations:
         return paragraph("not validated", quiet=True)
     watched = watched_score(validations)
-    spelled = _spelled(watched)
+    score = metric_at(watched).title
     low, high = ranges.get(watched, (None, None))
     axes: dict[str, dict[str, Any]] = {"x": across, "y": {"min": low, "max": high, "axisLabel": _LABELS}}
-    lines = [Line(spelled, _points(validations, watched), "@c1", _mark(kept)), *_of_tasks(validations, watched)]
+    lines = [Line(score, _points(validations, watched), "@c1", _mark(kept)), *_of_tasks(validations, watched)]
     if len(lines) > 1:
         axes["y"] = {}  # the range is that of the mean, and tasks lie above and below
-    label = f"{spelled} on validation over the steps of the phase {name}"
-    title = spelled if len(lines) == 1 else "score"
+    label = f"{score} on validation over the steps of the phase {name}"
+    title = score if len(lines) == 1 else "score"
     chart = line_plot(lines, "step", title, label, height=HEIGHT, axes=axes).html()
     best = next((entry["scores"].get(watched) for entry in validations if entry["step"] == kept), None)
     if kept is None or best is None:
         return chart
     after = f"after {counted(kept)}" if kept else "from its start"
-    return Html(chart + paragraph(f"Kept: {spelled} {best:.4f}, {after}.", quiet=True))
+    return Html(chart + paragraph(f"Kept: {score} {best:.4f}, {after}.", quiet=True))
 
 
 def _of_tasks(validations: Entries, watched: str) -> list[Line]:
@@ -113,16 +114,12 @@ def _of_tasks(validations: Entries, watched: str) -> list[Line]:
         colour = f"@c{(place + (place > 0)) % COLOURS}"  # the second is the mean's
         style = {"lineStyle": {"width": 1.5, "color": colour}}
         task, _, metric = key.rpartition(" ")
-        lines.append(Line(f"{task} {_spelled(metric)}".strip(), _points(validations, key), colour, style))
+        lines.append(Line(f"{task} {spelled(metric)}".strip(), _points(validations, key), colour, style))
     return lines
 
 
 def _points(validations: Entries, score: str) -> list[tuple[float, float | None]]:
     return [(float(entry["step"]), _number(entry["scores"].get(score))) for entry in validations]
-
-
-def _spelled(score: str) -> str:
-    return "mean of the tasks" if score == MEAN else SPELLED.get(score, score.replace("_", " "))
 
 
 # The ends of a range are no round numbers.

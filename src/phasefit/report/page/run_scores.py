@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phasefit.metrics.classification import wilson_interval
-from phasefit.report.card.card import HEADLINE, LEVEL
+from phasefit.metrics.kinds import WATCHING, kind_of_metrics
+from phasefit.metrics.registry import METRICS, titles
 from phasefit.report.page.html import Html
 from phasefit.report.page.matrix import MOST_CLASSES, confusion
 from phasefit.report.page.parts import Figure, figures, paragraph, unfolded
@@ -18,16 +19,13 @@ from phasefit.report.pictures.reliability import verdict
 
 Scores = Mapping[str, Any]
 
-_CLASSES = ("accuracy", "macro_f1", "weighted_f1", "hierarchical_f1", "roc_auc", "ece", "answered", "accuracy_answered")
-_SETS = ("micro_f1", "macro_f1", "samples_f1", "accuracy", "labels_per_text", "ece")
-_NUMBERS = ("pearson", "spearman", "mae", "r2", "quadratic_kappa", "accuracy")
 NAME = 80  # characters of a class's name
 
 
 def score_figures(scored: Scores) -> list[Figure]:
     """What counts first, by the kind of the labels."""
-    order = _NUMBERS if "pearson" in scored else _SETS if "micro_f1" in scored else _CLASSES
-    shown = [Figure(HEADLINE[key], f"{scored[key]:.3f}", _interval(scored, key)) for key in order if _has(scored, key)]
+    headline = [METRICS[name] for name in WATCHING[kind_of_metrics(scored)].headline if _has(scored, name)]
+    shown = [Figure(one.title, f"{scored[one.name]:.3f}", _interval(scored, one.name)) for one in headline]
     rows = scored.get("rows")
     return [*shown, *([Figure("rows", f"{rows:,}")] if rows is not None else [])]
 
@@ -45,14 +43,15 @@ def all_scores(scored: Mapping[str, Scores]) -> Html:
     """Every score, a column a split."""
     columns = [Column("score"), *(Column(split, "number") for split in scored)]
     rows: list[list[Value | Cell]] = []
-    for key, title in HEADLINE.items():
+    names = titles()
+    for key, title in names.items():
         if any(_has(one, key) for one in scored.values()):
             rows.append([title, *(_cell(one, key) for one in scored.values())])
     for level in range(max((len(one.get("levels", ())) for one in scored.values()), default=0)):
-        found = [one.get("levels", [])[level : level + 1] for one in scored.values()]
-        for key in LEVEL:
-            cells = [_cell(one[0], key) if one else None for one in found]
-            rows.append([f"{HEADLINE[key]} at level {level + 1}", *cells])
+        splits = [one.get("levels", [])[level : level + 1] for one in scored.values()]
+        for key in dict.fromkeys(key for split in splits for scores in split for key in scores):
+            cells = [_cell(split[0], key) if split else None for split in splits]
+            rows.append([f"{names[key]} at level {level + 1}", *cells])
     return table(columns, rows, "All scores", sortable=False)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phasefit.metrics.registry import metric_at
 from phasefit.report.pictures.canvas import BAND, BLUE, FAINT, GRID, INK, ORANGE, blank, plain, save
 from phasefit.report.pictures.fonts import printable
 
@@ -22,7 +23,6 @@ Ranges = Mapping[str, tuple[float, float]]
 
 ABREAST = 6  # phases in one row of panels
 MANY = 600  # steps beyond which the raw losses are drawn as the span of each few
-SPELLED = {"macro_f1": "macro F1", "weighted_f1": "weighted F1", "roc_auc": "ROC-AUC", "probe": "probe (macro F1)"}
 WIDTHS = {1: 8.0, 2: 10.0, 3: 12.0, 4: 13.5, 5: 15.0, 6: 16.5}  # inches, by the phases abreast
 
 
@@ -118,7 +118,7 @@ def draw_score(axes: Axes, above: Axes, entries: Entries, start: int, ranges: Ra
     axes.plot(at, score, color=ORANGE, linewidth=1.5, marker="o" if few else None, markersize=3.5, zorder=3)
     if watched in ranges:
         axes.set_ylim(*ranges[watched])
-    title = printable(SPELLED.get(watched, watched.replace("_", " ")))
+    title = printable(metric_at(watched).title)
     best = max((place for place, entry in enumerate(validations) if entry.get("improved")), default=None)
     if best is not None:
         step = validations[best]["step"]

@@ -18,7 +18,8 @@ from phasefit.data.table import Table
 from phasefit.errors import ModelError, PhasefitError
 from phasefit.files.atomic import read_json
 from phasefit.files.manifest import read_manifest
-from phasefit.metrics.geometry import confidence_entropy, geometry
+from phasefit.metrics.calibration import confidence_entropy
+from phasefit.metrics.geometry import geometry
 from phasefit.runs.fitting.kept_phases import kept_phase
 from phasefit.runs.fitting.snapshots import BEFORE, Snapshots, some_of_each
 from phasefit.runs.trained_texts import read_seen

@@ -11,6 +11,7 @@ from phasefit.data.table import Table
 from phasefit.metrics.calibration import bins_of, calibration_bins, calibration_error, selective
 from phasefit.metrics.classification import classification_metrics
 from phasefit.metrics.multi_label import multi_metrics
+from phasefit.metrics.registry import added_scores
 from phasefit.metrics.regression import regression_metrics
 from phasefit.models.heads.decision import Decision
 from phasefit.models.model import TASK, Model
@@ -30,15 +31,17 @@ def score_outputs(space: LabelSpace, decision: Decision, table: Table, outputs: 
     space = space.extend(labels_of(table))
     values = space.values(labels_of(table), where=table.name)
     if isinstance(space, ScoreLabels):
-        return regression_metrics(values, outputs, list(map(str, space.levels)))
+        metrics = regression_metrics(values, outputs, list(map(str, space.levels)))
+        return metrics | added_scores(space.kind, values, outputs)
     missing = np.zeros((len(outputs), len(space) - outputs.shape[1]))
     outputs = np.hstack([outputs, missing])
     if space.kind == "multi":
         thresholds = [*decision.thresholds, *np.full(len(space) - len(decision.thresholds), 0.5)]
-        found = multi_metrics(values, outputs, space.names, thresholds)
-        return found | _of_sigmoids(decision, values, outputs)
-    found = classification_metrics(values, outputs, space.names, _paths(space))
-    return found | _of_decision(decision, values, outputs)
+        metrics = multi_metrics(values, outputs, space.names, thresholds) | _of_sigmoids(decision, values, outputs)
+    else:
+        metrics = classification_metrics(values, outputs, space.names, _paths(space))
+        metrics |= _of_decision(decision, values, outputs)
+    return metrics | added_scores(space.kind, values, outputs)
 
 
 def _paths(space: LabelSpace) -> list[tuple[Any, ...]] | None:
@@ -48,13 +51,13 @@ def _paths(space: LabelSpace) -> list[tuple[Any, ...]] | None:
 
 def _of_decision(decision: Decision, codes: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
     """What calibration changed, and what abstaining gains; nothing where the model does neither."""
-    found: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     if decision.temperature != 1:
         before = calibration_bins(codes, decision.uncalibrated(probabilities))
-        found["ece_uncalibrated"] = calibration_error(before)
+        metrics["ece_uncalibrated"] = calibration_error(before)
     if decision.reject_below:
-        found |= selective(codes, decision.answers(probabilities))
-    return found
+        metrics |= selective(codes, decision.answers(probabilities))
+    return metrics
 
 
 def _of_sigmoids(decision: Decision, values: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:

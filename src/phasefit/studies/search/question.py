@@ -11,6 +11,7 @@ from typing import Any
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, RecipeError, did_you_mean
 from phasefit.metrics.kinds import JUDGED, WATCHING
+from phasefit.metrics.registry import METRICS, metric_at
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import Recipe, read_recipe
@@ -18,7 +19,6 @@ from phasefit.recipes.needs import needs_of
 from phasefit.runs.fitting.starting import base_run
 from phasefit.studies.cell import Cell
 from phasefit.studies.folder import ROWS
-from phasefit.studies.known_figures import lower_is_better
 from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once
 from phasefit.studies.search.space import Space
 
@@ -92,7 +92,8 @@ def score_name(given: str | None, prepared: Prepared) -> str:
         usual = MEAN
     else:
         kind = prepared.space.kind
-        known, usual = (*WATCHING[kind].names, "ece"), JUDGED[kind]
+        known, usual = WATCHING[kind].names, JUDGED[kind]
+        known += ("ece",) if kind in METRICS["ece"].of else ()
     if given is None:
         return usual
     if given.startswith("test."):
@@ -105,7 +106,7 @@ def score_name(given: str | None, prepared: Prepared) -> str:
 
 def higher_is_better(score: str) -> bool:
     """Which way a score is better."""
-    return not lower_is_better(score)
+    return metric_at(score).higher_is_better is not False
 
 
 def without_test_rows(question: Question, prepared: Prepared, folder: Path) -> Question:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from phasefit.metrics.scores import SCORES
+from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellEnded, CellError, run_stream
 from phasefit.studies.result import PROGRESS, Evaluation, figure, read_evaluations
@@ -195,8 +195,7 @@ def new_epochs(evaluations: list[Evaluation], seen: int, score: str, *, maximise
         value = evaluation.scores.get(score)
         if value is None:
             value = evaluation.scores.get(evaluation.watch)
-            watched = SCORES.get(evaluation.watch)
-            higher = evaluation.watch != "loss" if watched is None else watched.higher_is_better
+            higher = metric_at(evaluation.watch).higher_is_better is not False
             value = value if value is None or higher == maximise else -value
         if value is None or not math.isfinite(value):
             continue
