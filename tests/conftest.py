@@ -55,5 +55,5 @@ def tiny_folder(tiny_encoder: TinyEncoder) -> Path:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs have a card but no pictures and no map, which take longer to draw than a tiny encoder takes to train."""
-    monkeypatch.setattr("phasefit.report.run.draw_pictures", lambda *_, **__: [])
-    monkeypatch.setattr("phasefit.report.run.stage_layouts", lambda *_: {})
+    monkeypatch.setattr("phasefit.report.run.draw_run", lambda *_, **__: [])
+    monkeypatch.setattr("phasefit.report.facts.run.stage_layouts", lambda *_: {})

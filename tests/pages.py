@@ -12,7 +12,7 @@ from phasefit.models.heads.decision import Decision
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.request import TrainRequest
 from phasefit.recipes.needs import Needs
-from phasefit.report.page.run_content import RunContent
+from phasefit.report.facts.run import RunFacts
 from phasefit.runs.evaluation.score import score_outputs
 from phasefit.runs.fitting.snapshots import Snapshots
 
@@ -21,9 +21,7 @@ KINDS = ("single", "multi", "tree", "score", "levels", "pairs", "encoder", "task
 NAMES = ("music", "weather", "food")
 
 
-def made_run(
-    kind: str = "single", texts: Sequence[str] = (), names: Sequence[str] = NAMES, rows: int = 60
-) -> RunContent:
+def made_run(kind: str = "single", texts: Sequence[str] = (), names: Sequence[str] = NAMES, rows: int = 60) -> RunFacts:
     """A run on rows that take these texts and names of classes in turn."""
     said = [f"{texts[row % len(texts)] if texts else 'text'} {row}" for row in range(rows)]
     if kind == "tasks":
@@ -38,7 +36,7 @@ def made_run(
     return _run(prepared, metrics, by_task, prepared.space.kind if predicts else "none")
 
 
-def _of_tasks(said: Sequence[str], names: Sequence[str]) -> RunContent:
+def _of_tasks(said: Sequence[str], names: Sequence[str]) -> RunFacts:
     tasks = {"topic": _prepared("single", said, names), "<b>rating</b>": _prepared("score", said, names)}
     own = {name: _outputs(task) for name, task in tasks.items()}
     metrics: dict[str, Any] = {}
@@ -94,7 +92,7 @@ def _scored(prepared: Prepared, split: str, outputs: np.ndarray) -> dict[str, An
     return score_outputs(prepared.space, Decision(thresholds=thresholds), getattr(prepared, split), outputs)
 
 
-def _run(prepared: Prepared, metrics: dict[str, Any], outputs: Any, kind: str, codes: bool = True) -> RunContent:
+def _run(prepared: Prepared, metrics: dict[str, Any], outputs: Any, kind: str, codes: bool = True) -> RunFacts:
     random = np.random.default_rng(0)
     rows = np.arange(min(len(prepared.train), 500))
     known = prepared.codes(prepared.train)[rows] if codes and kind != "none" else np.full(len(rows), -1)
@@ -108,7 +106,7 @@ def _run(prepared: Prepared, metrics: dict[str, Any], outputs: Any, kind: str, c
     phases = [{"name": "contrast", "steps": 30, "seconds": 1.5, "best": {"probe": 0.9}, "watch": "probe"}]
     geometry = {stage: {"uniformity": -2.0, "silhouette": 0.5} for stage in snapshots.vectors}
     manifest = {"command": "phasefit train <data>", "threads": 2, "device": "cpu", "versions": {"torch": "2"}}
-    return RunContent(
+    return RunFacts(
         "a run",
         'recipe = "<x>"',
         prepared,
@@ -119,4 +117,5 @@ def _run(prepared: Prepared, metrics: dict[str, Any], outputs: Any, kind: str, c
         snapshots=snapshots,
         layouts={stage: random.normal(size=(len(rows), 2)) for stage in snapshots.vectors},
         outputs=outputs,
+        pairs=kind not in ("none", "tasks") and bool(prepared.train.others),
     )

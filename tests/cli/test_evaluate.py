@@ -25,7 +25,7 @@ def scored(model, install):
         (folder / "confusion.png").write_bytes(b"png")
         return ["confusion.png"]
 
-    install("phasefit.report.run", draw_scores=draw_scores)
+    install("phasefit.report.pictures", draw_scores=draw_scores)
     return given
 
 

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from phasefit.cli.console import as_json, printable
-from phasefit.cli.tables import MOST_ROWS, classes_table, facts_table, metrics_table, phases_table
+from phasefit.cli.tables import classes_table, facts_table, metrics_table, phases_table
+from phasefit.report.limits import MOST_LISTED
 
 NASTY = ["[bold]", "[/]", ":smile:", "🙂", "a\nb", "\x1b[31mred", "x" * 500, "مرحبا"]
 
@@ -53,9 +54,9 @@ def test_class_names_are_shown_as_they_are(width):
 
 
 def test_very_many_classes_show_the_weakest():
-    figures = {f"class {n}": {"f1": n / 1000, "support": 1} for n in range(1000)}
+    figures = {f"class {n}": {"precision": 0.5, "recall": 0.5, "f1": n / 1000, "support": 1} for n in range(1000)}
     output = drawn(classes_table(dict(reversed(figures.items()))))
-    assert f"The {MOST_ROWS} weakest of 1,000 classes" in " ".join(output.split())
+    assert f"The {MOST_LISTED} weakest of 1,000 classes" in " ".join(output.split())
     assert "class 0 " in output
     assert "class 999" not in output
 

@@ -10,6 +10,10 @@ import pytest
 from matplotlib.image import imread
 
 from phasefit.metrics import classification_metrics
+from phasefit.report.facts.calibration import Calibration
+from phasefit.report.facts.confusion import Confusion
+from phasefit.report.facts.curves import running_mean
+from phasefit.report.facts.map import MapPoints, embedding_map
 from phasefit.report.pictures import (
     canvas,
     class_bars_figure,
@@ -19,10 +23,8 @@ from phasefit.report.pictures import (
     map_figure,
     reliability_figure,
 )
-from phasefit.report.pictures.confusion import confused_pairs
 from phasefit.report.pictures.fonts import printable, stand_ins
-from phasefit.report.pictures.history import band_widths, running_mean
-from phasefit.report.pictures.reliability import verdict
+from phasefit.report.pictures.history import band_widths
 from pictures import pixels, words
 
 SCRIPT = "<script>alert('&')</script>"
@@ -60,7 +62,7 @@ def test_names_of_any_kind_are_drawn_without_a_warning_and_run_nothing(tmp_path:
     confusion_figure(confusion(AWKWARD), tmp_path / "confusion.png")
     class_bars_figure(per_class(AWKWARD), tmp_path / "classes.png")
     history_figure([{"phase": name, "step": 1, "loss": 1.0} for name in AWKWARD[:4]], tmp_path / "history.png")
-    map_figure({"one": np.eye(12, 4)}, np.arange(12), AWKWARD, tmp_path / "map.png")
+    map_figure(embedding_map({"one": np.eye(12, 4)}, MapPoints(AWKWARD, np.arange(12))), tmp_path / "map.png")
     for path in tmp_path.glob("*.png"):
         assert pixels(path)
         assert "<script" not in path.with_suffix(".svg").read_text(encoding="utf-8")
@@ -94,13 +96,13 @@ def test_an_installed_font_is_used_where_it_is_needed(monkeypatch: pytest.Monkey
 
 def test_pictures_are_the_same_every_time_and_in_any_thread(tmp_path: Path) -> None:
     vectors = np.random.default_rng(0).normal(size=(2, 20, 8))
-    given = ({"before training": vectors[0], "contrast": vectors[1]}, np.arange(20) % 3, ["a", "b", "c"])
+    stages = {"before training": vectors[0], "contrast": vectors[1]}
     for folder in ("main", "thread"):
         (tmp_path / folder).mkdir()
 
     def draw(folder: Path) -> None:
         confusion_figure(confusion(["a", "b"]), folder / "confusion.png")
-        map_figure(*given, folder / "map.png")
+        map_figure(embedding_map(stages, MapPoints(["a", "b", "c"], np.arange(20) % 3)), folder / "map.png")
 
     draw(tmp_path / "main")
     thread = threading.Thread(target=draw, args=[tmp_path / "thread"])
@@ -172,9 +174,11 @@ def test_fifty_classes_keep_their_names(tmp_path: Path) -> None:
 
 
 def test_confused_pairs_come_in_order() -> None:
-    counts = np.array([[5, 2, 0], [3, 1, 2], [0, 0, 9]])
-    assert confused_pairs(counts) == [(1, 0), (1, 2), (0, 1)], "by count, then by the share of the true class"
-    assert confused_pairs(counts, most=1) == [(1, 0)]
+    found = Confusion(["a", "b", "c"], np.array([[5, 2, 0], [3, 1, 2], [0, 0, 9]])).pairs(12)
+    pairs = [(pair.true, pair.predicted) for pair in found]
+    assert pairs == [(1, 0), (1, 2), (0, 1)], "by count, then by the share of the true class"
+    assert [(pair.rows, pair.share) for pair in found] == [(3, 1 / 2), (2, 1 / 3), (2, 2 / 7)]
+    assert Confusion(["a", "b", "c"], np.array([[5, 2, 0], [3, 1, 2], [0, 0, 9]])).pairs(1) == found[:1]
 
 
 def test_the_weakest_of_very_many_classes_are_shown(tmp_path: Path) -> None:
@@ -211,7 +215,7 @@ def test_reliability_shows_every_bin(tmp_path: Path, rows: int, classes: int) ->
 )
 def test_the_verdict_minds_the_number_of_rows(rows: int, confidence: float, accuracy: float, said: str) -> None:
     bins = [{"from": 0.6, "to": 1.0, "rows": rows, "confidence": confidence, "accuracy": accuracy}]
-    assert verdict(bins).endswith(said)
+    assert Calibration.of(bins).verdict.endswith(said)
 
 
 # --- history ----------------------------------------------------------------------------------------------------------

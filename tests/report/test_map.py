@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from phasefit.report.facts.layout import agreement, principal_axes, stable_layouts, turned
+from phasefit.report.facts.map import MapPoints, embedding_map
+from phasefit.report.limits import MOST_COLOURED
 from phasefit.report.pictures import canvas, map_figure
-from phasefit.report.pictures.layout import agreement, principal_axes, stable_layouts, turned
-from phasefit.report.pictures.map import COLOURS, MARKERS, MOST_CLASSES, legend_columns
+from phasefit.report.pictures.map import COLOURS, MARKERS, legend_columns
 from pictures import pixels, words
 
 
@@ -29,12 +31,14 @@ def test_the_legend_names_every_class_or_the_largest(tmp_path: Path, classes: in
     vectors, codes = clusters(classes, 1)
     vectors, codes = np.vstack([vectors, vectors[:1]]), np.append(codes, classes - 1)  # the last class is the largest
     names = [f"a class of a long name {code}" for code in range(classes)]
-    map_figure({"before training": vectors}, codes, names, tmp_path / "map.png", "rhymes")
+    map_figure(
+        embedding_map({"before training": vectors}, MapPoints(names, codes, caption="rhymes")), tmp_path / "map.png"
+    )
     read = words(tmp_path / "map.png")
     method = "their principal axes" if classes < 9 else "t-SNE"
     assert f"{classes + 1} rhymes, laid out by {method}: near is alike, the axes mean nothing" in read
     assert {"before training", names[0], names[-1]} <= set(read)
-    assert sum(text in names for text in read) == min(classes, MOST_CLASSES)
+    assert sum(text in names for text in read) == min(classes, MOST_COLOURED)
     assert ("90 smaller classes" in read) == (classes == 150)
     height, width = pixels(tmp_path / "map.png")
     assert 100 < height < 400
@@ -45,7 +49,7 @@ def test_the_legend_names_every_class_or_the_largest(tmp_path: Path, classes: in
 def test_a_panel_a_stage(tmp_path: Path, stages: int) -> None:
     vectors, codes = clusters(2, 4)
     taken = {"before training": vectors} | {f"phase-{stage}": vectors[:, stage:] for stage in range(1, stages)}
-    map_figure(taken, codes, ["yes", "no"], tmp_path / "map.png")
+    map_figure(embedding_map(taken, MapPoints(["yes", "no"], codes)), tmp_path / "map.png")
     read = words(tmp_path / "map.png")
     assert [text for text in read if text.startswith("after")] == [f"after phase-{stage}" for stage in range(1, stages)]
     assert sum(text.startswith("nearest text is of the same class: ") for text in read) == stages
@@ -53,13 +57,16 @@ def test_a_panel_a_stage(tmp_path: Path, stages: int) -> None:
 
 def test_the_share_says_what_the_groups_are(tmp_path: Path) -> None:
     vectors, codes = clusters(2, 6)
-    map_figure({"before training": vectors}, codes, ["bad", "good"], tmp_path / "map.png", group="level")
+    map_figure(
+        embedding_map({"before training": vectors}, MapPoints(["bad", "good"], codes, "level")), tmp_path / "map.png"
+    )
     assert any(text.startswith("nearest text is of the same level: ") for text in words(tmp_path / "map.png"))
 
 
 def test_texts_without_labels_are_one_cloud(tmp_path: Path) -> None:
     vectors, codes = clusters(2, 4)
-    map_figure({"before training": vectors, "simcse": vectors + 1}, codes * 0 - 1, [], tmp_path / "map.png", "rhymes")
+    taken = {"before training": vectors, "simcse": vectors + 1}
+    map_figure(embedding_map(taken, MapPoints([], codes * 0 - 1, caption="rhymes")), tmp_path / "map.png")
     read = words(tmp_path / "map.png")
     assert {"before training", "after simcse"} <= set(read)
     assert any(text.startswith("8 rhymes") for text in read)

@@ -8,10 +8,12 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phasefit.report.facts.confusion import Confusion
 from phasefit.report.page import (
     Cell,
     Column,
@@ -90,7 +92,7 @@ def everything(text: str) -> Page:
         unfolded(text, text),
         titled(text, text, lead=text),
         table([Column(text, note=text), Column("n", "number", 2, bar=True), Column("long", "long")], rows, text),
-        confusion([text, f"{text} "], [[1, 1], [0, 2]], 5),
+        confusion(Confusion([text, f"{text} "], np.array([[1, 1], [0, 2]])), 5),
         *(plot.html() for plot in plots),
     ]
     return Page(text, text, [Section(text, content, text), Section(text, content)])
@@ -184,11 +186,11 @@ def test_many_classes_are_shown_as_pairs() -> None:
     names = [f"class {number}" for number in range(40)]
     matrix = [[5 if row == column else 0 for column in range(40)] for row in range(40)]
     matrix[3][7] = 4
-    drawn = confusion(names, matrix, 10)
+    drawn = confusion(Confusion(names, np.array(matrix)), 10)
     assert "class 3" in drawn
     assert "class 7" in drawn
     assert "class 5" not in drawn
-    assert not confusion(names, [[1 if row == column else 0 for column in range(40)] for row in range(40)], 10)
+    assert not confusion(Confusion(names, np.eye(40, dtype=np.int64)), 10)
 
 
 def test_zeros_and_long_names_of_a_matrix_can_be_read() -> None:

@@ -8,14 +8,18 @@ import pytest
 
 from phasefit.events import Scored, StepDone
 from phasefit.metrics import classification_metrics
-from phasefit.prepare.prepare import prepare
+from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import read_recipe
-from phasefit.report.map_points import MapPoints
-from phasefit.report.pictures import canvas, layout
-from phasefit.report.run import draw_pictures, write_report
+from phasefit.report.facts import layout
+from phasefit.report.facts.run import RunFacts
+from phasefit.report.pictures import canvas, draw_run
+from phasefit.report.run import write_report
+from phasefit.runs.execution import FitResult
+from phasefit.runs.fitting.fit import Fitted
 from phasefit.runs.fitting.history import History
 from phasefit.runs.fitting.snapshots import Snapshots
+from phasefit.runs.train import FinishedRun
 from pictures import pixels, words
 from tiny import fresh_model, make_data, make_table
 
@@ -47,8 +51,25 @@ def snapshots(tiny_folder: Path) -> Snapshots:
     return taken
 
 
-def points(taken: Snapshots) -> MapPoints:
-    return MapPoints(list(NAMES), taken.codes, caption=taken.texts)
+def finished(
+    folder: Path,
+    prepared: Prepared,
+    metrics: dict[str, Any],
+    history: History,
+    manifest: dict[str, Any],
+    snapshots: Snapshots | None = None,
+    outputs: dict[str, dict[str, np.ndarray]] | None = None,
+) -> FinishedRun:
+    fitted = Fitted(history=history, snapshots=snapshots)
+    model: Any = None  # of which a report shows nothing
+    result = FitResult(model, metrics, fitted, threads=1, outputs=outputs or {})
+    return FinishedRun(folder, read_recipe("finetune", ()), prepared, result, manifest)
+
+
+def drawn_of(folder: Path, metrics: dict[str, Any], history: History, snapshots: Snapshots | None = None) -> list[str]:
+    texts, labels = make_table()
+    prepared = prepare(TrainRequest(data={"text": texts, "label": labels}, test_size=0))
+    return draw_run(folder, RunFacts.of(finished(folder, prepared, metrics, history, {}, snapshots)))
 
 
 def scores() -> dict[str, Any]:
@@ -57,7 +78,7 @@ def scores() -> dict[str, Any]:
 
 
 def test_everything_is_drawn_twice_over(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
-    drawn = draw_pictures(tmp_path, {"test": scores()}, history, snapshots, points(snapshots))
+    drawn = drawn_of(tmp_path, {"test": scores()}, history, snapshots)
     assert drawn == ["confusion.png", "classes.png", "reliability.png", "embeddings.png", "history.png"]
     assert all(pixels(tmp_path / name) for name in drawn)
     assert len(list(tmp_path.iterdir())) == 2 * len(drawn), "a PNG and an SVG each"
@@ -68,16 +89,16 @@ def test_everything_is_drawn_twice_over(tmp_path: Path, history: History, snapsh
 
 
 def test_what_there_is_no_data_for_is_left_out(tmp_path: Path, history: History, tiny_folder: Path) -> None:
-    assert draw_pictures(tmp_path, {}, history) == ["history.png"]
+    assert drawn_of(tmp_path, {}, history) == ["history.png"]
     data = make_data(fresh_model(tiny_folder).encoder, *make_table(), validation=0)
     nothing = Snapshots.of(data, seed=0)
-    assert draw_pictures(tmp_path, {}, history, nothing, points(nothing)) == ["history.png"]
+    assert drawn_of(tmp_path, {}, history, nothing) == ["history.png"]
     assert {path.name for path in tmp_path.iterdir()} == {"history.png", "history.svg"}
 
 
 def test_the_geometry_is_drawn_beside_the_map(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
     shape = {stage: {"texts": 15, "uniformity": -2.0} for stage in snapshots.vectors}
-    drawn = draw_pictures(tmp_path, {"geometry": shape}, history, snapshots, points(snapshots))
+    drawn = drawn_of(tmp_path, {"geometry": shape}, history, snapshots)
     assert drawn == ["embeddings.png", "geometry.png", "history.png"]
     assert "15 validation texts, the same at every stage" in words(tmp_path / "geometry.png")
 
@@ -85,16 +106,14 @@ def test_the_geometry_is_drawn_beside_the_map(tmp_path: Path, history: History, 
 def test_a_run_without_a_classifier_has_an_encoders_card(tmp_path: Path, history: History) -> None:
     texts, labels = make_table()
     prepared = prepare(TrainRequest(data={"text": texts, "label": labels}))
-    write_report(tmp_path, read_recipe("finetune", ()), prepared, {}, history, {"heads": {}})
+    write_report(finished(tmp_path, prepared, {}, history, {"heads": {}}))
     assert "A sentence encoder" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_card_shows_what_was_drawn(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
     texts, labels = make_table()
     prepared = prepare(TrainRequest(data={"text": texts, "label": labels}, test_size=0))
-    write_report(
-        tmp_path, read_recipe("finetune", ()), prepared, {"validation": scores()}, history, {}, snapshots=snapshots
-    )
+    write_report(finished(tmp_path, prepared, {"validation": scores()}, history, {}, snapshots))
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
     for name in ("confusion", "classes", "reliability", "embeddings", "history"):
         assert f"]({name}.png)" in card
@@ -114,8 +133,8 @@ def test_the_page_stands_beside_the_pictures_with_the_same_map(
     )
     assert prepared.test is not None
     outputs = {"test": {"default": np.full((len(prepared.test), 3), 1 / 3, dtype=np.float32)}}
-    given = (prepared, {"test": scores()}, history, {"command": "phasefit train"})
-    write_report(tmp_path, read_recipe("finetune", ()), *given, None, snapshots, outputs)
+    given = (prepared, {"test": scores()}, history, {"command": "phasefit train"}, snapshots, outputs)
+    write_report(finished(tmp_path, *given))
     assert laid_out == [2], "once, for the picture and for the page"
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "After contrast" in page

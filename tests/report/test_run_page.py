@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pages import KINDS, made_run
-from phasefit.report.page.run_content import Limits, RunContent
+from phasefit.report.facts.run import RunFacts
+from phasefit.report.limits import Limits
 from phasefit.report.page.run_page import run_page, write_run_page
 
 LARGEST = 3_000_000
@@ -31,7 +32,7 @@ EXPECTED = {
 ALWAYS = {"Embedding map", "Training", "Data", "Recipe", "Environment", "Repeat it"}
 
 
-def titles(run: RunContent) -> set[str]:
+def titles(run: RunFacts) -> set[str]:
     return {section.title for section in run_page(run, Limits()).sections if any(section.content)}
 
 
@@ -81,7 +82,7 @@ def test_scores_of_a_refitted_run_are_those_of_the_first_fit() -> None:
     assert "trained anew on all 60 rows" in page
 
 
-def section(run: RunContent, title: str) -> str:
+def section(run: RunFacts, title: str) -> str:
     found = next(section for section in run_page(run, Limits()).sections if section.title == title)
     return f"{found.lead} {''.join(map(str, found.content))}"
 

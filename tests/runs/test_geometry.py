@@ -159,7 +159,7 @@ class StopAt:
 def test_stopped_and_refitted(
     wishes: dict[str, Any], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phasefit.report.run.draw_pictures", lambda *_: [])
+    monkeypatch.setattr("phasefit.report.run.draw_run", lambda *_: [])
     path = tmp_path / "run"
     with pytest.raises(Interrupted):
         train(TrainRequest(**wishes, out=path, refit=True), StopAt(2))
@@ -210,7 +210,7 @@ def write_pairs(path: Path, rows: Iterable[tuple[str, str]]) -> str:
 def test_a_run_on_pairs_stopped_or_not(
     pairs: Table, wishes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phasefit.report.run.draw_pictures", lambda *_: [])
+    monkeypatch.setattr("phasefit.report.run.draw_run", lambda *_: [])
     recipe = tmp_path / "pairs.toml"
     recipe.write_text('[[phase]]\nkind = "mnr"\nmax_steps = 2\n' * 2)
     rows = list(zip(make_table(30, seed=3)[0], make_table(30, seed=4)[0], strict=True))

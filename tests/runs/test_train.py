@@ -453,7 +453,7 @@ def test_a_picture_that_cannot_be_drawn_does_not_cost_the_model(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("phasefit.report.run.confusion_figure", broken)
+        patch.setattr("phasefit.report.pictures.confusion_figure", broken)
         with pytest.raises(RunError, match="No space left on device; when that is mended, go on with"):
             train(quick(table, tiny_folder, tmp_path / "run"), silent)
     told = Listener()

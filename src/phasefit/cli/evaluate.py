@@ -253,7 +253,7 @@ def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, A
     """metrics.json, predictions.csv and a picture."""
     from phasefit.cli.console import stderr
     from phasefit.data.io.readers import write_frame
-    from phasefit.report.run import draw_scores
+    from phasefit.report.pictures import draw_scores
 
     folder.mkdir(parents=True, exist_ok=True)
     write_frame(predicted, folder / "predictions.csv")

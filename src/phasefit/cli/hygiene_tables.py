@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from phasefit.cli.console import printable
 from phasefit.cli.tables import new_table
+from phasefit.report.limits import MOST_LISTED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from phasefit.data.hygiene import Classes, Hygiene, Part
 
 BAR = 30  # characters of the longest bar
-MOST_CLASSES = 60
 
 
 def hygiene_tables(found: Hygiene) -> Iterator[Table]:
@@ -113,11 +113,11 @@ def class_bars(counts: Mapping[str, int], found: Hygiene | None = None) -> Table
         counts = {**counts, **others}
     table = new_table("class", *labelled, "", right=range(1, len(labelled) + 1))
     largest = max(counts.values())
-    for name, rows in list(counts.items())[:MOST_CLASSES]:
+    for name, rows in list(counts.items())[:MOST_LISTED]:
         cells = (f"{sizes.get(name, 0):,}" for sizes in labelled.values())
         table.add_row(printable(name, 40), *cells, bar(rows, largest))
-    if len(counts) > MOST_CLASSES:
-        table.add_row(f"and {len(counts) - MOST_CLASSES:,} smaller ones", *[""] * (len(labelled) + 1))
+    if len(counts) > MOST_LISTED:
+        table.add_row(f"and {len(counts) - MOST_LISTED:,} smaller ones", *[""] * (len(labelled) + 1))
     return table
 
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from phasefit.cli.console import printable
 from phasefit.cli.progress import count, duration, score, watched
 from phasefit.metrics.registry import spelled
+from phasefit.report.facts.classes import class_scores, weakest
+from phasefit.report.limits import MOST_LISTED
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from phasefit.runs.plan import Plan
 
-MOST_ROWS = 60  # a table with more classes than this shows the worst and says how many it leaves out
 FEW = 3
 INTERVAL = "_ci95"
 
@@ -60,15 +61,15 @@ def phases_table(phases: Sequence[Mapping[str, Any]]) -> Table:
 
 def classes_table(per_class: Mapping[str, Mapping[str, Any]]) -> Table:
     """Scores of each class; where there are very many, of the worst."""
-    names = list(next(iter(per_class.values()), {}))
-    rows = list(per_class.items())
+    classes = class_scores(per_class)
     title = None
-    if len(rows) > MOST_ROWS:
-        title = f"The {MOST_ROWS} weakest of {count(len(rows))} classes"
-        rows = sorted(rows, key=lambda row: float(row[1].get("f1") or 0))[:MOST_ROWS]
-    table = new_table("class", *map(spelled, names), title=title, right=range(1, len(names) + 1))
-    for label, figures in rows:
-        table.add_row(printable(label), *(_figure(name, figures.get(name)) for name in names))
+    if len(classes) > MOST_LISTED:
+        title = f"The {MOST_LISTED} weakest of {count(len(classes))} classes"
+        classes = weakest(classes)[:MOST_LISTED]
+    table = new_table("class", "precision", "recall", "F1", "support", title=title, right=range(1, 5))
+    for one in classes:
+        scores = map(score, (one.precision, one.recall, one.f1))
+        table.add_row(printable(one.name), *scores, count(one.support))
     return table
 
 

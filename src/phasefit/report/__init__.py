@@ -1,6 +1,7 @@
 """Report: everything people look at: the card, the page and the pictures of a run.
 
-`run` writes all of them for a finished run. May import runs and everything to their left.
+`facts` are computed once; `card`, `page` and `pictures` only draw them; `limits` says how much is shown; `run` writes
+all of it for a finished run. May import runs and everything to their left.
 """
 
 from __future__ import annotations
@@ -15,6 +16,4 @@ def write_run_report(run: FinishedRun) -> None:
     """Write the page, pictures and card of a run into its folder; matplotlib is imported only now."""
     from phasefit.report.run import write_report
 
-    result, fitted = run.result, run.result.fitted
-    shown = (result.metrics, fitted.history, run.manifest, fitted.cut, fitted.snapshots, result.outputs)
-    write_report(run.folder, run.recipe, run.prepared, *shown)
+    write_report(run)

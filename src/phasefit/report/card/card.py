@@ -9,12 +9,16 @@ from typing import Any
 
 from phasefit.metrics.geometry import geometry_rows, has_classes
 from phasefit.metrics.registry import titles
+from phasefit.report.card.data import data_paragraphs
 from phasefit.report.card.markdown import escape, facts, fence, join, number, section, table
 from phasefit.report.card.usage import encoder_usage, usage
+from phasefit.report.facts.classes import class_scores
+from phasefit.report.facts.run import RunFacts
+from phasefit.report.limits import MOST_LISTED
+from phasefit.report.pictures import OF_RUNS, OF_SCORES
 
 TASKS = {True: ("text-classification",), False: ("sentence-similarity", "feature-extraction")}  # what the hub calls it
 ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
-MOST_CLASSES = 60  # beyond, the card counts them and leaves the table to metrics.json
 WORDS = {  # what a model of each kind of labels is
     "single": "classifier of {} classes",
     "multi": "classifier that gives each text any of {} labels",
@@ -22,27 +26,24 @@ WORDS = {  # what a model of each kind of labels is
     "score": "model that predicts a score",
     "tasks": "model of several tasks over one encoder",
 }
-PICTURES = {  # what each shows, and how to read it
-    "scores.png": ("predicted against true scores", "A point is a row; on the dashed line prediction and truth agree."),
-    "confusion.png": (
-        "confusion matrix",
-        "A row is a true class, a column a predicted one: blue is right, orange wrong.",
-    ),
-    "classes.png": ("each class", "F1, precision and recall of each class."),
-    "reliability.png": (
-        "reliability diagram",
-        "How often predictions of some confidence are right; where the two differ, probabilities mislead.",
-    ),
-    "embeddings.png": (
-        "embedding space",
-        "The same texts before training and after each phase: near is alike, the axes mean nothing.",
-    ),
-    "geometry.png": (
-        "geometry of the embedding space",
-        "",  # by what was measured
-    ),
-    "history.png": ("training history", "Loss and watched score of each phase; the dashed line is the step kept."),
-}
+PICTURES = {picture.file: picture for picture in (*OF_SCORES, *OF_RUNS)}
+
+
+def run_card(run: RunFacts, pictures: Iterable[str], page: str) -> str:
+    """The card of a finished run; `page` is the report beside it."""
+    return model_card(
+        name=run.name,
+        recipe_toml=run.recipe,
+        manifest=run.manifest,
+        metrics=run.metrics,
+        classes=() if run.kind == "none" else run.prepared.space.names,
+        kind=run.kind,
+        pairs=run.pairs,
+        data=run.prepared.facts(),
+        pictures=pictures,
+        about_data=data_paragraphs(run.prepared.hygiene, run.cut),
+        page=page,
+    )
 
 
 def model_card(
@@ -99,9 +100,9 @@ def front_matter(manifest: Mapping[str, Any], tasks: Sequence[str]) -> str:
 
 def picture(file: str, geometry: Mapping[str, Mapping[str, Any]]) -> str:
     """A picture of the run's folder, what it shows and where it is as SVG."""
-    title, reading = PICTURES[file]
-    said = reading or geometry_reading(geometry)
-    return f"![{title}]({file})\n\n{said} ([SVG]({file.removesuffix('.png')}.svg))"
+    shown = PICTURES[file]
+    reading = shown.reading or geometry_reading(geometry)
+    return f"![{shown.title}]({file})\n\n{reading} ([SVG]({file.removesuffix('.png')}.svg))"
 
 
 def geometry_reading(stages: Mapping[str, Mapping[str, Any]]) -> str:
@@ -144,10 +145,10 @@ def score(split: Mapping[str, Any], key: str) -> str:
 
 def class_table(per_class: Mapping[str, Mapping[str, Any]]) -> str:
     """Each class's scores, unless there are too many to read."""
-    if len(per_class) > MOST_CLASSES:
+    if len(per_class) > MOST_LISTED:
         return f"{len(per_class)} classes; `metrics.json` has the scores of each."
     rows = [
-        [name, *map(number, (of["precision"], of["recall"], of["f1"], of["support"]))] for name, of in per_class.items()
+        [one.name, *map(number, (one.precision, one.recall, one.f1, one.support))] for one in class_scores(per_class)
     ]
     return table(["class", "precision", "recall", "F1", "rows"], rows)
 

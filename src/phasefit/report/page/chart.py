@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from phasefit.report.limits import COLOURS, SHAPES
 from phasefit.report.page.embed import json_script
 from phasefit.report.page.html import NOTHING, Html, tag
 from phasefit.report.page.parts import unfolded
 
-COLOURS = 12
-SHAPES = ("circle", "rect", "triangle", "diamond", "roundRect")
+MARKERS = ("circle", "rect", "triangle", "diamond", "roundRect")
 SHOW = "The same as a table"
 
 
@@ -69,7 +69,7 @@ class Chart:
 
 def colour(place: int) -> tuple[str, str]:
     """The colour and the shape of the group with this number: twelve colours in five shapes."""
-    return f"@c{place % COLOURS}", SHAPES[place // COLOURS % len(SHAPES)]
+    return f"@c{place % COLOURS}", MARKERS[place // COLOURS % SHAPES]
 
 
 def value_axis(title: str, **more: Any) -> dict[str, Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from phasefit.report.facts.confusion import Confusion
+from phasefit.report.limits import MOST_IN_MATRIX
 from phasefit.report.page.html import Html, tag, user_text
 from phasefit.report.page.table import Cell, Column, Value, table
 
-MOST_CLASSES = 30  # that a matrix is drawn of
 NAME = 40  # characters of a class's name
 
 
-def confusion(labels: Sequence[str], matrix: Sequence[Sequence[int]], pairs: int) -> Html:
+def confusion(facts: Confusion, pairs: int) -> Html:
     """The matrix, or the pairs that are confused most: rows are true classes, columns predicted ones."""
-    if len(labels) > MOST_CLASSES:
-        return confused_pairs(labels, matrix, pairs)
+    labels, matrix = facts.names, facts.counts.tolist()
+    if len(labels) > MOST_IN_MATRIX:
+        return confused_pairs(facts, pairs)
     corner = tag("td", "true ↓ predicted →")
     head = tag("tr", corner, *(tag("th", user_text(name, NAME), scope="col", title=name) for name in labels))
     lines = [_line(place, name, counts) for place, (name, counts) in enumerate(zip(labels, matrix, strict=True))]
@@ -36,22 +38,16 @@ def _cell(count: int, share: float, right: bool) -> Html:
     return tag("td", f"{count:,}", class_="right" if right else "wrong", style=f"--share:{share:.3f}", title=said)
 
 
-def confused_pairs(labels: Sequence[str], matrix: Sequence[Sequence[int]], most: int) -> Html:
+def confused_pairs(facts: Confusion, most: int) -> Html:
     """Who is taken for whom, the most frequent first."""
-    found = [
-        (count, true, predicted)
-        for true, counts in enumerate(matrix)
-        for predicted, count in enumerate(counts)
-        if count and true != predicted
-    ]
-    found.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
     columns = [
         Column("true class"),
         Column("predicted class"),
         Column("rows", "number"),
         Column("share of the class", "number", 3, bar=True),
     ]
+    names = facts.names
     rows: list[list[Value | Cell]] = [
-        [labels[true], labels[predicted], count, count / sum(matrix[true])] for count, true, predicted in found[:most]
+        [names[pair.true], names[pair.predicted], pair.rows, pair.share] for pair in facts.pairs(most)
     ]
     return table(columns, rows, "Classes that are confused most", longest=2 * NAME) if rows else Html()

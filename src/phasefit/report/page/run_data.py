@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from phasefit.prepare.prepare import Prepared
 from phasefit.report.card.data import HEAD, part_cells
+from phasefit.report.facts.run import RunFacts
 from phasefit.report.page.html import Html, user_text
 from phasefit.report.page.parts import code, facts, notes, titled
-from phasefit.report.page.run_content import RunContent
 from phasefit.report.page.shell import Section
 from phasefit.report.page.table import Column, table
 
@@ -15,7 +15,7 @@ LONGEST = 400  # characters of a note
 BEFORE = "(before the tasks)"  # beside the names of the tasks, none of which has brackets
 
 
-def data_section(run: RunContent) -> Section:
+def data_section(run: RunFacts) -> Section:
     """The tables side by side, what was noted about them, and their facts; of several tasks, those of each."""
     prepared = run.prepared
     said = [note.removeprefix("data: ") for note in prepared.notes]
@@ -42,19 +42,19 @@ def _facts(prepared: Prepared) -> Html:
     return facts({name: value for name, value in prepared.facts().items() if name not in ("columns", "tasks")})
 
 
-def recipe_section(run: RunContent) -> Section:
+def recipe_section(run: RunFacts) -> Section:
     """The recipe as it was run."""
     return Section("Recipe", [code(run.recipe, "the recipe")], "As it was run, with every option.")
 
 
-def environment_section(run: RunContent) -> Section:
+def environment_section(run: RunFacts) -> Section:
     """Versions, threads, device, and whatever else was recorded."""
     known = {name: value for name, value in run.manifest.items() if name not in TOLD_ELSEWHERE}
     versions = dict(known.pop("versions", None) or {})
     return Section("Environment", [facts({**known, **versions})])
 
 
-def command_section(run: RunContent) -> Section:
+def command_section(run: RunFacts) -> Section:
     """How to do it again."""
     command = str(run.manifest.get("command") or "")
     return Section("Repeat it", [code(command, "the command")] if command else [Html()])

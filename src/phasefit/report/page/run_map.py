@@ -7,40 +7,38 @@ from typing import Any
 import numpy as np
 
 from phasefit.metrics.geometry import geometry_rows
-from phasefit.report.map_points import MapPoints, map_points
-from phasefit.report.page.chart import COLOURS, SHAPES, Chart, Group, base_option, colour
+from phasefit.report.facts.map import PLURALS, EmbeddingMap, MapPoints, MapStage, largest_groups
+from phasefit.report.facts.run import RunFacts
+from phasefit.report.limits import Limits
+from phasefit.report.page.chart import Chart, Group, base_option, colour
 from phasefit.report.page.html import Html, shortened, tag
-from phasefit.report.page.run_content import Limits, RunContent
 from phasefit.report.page.shell import Section
 from phasefit.report.page.table import Column, Value, table
-from phasefit.report.pictures.layout import agreement, method
-from phasefit.runs.fitting.snapshots import BEFORE, Snapshots
+from phasefit.runs.fitting.snapshots import BEFORE
 
 NAME = 60  # characters of a class's name
 TEXTS = ("text", "second text", "third text")
-MOST_CLASSES = COLOURS * len(SHAPES)
 
 
-def map_section(run: RunContent, limits: Limits) -> Section:
+def map_section(run: RunFacts, limits: Limits) -> Section:
     """The map, how to read it, and the figures of the space's geometry."""
-    taken = run.snapshots
-    if taken is None or not run.layouts:
+    if run.map is None:
         return Section("Embedding map", [])
-    points = map_points(run.prepared, taken)
     lead = (
-        f"{len(taken.codes):,} {points.caption}, laid out by {method(len(taken.codes))}: near is alike, the axes mean "
-        f"nothing. Move the slider to see the same {points.what} before training and after each phase."
+        f"{run.map.how_laid_out}. Move the slider to see the same {run.map.points.what} before training and after each "
+        "phase."
     )
-    return Section("Embedding map", [_map(run, taken, points, limits), _geometry(run)], lead)
+    return Section("Embedding map", [_map(run.map, limits), _geometry(run)], lead)
 
 
-def _map(run: RunContent, taken: Snapshots, points: MapPoints, limits: Limits) -> Html:
+def _map(drawn: EmbeddingMap, limits: Limits) -> Html:
+    points = drawn.points
     shown = np.linspace(0, len(points.codes) - 1, min(len(points.codes), limits.points)).astype(int)
     names = [shortened(name, NAME) for name in points.names]
     width = max((len(own) for own in points.texts), default=1)
     rows = [[*([names[points.codes[row]]] if names else []), *_texts(points, row, width, limits)] for row in shown]
     groups, members = _groups(points, names, shown)
-    stages = _stages(run, taken, points, shown)
+    stages = [_stage(stage, points.group, shown) for stage in drawn.stages]
     bounds = {"type": "value", "min": -1.05, "max": 1.05, "show": False}
     option = base_option(
         xAxis=bounds,
@@ -64,15 +62,14 @@ def _texts(points: MapPoints, row: int, width: int, limits: Limits) -> list[str]
 def _groups(points: MapPoints, names: list[str], shown: np.ndarray) -> tuple[list[Group], list[list[int]]]:
     """A colour and a shape for each of the largest groups, one for all others; and the points of each."""
     codes = points.codes[shown] if names else np.zeros(len(shown), dtype=np.int64)
-    sizes = np.bincount(codes, minlength=len(names))
-    present = np.flatnonzero(sizes)
-    coloured = np.sort(present[np.argsort(-sizes[present], kind="stable")][:MOST_CLASSES])
+    largest = largest_groups(codes)
+    coloured = largest.coloured
     groups = [Group(names[code] if names else points.what, *colour(place)) for place, code in enumerate(coloured)]
     members = [np.flatnonzero(codes == code).tolist() for code in coloured]
     rest = np.flatnonzero(~np.isin(codes, coloured)).tolist()
     if rest:
-        many = {"class": "classes", "range of scores": "ranges"}.get(points.group, f"{points.group}s")
-        groups.append(Group(f"{len(present) - len(coloured)} smaller {many}", "@faint"))
+        many = PLURALS.get(points.group, f"{points.group}s")
+        groups.append(Group(f"{largest.others} smaller {many}", "@faint"))
         members.append(rest)
     return groups, members
 
@@ -83,20 +80,16 @@ def _series(place: int, group: Group, members: list[int]) -> dict[str, Any]:
     return {**scatter, "rows": members, "data": [], "group": place}
 
 
-def _stages(run: RunContent, taken: Snapshots, points: MapPoints, shown: np.ndarray) -> list[dict[str, Any]]:
-    said = f"The nearest other text is of the same {points.group}"
-    stages = []
-    before: np.ndarray | None = None
-    for name, layout in run.layouts.items():
-        share = agreement(taken.vectors[name], points.codes) if points.names else None
-        note = "" if share is None else f"{said} for {share:.0%} of the texts."
-        note += " Nothing moved: the phase kept what it was given." if before is layout else ""
-        reach = max(float(np.abs(layout).max(initial=0.0)), 1e-9)
-        places = np.round(layout[shown] / reach, 3).tolist()
-        title = "Before training" if name == BEFORE else f"After {name}"
-        stages.append({"name": title, "note": note.strip(), "points": places})
-        before = layout
-    return stages
+def _stage(stage: MapStage, group: str, shown: np.ndarray) -> dict[str, Any]:
+    notes = []
+    if stage.share is not None:
+        notes.append(f"The nearest other text is of the same {group} for {stage.share:.0%} of the texts.")
+    if stage.unchanged:
+        notes.append("Nothing moved: the phase kept what it was given.")
+    reach = max(float(np.abs(stage.layout).max(initial=0.0)), 1e-9)
+    places = np.round(stage.layout[shown] / reach, 3).tolist()
+    title = "Before training" if stage.name == BEFORE else f"After {stage.name}"
+    return {"name": title, "note": " ".join(notes), "points": places}
 
 
 def _slider(stages: int) -> Html:
@@ -107,7 +100,7 @@ def _slider(stages: int) -> Html:
     return tag("div", label, play, slider, tag("output", for_="stage", aria_live="polite"), class_="stages")
 
 
-def _geometry(run: RunContent) -> Html:
+def _geometry(run: RunFacts) -> Html:
     stages = run.metrics.get("geometry") or {}
     rows: list[list[Value]] = [
         [name.replace("_", " "), *values, reading] for name, values, reading in geometry_rows(stages)

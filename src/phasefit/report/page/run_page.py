@@ -9,10 +9,11 @@ from typing import Any
 from phasefit.files.atomic import write_text
 from phasefit.models.model import TASK
 from phasefit.report.card.card import headline
-from phasefit.report.held_out import SPLITS, held_out
+from phasefit.report.facts.held_out import held_out
+from phasefit.report.facts.run import RunFacts
+from phasefit.report.limits import Limits
 from phasefit.report.page.html import Html
 from phasefit.report.page.parts import Figure, figures, paragraph, titled
-from phasefit.report.page.run_content import Limits, RunContent
 from phasefit.report.page.run_curves import curves_section
 from phasefit.report.page.run_data import command_section, data_section, environment_section, recipe_section
 from phasefit.report.page.run_map import map_section
@@ -24,7 +25,7 @@ LARGEST = 2_900_000  # bytes
 TRIES = 8
 
 
-def write_run_page(path: Path, run: RunContent) -> None:
+def write_run_page(path: Path, run: RunFacts) -> None:
     """Write the page, with fewer and shorter texts until it is under 3 MB."""
     limits = Limits()
     for _ in range(TRIES):
@@ -35,9 +36,8 @@ def write_run_page(path: Path, run: RunContent) -> None:
     write_text(path, text)
 
 
-def run_page(run: RunContent, limits: Limits) -> Page:
+def run_page(run: RunFacts, limits: Limits) -> Page:
     """What came of it first, then how it came about, then how to repeat it."""
-    pairs = any(table.others for table in run.prepared.trained_tables) and run.kind not in ("none", "tasks")
     classes = 0 if run.kind == "none" else len(run.prepared.space)
     sections = [
         *_results(run, limits),
@@ -48,11 +48,11 @@ def run_page(run: RunContent, limits: Limits) -> Page:
         environment_section(run),
         command_section(run),
     ]
-    return Page(run.name, headline(run.kind or "single", classes, pairs, run.metrics), sections)
+    return Page(run.name, headline(run.kind, classes, run.pairs, run.metrics), sections)
 
 
-def _results(run: RunContent, limits: Limits) -> Iterator[Section]:
-    scored = {split: run.metrics[split] for split in SPLITS if run.metrics.get(split)}
+def _results(run: RunFacts, limits: Limits) -> Iterator[Section]:
+    scored = run.scored
     if not scored:
         yield Section("Result", [figures(_training(run)), _nothing_scored(run)])
         return
@@ -71,7 +71,7 @@ def _results(run: RunContent, limits: Limits) -> Iterator[Section]:
         yield Section(f"Task {task}", parts)
 
 
-def _task(run: RunContent, scored: Mapping[str, Any], task: str, limits: Limits) -> Iterator[Section]:
+def _task(run: RunFacts, scored: Mapping[str, Any], task: str, limits: Limits) -> Iterator[Section]:
     """The sections of one task."""
     split = list(scored)[-1]
     prepared = run.prepared.tasks.get(task, run.prepared)
@@ -85,7 +85,7 @@ def _task(run: RunContent, scored: Mapping[str, Any], task: str, limits: Limits)
     yield from row_sections(held, limits)
 
 
-def _training(run: RunContent) -> list[Figure]:
+def _training(run: RunFacts) -> list[Figure]:
     phases = run.metrics.get("phases") or ()
     steps, seconds = (sum(phase.get(key) or 0 for phase in phases) for key in ("steps", "seconds"))
     texts = sum(len(table) for table in run.prepared.trained_tables)
@@ -94,7 +94,7 @@ def _training(run: RunContent) -> list[Figure]:
     return [Figure(name, value) for name, value in known.items()]
 
 
-def _nothing_scored(run: RunContent) -> Html:
+def _nothing_scored(run: RunFacts) -> Html:
     if run.kind == "none":
         return paragraph(
             "The run is an encoder: it turns texts into vectors and predicts nothing, so nothing is scored."
@@ -102,7 +102,7 @@ def _nothing_scored(run: RunContent) -> Html:
     return paragraph("There were no rows with labels to score.")
 
 
-def _refitted(run: RunContent) -> Html:
+def _refitted(run: RunFacts) -> Html:
     again = run.metrics.get("refit")
     if not again:
         return Html()

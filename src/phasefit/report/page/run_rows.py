@@ -9,12 +9,12 @@ import numpy as np
 from phasefit.data.labels import LabelSpace, ScoreLabels
 from phasefit.data.table import Label, label_name
 from phasefit.metrics.label_errors import doubted_labels, doubted_sets
-from phasefit.report.held_out import HeldOut
+from phasefit.report.facts.held_out import HeldOut
+from phasefit.report.limits import Limits
 from phasefit.report.page.chart import Chart
 from phasefit.report.page.html import Html, shortened, tag, user_text
 from phasefit.report.page.parts import paragraph
 from phasefit.report.page.plots import Point, scatter_plot
-from phasefit.report.page.run_content import Limits
 from phasefit.report.page.shell import Section
 from phasefit.report.page.table import Cell, Column, Value, table
 

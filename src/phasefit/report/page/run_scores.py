@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from phasefit.metrics.classification import wilson_interval
 from phasefit.metrics.kinds import WATCHING, kind_of_metrics
 from phasefit.metrics.registry import METRICS, titles
+from phasefit.report.facts.calibration import Calibration
+from phasefit.report.facts.classes import class_scores, weakest
+from phasefit.report.facts.confusion import Confusion
+from phasefit.report.limits import MOST_IN_MATRIX, Limits
 from phasefit.report.page.html import Html
-from phasefit.report.page.matrix import MOST_CLASSES, confusion
+from phasefit.report.page.matrix import confusion
 from phasefit.report.page.parts import Figure, figures, paragraph, unfolded
 from phasefit.report.page.plots import Line, line_plot
-from phasefit.report.page.run_content import Limits
 from phasefit.report.page.shell import Section
 from phasefit.report.page.table import Cell, Column, Value, table
-from phasefit.report.pictures.reliability import verdict
 
 Scores = Mapping[str, Any]
 
@@ -76,27 +77,24 @@ def score_sections(scored: Scores, split: str, limits: Limits) -> list[Section]:
     """Confusion, classes and reliability, each where there are data for it."""
     sections = []
     if known := scored.get("confusion"):
-        many = len(known["labels"]) > MOST_CLASSES
+        many = len(known["labels"]) > MOST_IN_MATRIX
         lead = "Who is taken for whom most often." if many else (
             "A row is a true class, a column a predicted one: blue is right, orange wrong, darker is more of the class."
         )  # fmt: skip
-        sections.append(Section("Confusion", [confusion(known["labels"], known["matrix"], limits.rows)], lead))
+        sections.append(Section("Confusion", [confusion(Confusion.of(known), limits.rows)], lead))
     if classes := scored.get("per_class"):
         sections.append(Section("Classes", class_table(classes, split, limits)))
     if bins := scored.get("calibration"):
-        lead = verdict(bins).replace("\n", " ")
-        sections.append(Section("Reliability", [reliability(bins)], lead))
+        facts = Calibration.of(bins)
+        sections.append(Section("Reliability", [reliability(facts)], facts.verdict.replace("\n", " ")))
     return sections
 
 
 def class_table(classes: Mapping[str, Scores], split: str, limits: Limits) -> list[Html]:
     """Precision, recall and F1 of each class; of very many, the weakest."""
-    known = (
-        sorted(classes.items(), key=lambda item: item[1]["f1"])
-        if len(classes) > limits.classes
-        else list(classes.items())
-    )
-    rows = [[name, of["precision"], of["recall"], of["f1"], of["support"]] for name, of in known[: limits.classes]]
+    known = class_scores(classes)
+    shown = weakest(known)[: limits.classes] if len(known) > limits.classes else known
+    rows: list[list[Value | Cell]] = [[one.name, one.precision, one.recall, one.f1, one.support] for one in shown]
     scores = [Column(name, "number", 3, bar=True) for name in ("precision", "recall", "F1")]
     drawn = table(
         [Column("class"), *scores, Column("rows", "number")], rows, f"Scores of each class, {split}", longest=NAME
@@ -109,12 +107,9 @@ def class_table(classes: Mapping[str, Scores], split: str, limits: Limits) -> li
     ]
 
 
-def reliability(bins: Sequence[Scores]) -> Html:
+def reliability(calibration: Calibration) -> Html:
     """How often predictions of some confidence are right, against that confidence."""
-    points: list[tuple[float, float, float, float]] = [
-        (each["confidence"], each["accuracy"], *wilson_interval(round(each["accuracy"] * each["rows"]), each["rows"]))
-        for each in bins
-    ]
+    points = [(each.confidence, each.accuracy, *each.interval) for each in calibration.bins]
     should = {"lineStyle": {"type": "dashed", "width": 1, "color": "@faint"}, "symbol": "none"}
     lines = [Line("share that is right", points), Line("as it should be", [(0.0, 0.0), (1.0, 1.0)], "@faint", should)]
     whole = {"min": 0, "max": 1}

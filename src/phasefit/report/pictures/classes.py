@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from phasefit.report.facts.classes import ClassScores, class_scores, weakest
+from phasefit.report.limits import MOST_LISTED
 from phasefit.report.pictures.canvas import BLUE, GRID, INK, ORANGE, blank, plain, save
 from phasefit.report.pictures.fonts import printable
 
@@ -13,22 +16,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Scores = Mapping[str, float]
-
-MOST_CLASSES = 60  # beyond, only the worst are shown
 TALLEST = 30  # bars of one column
 
 
-def class_bars_figure(per_class: Mapping[str, Scores], path: Path, of: str = "") -> None:
+def class_bars_figure(per_class: Mapping[str, Mapping[str, Any]], path: Path, of: str = "") -> None:
     """Draw `{name: {precision, recall, f1, support}}`, the best class first; of very many, the worst."""
-    save(path, lambda names: draw(names, list(per_class.values()), of), [printable(name, 34) for name in per_class])
+    classes = class_scores(per_class)
+    save(path, lambda names: draw(names, classes, of), [printable(name, 34) for name in per_class])
 
 
-def draw(names: Sequence[str], scores: Sequence[Scores], of: str = "") -> Figure:
+def draw(names: Sequence[str], classes: Sequence[ClassScores], of: str = "") -> Figure:
     """The weakest at the bottom right, where the eye ends."""
-    seen = [place for place in range(len(names)) if scores[place]["support"]]
-    ranked = sorted(seen, key=lambda place: (scores[place]["f1"], scores[place]["support"]))
-    shown = ranked[:MOST_CLASSES][::-1]
+    drawn_as = [replace(one, name=name) for one, name in zip(classes, names, strict=True)]
+    ranked = weakest(one for one in drawn_as if one.support)
+    shown = ranked[:MOST_LISTED][::-1]
     columns = max(-(-len(shown) // TALLEST), 1)
     rows = max(-(-len(shown) // columns), 1)
     bar = 0.32 if rows <= 20 else 0.25
@@ -38,7 +39,7 @@ def draw(names: Sequence[str], scores: Sequence[Scores], of: str = "") -> Figure
     for column in range(columns):
         axes = plain(figure.add_subplot(grid[0, column]))
         part = shown[column * rows : (column + 1) * rows]
-        draw_bars(axes, [names[place] for place in part], [scores[place] for place in part], rows)
+        draw_bars(axes, part, rows)
         if column == 0:
             title = "Each class" if len(shown) == len(ranked) else f"The {len(shown)} weakest of {len(ranked)} classes"
             absent = len(names) - len(ranked)
@@ -52,18 +53,17 @@ def draw(names: Sequence[str], scores: Sequence[Scores], of: str = "") -> Figure
     return figure
 
 
-def draw_bars(axes: Axes, names: Sequence[str], scores: Sequence[Scores], rows: int) -> None:
+def draw_bars(axes: Axes, classes: Sequence[ClassScores], rows: int) -> None:
     """One column of bars, the first on top."""
-    places = range(len(scores))
-    axes.barh(places, [values["f1"] for values in scores], height=0.66, color=BLUE, alpha=0.3, label="F1")
+    places = range(len(classes))
+    axes.barh(places, [one.f1 for one in classes], height=0.66, color=BLUE, alpha=0.3, label="F1")
     for key, color, marker in (("precision", BLUE, "o"), ("recall", ORANGE, "D")):
-        values = [each[key] for each in scores]
+        values = [getattr(one, key) for one in classes]
         axes.scatter(values, places, s=20, color=color, marker=marker, label=key, zorder=3, clip_on=False)
-    for place, each in enumerate(scores):
-        seen = int(each["support"])
-        note = f"{each['f1']:.2f}\u2003{seen:,} row{'' if seen == 1 else 's'}"
+    for place, one in enumerate(classes):
+        note = f"{one.f1:.2f}\u2003{one.support:,} row{'' if one.support == 1 else 's'}"
         axes.text(1.03, place, note, va="center", fontsize=8, color=INK)
-    axes.set_yticks(places, names, fontsize=9 if rows <= 20 else 8)
+    axes.set_yticks(places, [one.name for one in classes], fontsize=9 if rows <= 20 else 8)
     axes.tick_params(axis="y", pad=8)  # off the markers at 0
     axes.set_ylim(rows - 0.4, -0.6)
     axes.set_xlim(0, 1)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phasefit.report.facts.confusion import ConfusedPair, Confusion
+from phasefit.report.limits import MOST_IN_MATRIX, MOST_LISTED
 from phasefit.report.pictures.canvas import FAINT, INK, blank, plain, save, text_columns
 from phasefit.report.pictures.fonts import printable
 
@@ -19,37 +21,38 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int64]
 
-MOST_COUNTS = 30  # classes up to which a count still fits into its cell
-MOST_NAMES = 60  # classes up to which a name still fits beside its row; beyond, numbers and a key
 MOST_KEYS = 300  # classes up to which there is a key
 FEW = 12  # classes up to which the eye finds the mistakes by itself
-PAIRS = 12  # how many pairs are told
+PAIRS = 12  # how many pairs are shown
 TURN = 0.3  # inches of a cell below which names stand upright
 LINE = 0.17  # inches of a line of small print
 
 
 def confusion_figure(confusion: Mapping[str, Any], path: Path, of: str = "") -> None:
     """Draw `{labels, matrix}`: a row is a true class, its colours its shares, its numbers its counts."""
-    counts = np.asarray(confusion["matrix"], dtype=np.int64)
-    save(path, lambda names: draw(counts, names, of), [printable(name) for name in confusion["labels"]])
+    facts = Confusion.of(confusion)
+    save(path, lambda names: draw(facts, names, of), [printable(name) for name in facts.names])
 
 
-def draw(counts: Counts, names: Sequence[str], of: str = "") -> Figure:
+def draw(confusion: Confusion, names: Sequence[str], of: str = "") -> Figure:
     """The matrix, and below it what it cannot say by itself when there are many classes."""
+    counts, shares = confusion.counts, confusion.shares
     classes, rows, hits = len(counts), int(counts.sum()), int(np.trace(counts))
     cell = float(np.interp(classes, [4, 12, 30, 60, 150, 300], [0.75, 0.55, 0.36, 0.19, 0.078, 0.04]))
     side = min(max(cell * classes, 2.4), 12.0)
-    labels = 0.3 if classes > MOST_NAMES else 0.0078 * min(9.0, cell * 36) * max(map(len, names), default=0)
+    labels = 0.3 if classes > MOST_LISTED else 0.0078 * min(9.0, cell * 36) * max(map(len, names), default=0)
     width = side + labels + 0.6
-    blocks = small_print(counts, names, side)
+    pairs = confusion.pairs(PAIRS) if classes > FEW else []
+    blocks = small_print(counts, pairs, names, side)
     heights = [-(-len(lines) // columns) * LINE + 0.35 for _, lines, columns in blocks]
-    figure = blank(width, side + (labels if cell < TURN or classes > MOST_NAMES else labels * 0.7) + 0.8 + sum(heights))
+    figure = blank(
+        width, side + (labels if cell < TURN or classes > MOST_LISTED else labels * 0.7) + 0.8 + sum(heights)
+    )
     grid = figure.add_gridspec(1 + len(blocks), 1, height_ratios=[figure.get_figheight() - sum(heights), *heights])
     axes = plain(figure.add_subplot(grid[0]))
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     paint(axes, shares, cell, side)
     name_classes(axes, names, cell)
-    if classes <= MOST_COUNTS:
+    if classes <= MOST_IN_MATRIX:
         write_counts(axes, counts, shares, cell)
     axes.set_xlabel("predicted", color=INK, fontsize=10)
     axes.set_ylabel("true", color=INK, fontsize=10)
@@ -99,7 +102,7 @@ def scale(name: str) -> ScalarMappable:
 def name_classes(axes: Axes, names: Sequence[str], cell: float) -> None:
     """Class names along both sides, as large as a cell allows; numbers where they are too many."""
     places = list(range(len(names)))
-    if len(names) > MOST_NAMES:
+    if len(names) > MOST_LISTED:
         step = 10 if len(names) <= 200 else 50
         marked = [0, *range(step - 1, len(names), step)]
         for at in marked[1:]:
@@ -132,16 +135,17 @@ def write_counts(axes: Axes, counts: Counts, shares: NDArray[np.float64], cell: 
         )
 
 
-def small_print(counts: Counts, names: Sequence[str], width: float) -> list[tuple[str, list[str], int]]:
+def small_print(
+    counts: Counts, pairs: Sequence[ConfusedPair], names: Sequence[str], width: float
+) -> list[tuple[str, list[str], int]]:
     """Blocks of text (title, lines, columns) below the matrix: the most confused pairs, the key of the numbers."""
     blocks = []
-    numbered = len(names) > MOST_NAMES
-    pairs = confused_pairs(counts) if len(names) > FEW else []
+    numbered = len(names) > MOST_LISTED
     if pairs:
         lines = [
-            f"{counts[true, guess]:,} of {counts[true].sum():,}\u2003"
-            + f"{name(names, true, numbered)} taken for {name(names, guess, numbered)}"
-            for true, guess in pairs
+            f"{pair.rows:,} of {counts[pair.true].sum():,}\u2003"
+            + f"{name(names, pair.true, numbered)} taken for {name(names, pair.predicted, numbered)}"
+            for pair in pairs
         ]
         blocks.append(("Most often confused", lines, max(int(width // (0.3 + 0.0625 * max(map(len, lines)))), 1)))
     if numbered and len(names) <= MOST_KEYS:
@@ -153,10 +157,3 @@ def small_print(counts: Counts, names: Sequence[str], width: float) -> list[tupl
 def name(names: Sequence[str], place: int, numbered: bool) -> str:
     """A class's name, after its number where the matrix shows numbers."""
     return f"{place + 1}\u2002{names[place]}" if numbered else names[place]
-
-
-def confused_pairs(counts: Counts, most: int = PAIRS) -> list[tuple[int, int]]:
-    """(true, predicted) of the commonest mistakes, the larger share first among equals."""
-    totals = counts.sum(axis=1)
-    wrong = [(int(true), int(guess)) for true, guess in np.argwhere(counts) if true != guess]
-    return sorted(wrong, key=lambda pair: (-counts[pair], totals[pair[0]], pair))[:most]

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from phasefit.report.facts.layout import Floats
+from phasefit.report.facts.map import PLURALS, EmbeddingMap, Ints, largest_groups
 from phasefit.report.pictures.canvas import FAINT, GRID, INK, blank, plain, save
 from phasefit.report.pictures.fonts import printable
-from phasefit.report.pictures.layout import Floats, agreement, method, stage_layouts
 from phasefit.runs.fitting.snapshots import BEFORE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Ints = NDArray[np.integer[Any]]
 
 # Twelve colours that stay apart on white, also for most who see fewer; each further dozen of classes has its own shape.
 COLOURS = (
@@ -26,71 +24,43 @@ COLOURS = (
     *("#e377b8", "#17b3c4", "#b5a900", "#4a5560", "#84c77e", "#f4a3a0"),
 )
 MARKERS = ("o", "s", "^", "D", "X")
-MOST_CLASSES = len(COLOURS) * len(MARKERS)
 ABREAST = 4  # panels in one row
 PANEL = 3.5  # inches
 
 
-def map_figure(
-    stages: Mapping[str, Floats],
-    codes: Ints,
-    names: Sequence[str],
-    path: Path,
-    texts: str = "texts",
-    layouts: Mapping[str, Floats] | None = None,
-    group: str = "class",
-) -> None:
-    """Draw the vectors (n, d) of each stage by name, in order; `codes` index `names`, `texts` is what they are of.
-
-    Texts without labels, whose codes are all -1, are drawn in one colour. `layouts` are those of `stage_layouts`, for
-    who has them already. `group` is what the names are of: a class, a level, a task.
-    """
-    codes = np.asarray(codes)
-    placed = stage_layouts(stages) if layouts is None else layouts
-    labelled = bool((codes >= 0).any())
-    shares = [agreement(vectors, codes) if labelled else None for vectors in stages.values()]
-    codes, names = (codes, names) if labelled else (np.zeros_like(codes), ())
-    said = f"{len(codes):,} {texts}, laid out by {method(len(codes))}: near is alike, the axes mean nothing"
-    save(path, lambda drawn: draw(placed, shares, codes, drawn, said, group), [printable(name, 30) for name in names])
+def map_figure(shown: EmbeddingMap, path: Path) -> None:
+    """Draw the map; texts without labels are in one colour."""
+    names = [printable(name, 30) for name in shown.points.names]
+    save(path, lambda drawn: draw(shown, drawn), names)
 
 
-def draw(
-    layouts: Mapping[str, Floats],
-    shares: Sequence[float | None],
-    codes: Ints,
-    names: Sequence[str],
-    texts: str,
-    group: str = "class",
-) -> Figure:
+def draw(shown: EmbeddingMap, names: Sequence[str]) -> Figure:
     """Panels above, one legend for all of them below."""
-    sizes = np.bincount(codes, minlength=len(names))
-    present = np.flatnonzero(sizes)
-    # The largest classes have colours; equally large ones in their own order.
-    coloured = np.sort(present[np.argsort(-sizes[present], kind="stable")][:MOST_CLASSES])
-    lines = -(-len(layouts) // ABREAST)
-    abreast = -(-len(layouts) // lines)
+    points, stages = shown.points, shown.stages
+    codes = points.codes if names else np.zeros_like(points.codes)
+    groups = largest_groups(codes)
+    lines = -(-len(stages) // ABREAST)
+    abreast = -(-len(stages) // lines)
     width = max(PANEL * abreast, 7.0)
-    labels = [names[code] for code in coloured] if names else []
-    if len(present) > len(coloured):
-        labels.append(f"{len(present) - len(coloured)} smaller classes")
+    labels = [names[code] for code in groups.coloured] if names else []
+    if groups.others:
+        labels.append(f"{groups.others} smaller {PLURALS.get(points.group, f'{points.group}s')}")
     size = 7.5 if len(labels) > 12 else 8.5
     columns = legend_columns(labels, width, size)
     below = 0.0205 * size * -(-len(labels) // columns) + 0.3
     figure = blank(width, (PANEL + 0.5) * lines + below)
     grid = figure.add_gridspec(lines + 1, abreast, height_ratios=[*[PANEL + 0.5] * lines, below])
     handles: list[Any] = []
-    stages = list(layouts)
-    for number, (stage, layout) in enumerate(layouts.items()):
+    for number, stage in enumerate(stages):
         axes = plain(figure.add_subplot(grid[divmod(number, abreast)]))
-        handles = scatter(axes, layout, codes, coloured)
-        title = stage if stage == BEFORE else f"after {printable(stage, 24)}"
+        handles = scatter(axes, stage.layout, codes, groups.coloured)
+        title = stage.name if stage.name == BEFORE else f"after {printable(stage.name, 24)}"
         axes.set_title(title, loc="left", color=INK, fontsize=11, pad=18)
-        if (share := shares[number]) is not None:
-            said = f"nearest text is of the same {group}: {share:.0%}"
-            same = number > 0 and layout is layouts[stages[number - 1]]
-            said += " (unchanged)" if same else ""
-            axes.text(0, 1.02, said, transform=axes.transAxes, color=FAINT, fontsize=8)
-    draw_legend(figure.add_subplot(grid[lines, :]), handles[: len(labels)], labels, columns, size, texts)
+        if stage.share is not None:
+            share = f"nearest text is of the same {points.group}: {stage.share:.0%}"
+            share += " (unchanged)" if stage.unchanged else ""
+            axes.text(0, 1.02, share, transform=axes.transAxes, color=FAINT, fontsize=8)
+    draw_legend(figure.add_subplot(grid[lines, :]), handles[: len(labels)], labels, columns, size, shown.how_laid_out)
     return figure
 
 

@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phasefit.metrics.classification import wilson_interval
+from phasefit.report.facts.calibration import Bin, Calibration
 from phasefit.report.pictures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Bins = Sequence[Mapping[str, Any]]
+Bins = Sequence[Bin]
 
 
-def reliability_figure(calibration: Bins, error: float, path: Path, of: str = "", before: float | None = None) -> None:
+def reliability_figure(
+    calibration: Sequence[Mapping[str, Any]], error: float, path: Path, of: str = "", before: float | None = None
+) -> None:
     """Draw the bins `{from, to, rows, confidence, accuracy}` of `metrics.json`, and below, how many rows each has."""
-    save(path, lambda _: draw(calibration, error, of, before))
+    facts = Calibration.of(calibration)
+    save(path, lambda _: draw(facts, error, of, before))
 
 
-def draw(bins: Bins, error: float, of: str = "", before: float | None = None) -> Figure:
+def draw(calibration: Calibration, error: float, of: str = "", before: float | None = None) -> Figure:
     """Accuracy over confidence, and the rows of each bin below."""
     figure = blank(5.6, 6.4)
     grid = figure.add_gridspec(3, 1, height_ratios=[3.6, 1, 0.5])
     above = figure.add_subplot(grid[0])
     below = figure.add_subplot(grid[1], sharex=above)
-    rows = sum(each["rows"] for each in bins)
-    draw_accuracy(plain(above), bins)
-    draw_rows(plain(below), bins)
+    draw_accuracy(plain(above), calibration.bins)
+    draw_rows(plain(below), calibration.bins)
     above.tick_params(labelbottom=False)
     key = figure.add_subplot(grid[2])
     key.set_axis_off()
@@ -39,32 +41,19 @@ def draw(bins: Bins, error: float, of: str = "", before: float | None = None) ->
     key.legend(*handles, loc="upper center", ncols=2, frameon=False, fontsize=8, labelcolor=INK, borderaxespad=0)
     where = (f", {of} rows" if of else "") + ("" if before is None else f"\n({before:.3f} before calibration)")
     figure.suptitle(f"Expected calibration error (ECE) {error:.3f}{where}", x=0.02, ha="left", color=INK, fontsize=11)
-    above.set_title(verdict(bins), loc="left", color=FAINT, fontsize=8.5)
+    above.set_title(calibration.verdict, loc="left", color=FAINT, fontsize=8.5)
     below.set_xlabel("confidence: the probability of the predicted class", color=INK, fontsize=9)
-    below.set_ylabel(f"rows of {rows:,}", color=INK, fontsize=9)
+    below.set_ylabel(f"rows of {calibration.rows:,}", color=INK, fontsize=9)
     return figure
-
-
-def verdict(bins: Bins) -> str:
-    """What the diagram says on the whole, in words."""
-    rows = sum(each["rows"] for each in bins)
-    if not rows:
-        return "no rows"
-    confidence, accuracy = (sum(each[key] * each["rows"] for each in bins) / rows for key in ("confidence", "accuracy"))
-    low, high = wilson_interval(round(accuracy * rows), rows)
-    means = f"It is {confidence:.1%} sure on average and right in {accuracy:.1%}: "
-    if low <= confidence <= high:
-        return f"{means}as far as {rows:,} rows tell,\nit is as sure as it should be."
-    return means + ("surer than it should be." if confidence > accuracy else "less sure than it could be.")
 
 
 def draw_accuracy(axes: Axes, bins: Bins) -> None:
     """A bar a bin with its 95 % interval, the gap to the confidence in a colour of its own."""
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
-    left = np.array([each["from"] for each in bins])
-    width = np.array([each["to"] for each in bins]) - left
-    accuracy = np.array([each["accuracy"] for each in bins])
-    confidence = np.array([each["confidence"] for each in bins])
+    left = np.array([each.start for each in bins])
+    width = np.array([each.end for each in bins]) - left
+    accuracy = np.array([each.accuracy for each in bins])
+    confidence = np.array([each.confidence for each in bins])
     inset = width * 0.06
     place = {"x": left + inset, "width": width - 2 * inset, "align": "edge", "linewidth": 0}
     sure = np.minimum(accuracy, confidence)
@@ -77,7 +66,7 @@ def draw_accuracy(axes: Axes, bins: Bins) -> None:
     start, end = left + inset, left + width - inset
     axes.hlines(accuracy, start, end, color=BLUE, linewidth=2, label="share that is right")
     axes.hlines(confidence, start, end, color=ORANGE, linewidth=2, label="mean confidence")
-    spans = [wilson_interval(round(each["accuracy"] * each["rows"]), each["rows"]) for each in bins]
+    spans = [each.interval for each in bins]
     low, high = zip(*spans, strict=True) if spans else ((), ())
     axes.vlines(left + width / 2, low, high, color=INK, linewidth=0.8, alpha=0.7, label="95 % interval of that share")
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
@@ -89,15 +78,15 @@ def draw_accuracy(axes: Axes, bins: Bins) -> None:
 def draw_rows(axes: Axes, bins: Bins) -> None:
     """How many rows stand behind each bar."""
     for each in bins:
-        width = each["to"] - each["from"]
-        axes.bar(each["from"] + width * 0.06, each["rows"], width=width * 0.88, align="edge", color=FAINT, alpha=0.6)
+        width = each.end - each.start
+        axes.bar(each.start + width * 0.06, each.rows, width=width * 0.88, align="edge", color=FAINT, alpha=0.6)
         axes.annotate(
-            f"{each['rows']:,}",
-            ((each["from"] + each["to"]) / 2, each["rows"]),
+            f"{each.rows:,}",
+            ((each.start + each.end) / 2, each.rows),
             xytext=(0, 2),
             textcoords="offset points",
             ha="center",
-            fontsize=7 if each["rows"] < 10_000 else 5.5,
+            fontsize=7 if each.rows < 10_000 else 5.5,
             color=INK,
         )
     axes.set_yticks([])

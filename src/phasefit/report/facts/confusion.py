@@ -1,0 +1,45 @@
+"""Which class is taken for which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class ConfusedPair:
+    """Rows of one class that were predicted as another, by the classes' numbers."""
+
+    true: int
+    predicted: int
+    rows: int
+    share: float  # of the true class
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts (classes, classes): a row is a true class, a column a predicted one."""
+
+    names: Sequence[str]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, confusion: Mapping[str, Any]) -> Confusion:
+        """Out of `{labels, matrix}` of `metrics.json`."""
+        return cls(list(confusion["labels"]), np.asarray(confusion["matrix"], dtype=np.int64))
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Each count as a share of its true class; 0 where the class has no rows."""
+        return np.asarray(self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1))
+
+    def pairs(self, most: int) -> list[ConfusedPair]:
+        """The commonest mistakes, the larger share of the true class first among equals."""
+        totals, shares = self.counts.sum(axis=1), self.shares
+        wrong = [(int(true), int(guess)) for true, guess in np.argwhere(self.counts) if true != guess]
+        wrong.sort(key=lambda pair: (-self.counts[pair], totals[pair[0]], pair))
+        return [ConfusedPair(*pair, int(self.counts[pair]), float(shares[pair])) for pair in wrong[:most]]

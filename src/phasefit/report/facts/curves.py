@@ -1,0 +1,103 @@
+"""How training went: the loss and the watched score of each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Entries = Sequence[Mapping[str, Any]]
+
+MEAN = "mean"  # the score of several tasks
+
+
+@dataclass(frozen=True)
+class PhaseCurve:
+    """One phase: losses that are numbers by step, and the scores of each validation by name."""
+
+    name: str
+    steps: int
+    loss_steps: Floats
+    losses: Floats
+    lost: int  # losses that are no numbers
+    validated: Floats  # the steps of the validations
+    scores: Mapping[str, Floats]  # at those steps, not a number where unknown; the watched one first
+    kept: int | None  # the validation whose weights were kept
+
+    @property
+    def watched(self) -> str:
+        """The score that decided."""
+        return next(iter(self.scores))
+
+    @property
+    def kept_step(self) -> int | None:
+        """The step whose weights were kept."""
+        return None if self.kept is None else int(self.validated[self.kept])
+
+    @property
+    def smooth(self) -> Floats:
+        """The running mean of the losses."""
+        return running_mean(self.losses, max(1, len(self.losses) // 20))
+
+    @property
+    def when_kept(self) -> str:
+        """After how many steps its weights were kept, in words."""
+        step = self.kept_step or 0
+        return f"after {step:,} step{'' if step == 1 else 's'}" if step else "from its start"
+
+
+def phase_curves(history: Entries) -> list[PhaseCurve]:
+    """The phases of `history.json`, in order."""
+    phases = dict.fromkeys(str(entry["phase"]) for entry in history)
+    return [_curve(phase, [entry for entry in history if str(entry["phase"]) == phase]) for phase in phases]
+
+
+def _curve(name: str, entries: Entries) -> PhaseCurve:
+    losses = [(entry["step"], entry["loss"]) for entry in entries if entry.get("loss") is not None]
+    known = [pair for pair in losses if np.isfinite(pair[1])]
+    at, loss = np.array(known, dtype=np.float64).reshape(-1, 2).T
+    validations = [entry for entry in entries if entry.get("scores")]
+    names = dict.fromkeys([_watched(validations)] if validations else [])
+    names |= dict.fromkeys(score for entry in validations for score in entry["scores"])
+    return PhaseCurve(
+        name,
+        max((int(entry["step"]) for entry in entries), default=0),
+        at,
+        loss,
+        len(losses) - len(known),
+        np.array([entry["step"] for entry in validations], dtype=np.float64),
+        {score: np.array([entry["scores"].get(score, np.nan) for entry in validations], float) for score in names},
+        max((place for place, entry in enumerate(validations) if entry.get("improved")), default=None),
+    )
+
+
+def _watched(validations: Entries) -> str:
+    """The score that decided; where it is not recorded, the first."""
+    return str(validations[-1].get("watch") or next(iter(validations[-1]["scores"])))
+
+
+def score_ranges(curves: Sequence[PhaseCurve]) -> dict[str, tuple[float, float]]:
+    """One range for each watched score, so that phases that watch the same one compare by height."""
+    seen: dict[str, list[float]] = {}
+    for curve in curves:
+        if curve.scores:
+            scores = curve.scores[curve.watched]
+            seen.setdefault(curve.watched, []).extend(scores[np.isfinite(scores)].tolist())
+    ranges = {}
+    for watched, values in seen.items():
+        if values:
+            margin = max(0.12 * (max(values) - min(values)), 0.01 * abs(max(values)), 1e-3)
+            ranges[watched] = (min(values) - margin, max(values) + margin)
+    return ranges
+
+
+def running_mean(values: Floats, width: int) -> Floats:
+    """The mean of the last `width` values at each place, of fewer at the start."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(ends - width, 0)
+    return np.asarray((sums[ends] - sums[starts]) / (ends - starts))
