@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from phasefit.cli.app import app
-from phasefit.studies.reproduce import list_studies
+from phasefit.studies.study_reading import list_studies
 from tiny import make_table
 
 STUDY = """

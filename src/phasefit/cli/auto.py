@@ -37,37 +37,37 @@ def train_auto(
     _check_out(request)
     console = stderr()
 
-    def tell(event: object) -> None:
+    def show_event(event: object) -> None:
         if not quiet:
             console.print(getattr(event, "text", ""), soft_wrap=True, markup=False, style="dim")
 
-    tried = choose_recipe(request, budget, tell, started=started)
+    result = choose_recipe(request, budget, show_event, started=started)
     if not json and not quiet:
-        show_tried(tried)
+        show_tried(result)
     elif not quiet:
-        console.print(conclusion(tried), soft_wrap=True, markup=False)
+        console.print(conclusion(result), soft_wrap=True, markup=False)
     from phasefit.cli.progress import listener
 
-    files = {"auto.json": as_json(tried), "auto.md": as_markdown(tried, request.command)}
+    files = {"auto.json": as_json(result), "auto.md": as_markdown(result, request.command)}
     with listener(quiet) as listen:
-        return train(final_request(request, tried), listen, files, report=write_run_report)
+        return train(final_request(request, result), listen, files, report=write_run_report)
 
 
-def show_tried(tried: AutoResult) -> None:
+def show_tried(result: AutoResult) -> None:
     """What was tried and what it came to."""
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.studies.auto.report import HEADINGS, conclusion, table_rows
 
-    table = new_table(*HEADINGS, title=f"What was tried: {tried.score} of held-out training rows", right=(0, 3, 4))
-    for row in table_rows(tried):
+    table = new_table(*HEADINGS, title=f"What was tried: {result.score} of held-out training rows", right=(0, 3, 4))
+    for row in table_rows(result):
         table.add_row(*row)
     console = stdout()
     console.print(table)
-    console.print(conclusion(tried), soft_wrap=True, markup=False)
-    for line in tried.left_out:
+    console.print(conclusion(result), soft_wrap=True, markup=False)
+    for line in result.left_out:
         console.print(f"Left out: {line}", soft_wrap=True, markup=False)
-    console.print(f"The trials are kept in {tried.folder}\n", soft_wrap=True, markup=False)
+    console.print(f"The trials are kept in {result.folder}\n", soft_wrap=True, markup=False)
 
 
 def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:

@@ -100,7 +100,7 @@ def compare(
         raise DataError(
             "--validation, --test and --unlabelled are about one table, and there are several; leave them out"
         )
-    asked = request_of(common)
+    options = request_of(common)
     chosen = tuple(settings or ()) + ((f"long={long}",) if long else ())
     check_settings(chosen, variants)
     study = Study(
@@ -111,10 +111,10 @@ def compare(
         seeds=seeds_of(seeds),
         folds=folds,
         tables=(TableSpec("Comparison", score if score is None or "." in score else f"test.{score}"),),
-        common=asked,
+        common=options,
     )
     with study_listener(quiet) as listen:
-        found = run_study(
+        result = run_study(
             study,
             listen,
             out=out,
@@ -123,7 +123,7 @@ def compare(
             keep_runs=keep_runs,
             command=shlex.join(["phasefit", *sys.argv[1:]]),
         )
-    show_study(found, json=json)
+    show_study(result, json=json)
 
 
 def request_of(params: dict[str, Any]) -> dict[str, Any]:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from phasefit.studies.cell import Cell
-    from phasefit.studies.reproduce import StudyInfo
     from phasefit.studies.result import Result
-    from phasefit.studies.scaling import Scaled
+    from phasefit.studies.scaling import ScaledStudy
     from phasefit.studies.study import Study
     from phasefit.studies.study_file import FigurePart
+    from phasefit.studies.study_reading import StudyInfo
 
 
 def reproduce(
@@ -98,9 +98,10 @@ def reproduce(
 
     [bold]phasefit reproduce triple-entropy --scale full --model FacebookAI/roberta-base --plan[/]
     """
-    from phasefit.studies.reproduce import find_study, refuse_missing
-    from phasefit.studies.scaling import Choice, scaled
+    from phasefit.studies.plan import refuse_missing
+    from phasefit.studies.scaling import Choice, scale_study
     from phasefit.studies.study import with_common
+    from phasefit.studies.study_reading import find_study
 
     if name is None:
         list_all(json)
@@ -109,37 +110,38 @@ def reproduce(
     scale = scale or ("quick" if "quick" in info.file.scale else "full")
     names = tuple(part.strip() for part in (datasets or "").split(",") if part.strip())
     beside = None if info.packaged else info.path.parent
-    found = scaled(info.file, info.name, Choice(scale, names, tuple(table or ()), seeds, model), beside)
-    study = with_common(found.study, model=model, device=device, threads=threads, data_dir=data_dir)
+    scaled = scale_study(info.file, info.name, Choice(scale, names, tuple(table or ()), seeds, model), beside)
+    study = with_common(scaled.study, model=model, device=device, threads=threads, data_dir=data_dir)
     if plan:
-        show_plan(info, found, study, scale, data_dir, json)
+        show_plan(info, scaled, study, scale, data_dir, json)
         return
     refuse_missing(study, data_dir)
-    run(found, study, {"out": out, "overwrite": overwrite, "jobs": jobs}, data_dir, quiet, json)
+    run(scaled, study, {"out": out, "overwrite": overwrite, "jobs": jobs}, data_dir, quiet, json)
 
 
-def run(found: Scaled, study: Study, where: dict[str, Any], data_dir: Path | None, quiet: bool, json: bool) -> None:
+def run(
+    scaled: ScaledStudy, study: Study, where: dict[str, Any], data_dir: Path | None, quiet: bool, json: bool
+) -> None:
     """All runs, then all tables and figures."""
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
-    from phasefit.studies.gains import Gain, compared, curve, gains, rows_of, write_gains
-    from phasefit.studies.reproduce import training_rows
+    from phasefit.studies.gains import Gain, compared, curve, gains, rows_of, training_rows, write_gains
     from phasefit.studies.run_study import run_study
 
     rows = {data.name: training_rows(data, data_dir) for data in study.datasets}
-    paper = {data.name: training_rows(data, data_dir) for data in found.whole.datasets}
+    paper = {data.name: training_rows(data, data_dir) for data in scaled.whole.datasets}
 
     def points_of(figure: FigurePart, cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Gain]:
         known = {name: rows.get(name) or counted for name, counted in rows_of(cells, results).items()}
         return gains(figure, compared(figure, study, cells, results), known, paper)
 
     def curves(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[dict[str, Any]]:
-        drawn = [(figure, points_of(figure, cells, results)) for figure in found.figures]
+        drawn = [(figure, points_of(figure, cells, results)) for figure in scaled.figures]
         return [curve(figure, points) for figure, points in drawn if points]
 
     with study_listener(quiet) as listen:
         done = run_study(study, listen, command=shlex.join(["phasefit", *sys.argv[1:]]), curves=curves, **where)
-    for number, figure in enumerate(found.figures, start=1):
+    for number, figure in enumerate(scaled.figures, start=1):
         points = points_of(figure, done.cells, done.results)
         if points:
             write_gains(done.folder, figure, points, "gain" if number == 1 else f"gain-{number}")
@@ -150,7 +152,7 @@ def list_all(json: bool) -> None:
     """Every packaged study with its tables."""
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.tables import new_table
-    from phasefit.studies.reproduce import list_studies
+    from phasefit.studies.study_reading import list_studies
 
     studies = list_studies()
     if json:
@@ -172,24 +174,26 @@ def list_all(json: bool) -> None:
     stdout().print("Next: phasefit reproduce NAME --plan, phasefit reproduce NAME --table N, --scale full")
 
 
-def show_plan(info: StudyInfo, found: Scaled, study: Study, scale: str, data_dir: Path | None, json: bool) -> None:
+def show_plan(
+    info: StudyInfo, scaled: ScaledStudy, study: Study, scale: str, data_dir: Path | None, json: bool
+) -> None:
     """What would be run, cut and missed."""
     from phasefit.cli.console import print_json, stdout
-    from phasefit.studies.reproduce import plan_of, runs_per_dataset, spelled
+    from phasefit.studies.plan import plan_of, runs_per_dataset
 
     plan = plan_of(study, data_dir)
     if json:
-        print_json({"study": info.name, "scale": scale, **plan, "cut": list(found.cuts)})
+        print_json({"study": info.name, "scale": scale, **plan, "cut": list(scaled.changes)})
         return
     say = stdout().print
     folds = f" x {study.folds} folds" if study.folds else ""
     say(f"{info.file.title} ({info.file.paper}), {scale} scale", soft_wrap=True, markup=False)
-    each = spelled([f"{name} {count}" for name, count in runs_per_dataset(study).items()])
+    each = ", ".join(f"{name} {count}" for name, count in runs_per_dataset(study).items())
     say(f"{plan['runs']:,} runs, {len(study.seeds)} seeds{folds}: {each}", soft_wrap=True, markup=False)
-    say(f"variants: {spelled(plan['variants'])}", soft_wrap=True, markup=False)
+    say(f"variants: {', '.join(plan['variants'])}", soft_wrap=True, markup=False)
     for title in plan["tables"]:
         say(f"  {title}", soft_wrap=True, markup=False)
     for note in plan["notes"]:
         say(f"- {note}", soft_wrap=True, markup=False)
     lacking = [f"{name} ({source})" for name, source in plan["missing"].items()]
-    say(f"not on this machine: {spelled(lacking)}" if lacking else "all datasets are on this machine", markup=False)
+    say(f"not on this machine: {', '.join(lacking)}" if lacking else "all datasets are on this machine", markup=False)

@@ -16,21 +16,21 @@ RECIPE = "recipe"
 LEAST_FIRST = ("MB", "rank", "runs", "95 % interval", "minutes")  # what goes where a terminal is narrow
 
 
-def show_study(found: StudyResult, json: bool = False) -> None:
+def show_study(result: StudyResult, json: bool = False) -> None:
     """Tables, then where the files are; with `json` all of it for programs."""
     from phasefit.cli.console import print_json, stdout
 
     if json:
         from phasefit.files.atomic import read_json
 
-        print_json(read_json(found.folder / "results.json"))
+        print_json(read_json(result.folder / "results.json"))
         return
-    for table in found.tables:
+    for table in result.tables:
         show_table(table)
-    for note in found.study.notes:
+    for note in result.study.notes:
         stdout().print(f"- {note}", soft_wrap=True, markup=False)
     files = "results.csv, results.md, results.tex, results.json and a page to look at: report.html"
-    stdout().print(f"The study is in {found.folder}: {files}", soft_wrap=True)
+    stdout().print(f"The study is in {result.folder}: {files}", soft_wrap=True)
 
 
 def show_table(table: Table) -> None:
@@ -59,8 +59,8 @@ def columns_of(table: Table, rows: Sequence[Row]) -> dict[str, list[str]]:
     from phasefit.cli.console import printable
     from phasefit.studies.formats import HEADINGS, cells, factor
 
-    told = [[printable(cell, 80) for cell in cells(row, table)[1:]] for row in rows]
-    columns = dict(zip(HEADINGS[1:], map(list, zip(*told, strict=True)), strict=True))
+    cells_of = [[printable(cell, 80) for cell in cells(row, table)[1:]] for row in rows]
+    columns = dict(zip(HEADINGS[1:], map(list, zip(*cells_of, strict=True)), strict=True))
     models = list(dict.fromkeys(row.published_model for row in rows if row.published_model))
     if not models:
         return columns

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.data.named.lookup import find_card
 from phasefit.files.atomic import write_text
 from phasefit.studies.cell import Cell
 from phasefit.studies.result import Result
 from phasefit.studies.statistics import estimate
-from phasefit.studies.study import Study
+from phasefit.studies.study import Data, Study
 from phasefit.studies.study_file import FigurePart
 from phasefit.studies.tables import Row, Table, fill
 
@@ -56,6 +57,15 @@ def rows_of(cells: Sequence[Cell], results: Mapping[str, Result]) -> dict[str, i
         if counts:
             found.setdefault(cell.dataset, sum(counts))
     return found
+
+
+def training_rows(data: Data, data_dir: Path | None = None) -> int | None:
+    """How many rows a dataset of a study has, after any cut; None where its card does not say."""
+    card = find_card(str(data.request["data"]))
+    there = None if card is None else card.rows.get("train")
+    wanted = data.request.get("rows")
+    known = [int(number) for number in (there, wanted) if number is not None]
+    return min(known, default=None)
 
 
 def gains(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from phasefit.baselines import BASELINES
 from phasefit.errors import RecipeError, did_you_mean
-from phasefit.studies.scale_changes import cuts_of
+from phasefit.studies.plan import changes_of
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant, check_settings
 from phasefit.studies.study_file import (
     FULL,
@@ -39,49 +39,37 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Scaled:
-    """A study at a scale with its figures, and what was cut."""
+class ScaledStudy:
+    """A study at a scale with its figures, and what the scale changes."""
 
     study: Study
     figures: tuple[FigurePart, ...]
-    cuts: tuple[str, ...]
+    changes: tuple[str, ...]  # in words
     whole: Study  # the same at full scale
 
 
-def scaled(file: StudyFile, name: str, choice: Choice, beside: Path | None = None) -> Scaled:
+def scale_study(file: StudyFile, name: str, choice: Choice, beside: Path | None = None) -> ScaledStudy:
     """The study of a file; `beside` is where recipes and tables of its own may lie."""
     scale = scale_of(file, name, choice.scale)
     whole = _study(file, name, ScalePart(), Choice(FULL, choice.datasets, choice.tables, model=choice.model), beside)
     for part in (file.set, *(data.set for data in file.dataset.values())):
         check_settings(settings_of([part]), whole.variants)
-    if scale is None:
-        scale = ScalePart()
     study = _study(file, name, scale, choice, beside)
-    cuts = tuple(cuts_of(file, scale, study, whole))
+    changes = tuple(changes_of(file, scale, study, whole))
     shown = {str(table.number) for table in study.tables}
     figures = [one for one in file.figure if not one.tables or {*map(str, one.tables)} & shown]
-    notes = [f"Cut to the {choice.scale} scale: {'; '.join(cuts)}."] if cuts else []
+    notes = [f"Cut to the {choice.scale} scale: {'; '.join(changes)}."] if changes else []
     notes += [scale.note] if scale.note else []
     compared = tuple(_compared(table, study) for table in study.tables)
-    tables = tuple(_noted(table, whole, choice.scale if cuts else "") for table in compared)
-    study = Study(
-        study.name,
-        study.title,
-        study.datasets,
-        study.variants,
-        study.seeds,
-        study.folds,
-        tables,
-        (*notes, *study.notes),
-        study.common,
-    )
-    return Scaled(study, tuple(figures), cuts, whole)
+    tables = tuple(_noted(table, whole, choice.scale if changes else "") for table in compared)
+    study = replace(study, tables=tables, notes=(*notes, *study.notes))
+    return ScaledStudy(study, tuple(figures), changes, whole)
 
 
-def scale_of(file: StudyFile, name: str, scale: str) -> ScalePart | None:
-    """What a scale cuts; None of the full one."""
+def scale_of(file: StudyFile, name: str, scale: str) -> ScalePart:
+    """What a scale cuts; nothing at the full one."""
     if scale == FULL:
-        return None
+        return ScalePart()
     if scale not in file.scale:
         raise RecipeError(f"{name} has no scale '{scale}'; {did_you_mean(scale, [FULL, *file.scale])}")
     return file.scale[scale]
@@ -89,14 +77,14 @@ def scale_of(file: StudyFile, name: str, scale: str) -> ScalePart | None:
 
 def chosen_datasets(file: StudyFile, wanted: Sequence[str]) -> list[str]:
     """Datasets by the name that tables call them, in any case, or by that of their data."""
-    found: list[str] = []
+    chosen: list[str] = []
     for one in wanted:
         named = [name for name in file.dataset if name.casefold() == one.casefold()]
         named = named or [name for name, part in file.dataset.items() if part.data.casefold() == one.casefold()]
         if not named:
             raise RecipeError(f"--datasets: the study has no dataset '{one}'; {did_you_mean(one, file.dataset)}")
-        found += named
-    return found
+        chosen += named
+    return chosen
 
 
 def _study(file: StudyFile, name: str, scale: ScalePart, choice: Choice, beside: Path | None) -> Study:
@@ -130,22 +118,22 @@ def _tables(file: StudyFile, scale: ScalePart, choice: Choice, kept: Sequence[st
             known = ", ".join(file.numbers()) or "none has a number"
             raise RecipeError(f"--table {number}: the study has no table of that number; they are: {known}")
     wanted = choice.tables or (*numbers, "")
-    found = []
+    tables = []
     for table in file.table:
         if str(table.number) not in wanted:
             continue
         datasets = [name for name in table.datasets or file.dataset if name in kept]
         if datasets:
-            found.append(_spec(table, datasets, choice.model))
+            tables.append(_spec(table, datasets, choice.model))
         elif choice.tables:
             named = ", ".join(table.datasets)
             raise RecipeError(
                 f"--table {table.number} is about {named}, which this scale or --datasets leaves out; name them with "
                 "--datasets, or take --scale full"
             )
-    if file.table and not found:
+    if file.table and not tables:
         raise RecipeError(f"no table of the study is about {', '.join(kept)}; name other datasets")
-    return tuple(found) or (TableSpec(file.title),)
+    return tuple(tables) or (TableSpec(file.title),)
 
 
 def _spec(table: TablePart, datasets: Sequence[str], model: str | None) -> TableSpec:
@@ -171,7 +159,7 @@ def _compared(table: TableSpec, study: Study) -> TableSpec:
     company = {name: sum(not one.only or name in one.only for one in variants) for name in table.datasets}
     if max(company.values(), default=0) < 2:
         return table
-    return TableSpec(**{**vars(table), "datasets": tuple(name for name in table.datasets if company[name] > 1)})
+    return replace(table, datasets=tuple(name for name in table.datasets if company[name] > 1))
 
 
 def _noted(table: TableSpec, whole: Study, scale: str) -> TableSpec:
@@ -180,8 +168,8 @@ def _noted(table: TableSpec, whole: Study, scale: str) -> TableSpec:
         return table
     full = next(one for one in whole.tables if one.title == table.title)
     lacks = [name for name in full.datasets if name not in table.datasets]
-    said = f"Cut to the {scale} scale (see the notes)" + (f"; without {', '.join(lacks)}" if lacks else "") + "."
-    return TableSpec(**{**vars(table), "note": f"{said} {table.note}".strip()})
+    note = f"Cut to the {scale} scale (see the notes)" + (f"; without {', '.join(lacks)}" if lacks else "") + "."
+    return replace(table, note=f"{note} {table.note}".strip())
 
 
 def _data(name: str, file: StudyFile, scale: ScalePart, beside: Path | None) -> Data:
@@ -208,9 +196,9 @@ def _variant(
         for dataset, data in file.dataset.items():
             cut = scale.dataset.get(dataset)
             theirs = {} if part.own_settings else settings_for(data, model)
-            said = [file.set, part.set, theirs, part.on.get(dataset, {}), scale.set]
-            said += [{} if cut is None or part.own_settings else cut.set, {} if change is None else change.set]
-            on[dataset] = settings_of(said)
+            layers = [file.set, part.set, theirs, part.on.get(dataset, {}), scale.set]
+            layers += [{} if cut is None or part.own_settings else cut.set, {} if change is None else change.set]
+            on[dataset] = settings_of(layers)
     only = part.only if change is None or change.only is None else change.only
     request = {} if part.model is None else {"model": part.model}
     return Variant(name, _near(part.recipe, beside), (), on, tuple(only), request)
@@ -227,14 +215,14 @@ def is_of(family: str, model: str | None) -> bool:
     return model is not None and family.casefold() in Path(model).name.casefold()
 
 
-def settings_of(said: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def settings_of(layers: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """One line for each option, the last word on each."""
-    found: dict[str, str] = {}
-    for part in said:
-        for path, value in flat(part).items():
-            found.pop(path, None)
-            found[path] = value
-    return tuple(f"{path}={value}" for path, value in found.items())
+    by_path: dict[str, str] = {}
+    for layer in layers:
+        for path, value in flat(layer).items():
+            by_path.pop(path, None)
+            by_path[path] = value
+    return tuple(f"{path}={value}" for path, value in by_path.items())
 
 
 def _near(source: str, beside: Path | None) -> str:

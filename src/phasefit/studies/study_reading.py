@@ -1,0 +1,159 @@
+"""Study files found and read: the packaged ones in `library/` and users' own, checked strictly. Imports no torch."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from phasefit.baselines import BASELINES
+from phasefit.errors import RecipeError, did_you_mean
+from phasefit.studies.study_file import FULL, StudyFile
+
+
+@dataclass(frozen=True)
+class StudyInfo:
+    """A study file that was found."""
+
+    name: str
+    path: Path
+    file: StudyFile
+    packaged: bool
+
+
+def list_studies() -> list[StudyInfo]:
+    """The packaged ones by name."""
+    return [StudyInfo(path.stem, path, read_study_file(path), True) for path in sorted(_folder().glob("*.toml"))]
+
+
+def find_study(name: str) -> StudyInfo:
+    """A study by the name of a packaged one, or by the path of a file."""
+    given = Path(name).expanduser()
+    if given.suffix == ".toml":
+        if not given.is_file():
+            raise RecipeError(f"there is no study file '{name}'; 'phasefit reproduce' lists the packaged ones")
+        return StudyInfo(given.stem, given, read_study_file(given), False)
+    packaged = _folder() / f"{name}.toml"
+    known = sorted(path.stem for path in _folder().glob("*.toml"))
+    if name not in known:
+        raise RecipeError(f"there is no study '{name}'; {did_you_mean(name, known)}; or give a TOML file of your own")
+    return StudyInfo(name, packaged, read_study_file(packaged), True)
+
+
+def read_study_file(path: Path) -> StudyFile:
+    """A file that says nothing wrong; else one sentence about the first thing that is."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(
+            f"the study file {path} cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{path.name}: not valid TOML: {error}") from error
+    return parse_study(content, path.name)
+
+
+def parse_study(content: Mapping[str, Any], where: str) -> StudyFile:
+    """The same out of what TOML holds."""
+    try:
+        file = StudyFile.model_validate(content)
+    except ValidationError as error:
+        raise RecipeError(f"{where}{_problem(error)}") from error
+    _check_names(file, where)
+    return file
+
+
+def _folder() -> Path:
+    return Path(str(files("phasefit.studies") / "library"))
+
+
+def _problem(error: ValidationError) -> str:
+    """Where, what, and the nearest name."""
+    problem = error.errors()[0]
+    place = [part for part in problem["loc"] if not _is_type(part)]
+    inside = _spelled(place[:-1])
+    if problem["type"] == "extra_forbidden":
+        return f"{inside}: unknown option '{place[-1]}'; {did_you_mean(str(place[-1]), _known(place[:-1]))}"
+    if problem["type"] == "missing":
+        return f"{inside}: '{place[-1]}' is missing"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{inside}: '{place[-1]}': {message[:1].lower()}{message[1:]} (found {problem['input']!r:.60})"
+
+
+def _is_type(part: Any) -> bool:
+    """Pydantic names the member of a union that it tried; no reader of the file knows it."""
+    return isinstance(part, str) and part in ("int", "str", "constrained-int", "list", "float", "bool")
+
+
+def _spelled(place: Sequence[Any]) -> str:
+    """`dataset.SST5` and `table 2` rather than what a parser calls them."""
+    spelled = ""
+    for part in place:
+        if isinstance(part, int):
+            spelled += f" {part + 1}"
+        else:
+            spelled += f".{part}" if spelled and not spelled[-1].isdigit() else f", {part}"
+    return spelled
+
+
+def _known(place: Sequence[Any]) -> list[str]:
+    """The names that are allowed at a place."""
+    model: type[BaseModel] = StudyFile
+    for part in place:
+        if part in model.model_fields:
+            inner = _model_in(model.model_fields[part].annotation)
+            if inner is None:
+                return []
+            model = inner
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The tables inside a list or a table of tables."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_model_in(argument) for argument in get_args(annotation))
+    return next((model for model in inner if model is not None), None)
+
+
+def _check_names(file: StudyFile, where: str) -> None:
+    """Whatever names a dataset, a variant or a table names one that is there."""
+    for name, variant in file.variant.items():
+        if variant.recipe in BASELINES and (variant.set or variant.on):
+            raise RecipeError(
+                f"{where}, variant '{name}': the baseline '{variant.recipe}' has no settings; leave them out"
+            )
+        _all_known([*variant.on, *variant.only], file.dataset, f"{where}, variant '{name}'", "dataset")
+    for number, table in enumerate(file.table, start=1):
+        place = f"{where}, table {number}"
+        _all_known(table.datasets, file.dataset, place, "dataset")
+        _all_known(table.variants, file.variant, place, "variant")
+        for model, figures in table.published.items():
+            at = f"{place}, published '{model}'"
+            _all_known(figures, table.datasets or file.dataset, at, "dataset")
+            for of_dataset in figures.values():
+                _all_known(of_dataset, table.variants or file.variant, at, "variant")
+    for figure in file.figure:
+        place = f"{where}, figure '{figure.title}'"
+        _all_known([figure.variant, figure.against], file.variant, place, "variant")
+        _all_known(list(map(str, figure.tables)), file.numbers(), place, "table")
+    for name, scale in file.scale.items():
+        place = f"{where}, scale '{name}'"
+        if name == FULL:
+            raise RecipeError(f"{place}: the file itself is the full scale; give another name to what cuts it")
+        _all_known([*(scale.datasets or ()), *scale.dataset], file.dataset, place, "dataset")
+        _all_known([*(scale.variants or ()), *scale.variant], file.variant, place, "variant")
+        _all_known(list(map(str, scale.tables or ())), file.numbers(), place, "table")
+        for variant_name, change in scale.variant.items():
+            _all_known(change.only or (), file.dataset, f"{place}, variant '{variant_name}'", "dataset")
+
+
+def _all_known(names: Sequence[str] | Mapping[str, Any], known: Any, where: str, what: str) -> None:
+    for name in names:
+        if name not in known:
+            raise RecipeError(f"{where}: there is no {what} '{name}'; {did_you_mean(name, known)}")
