@@ -192,12 +192,11 @@ def evaluate_all(
 def judged_by(run: str) -> dict[str, str]:
     """What the tasks of a run were judged by when it was trained; nothing of a model without its recipe."""
     from phasefit.recipes import parse_recipe
-    from phasefit.runs.recipe.tasks import watches_of
 
     path = Path(run).expanduser() / "recipe.toml"
     if not path.is_file():
         return {}
-    return watches_of(parse_recipe(path.read_text(encoding="utf-8"), name=path.stem, where=str(path)))
+    return parse_recipe(path.read_text(encoding="utf-8"), name=path.stem, where=str(path)).watched_tasks()
 
 
 def show_all(metrics: dict[str, Any], json: bool) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from phasefit.errors import did_you_mean
 
 if TYPE_CHECKING:
+    from phasefit.data.task_file import TaskFile
     from phasefit.phases.contract import Phase
+    from phasefit.phases.finetune.options import HeadSettings
 
 
 class Strict(BaseModel):
@@ -26,6 +29,7 @@ class PhaseOptions(Strict):
     implementation: ClassVar[str]  # the class of the step, "module:attribute"
     parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")  # what `lrs` may name
     trains_head: ClassVar[bool] = False  # whether a classifier comes out of it
+    grows_head: ClassVar[bool] = False  # whether it adds new classes to the head of a run that is trained further
 
     kind: str
     epochs: float = Field(1.0, gt=0, description="how often every row is seen")
@@ -94,6 +98,33 @@ class PhaseOptions(Strict):
 
     def check(self, where: str) -> None:
         """Refuse, before anything is trained, what reading alone cannot see; may import torch and read files."""
+
+    @property
+    def makes_texts(self) -> bool:
+        """Whether it leaves a decoder behind that later phases can make texts with."""
+        return False
+
+    def check_order(self, where: str, before: Sequence[PhaseOptions]) -> None:
+        """Refuse, while a recipe is read, to come after these phases where one is missing that it builds on."""
+
+    def files(self) -> list[Path]:
+        """The files that its options name: what they hold is part of what the recipe says."""
+        return []
+
+    def check_files(self, where: str) -> None:
+        """Refuse files that cannot be used, before the data are read; imports no torch."""
+
+    def heads(self) -> Mapping[str, HeadSettings]:
+        """What it says about the heads that it trains, by task; the head of a single table has the name ""."""
+        return {}
+
+    def with_tasks(self, file: TaskFile) -> Self:
+        """The same options with what a task file says about heads; what the recipe or --set says about one wins."""
+        return self
+
+    def watched_tasks(self) -> Mapping[str, str]:
+        """What each task is judged by, `auto` where nobody says."""
+        return {}
 
 
 class ChunkOptions(Strict):

@@ -12,9 +12,6 @@ from phasefit.errors import RecipeError, did_you_mean
 from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.encoder.template import check_template
 from phasefit.phases import options_of
-from phasefit.phases.contrast.options import ContrastSettings
-from phasefit.phases.denoise.options import Options as DenoiseOptions
-from phasefit.phases.joint.options import Options as JointOptions
 from phasefit.phases.options import PhaseOptions
 from phasefit.recipes.content import names_of, parse_content
 from phasefit.recipes.library_index import recipe_path, recipe_text
@@ -47,7 +44,8 @@ def parse_recipe(
     if wrong is not None:
         raise wrong
     _refuse_a_head_left_behind(options, where)
-    _refuse_texts_that_nothing_makes(options, where)
+    for index, phase in enumerate(options):
+        phase.check_order(f"{where}, phase {index + 1}", options[:index])
     max_length = _max_length(content.get("max_length", "model"), where)
     long = _long(content.get("long"), where)
     return Recipe(name, tuple(options), max_length, _prompt(content.get("prompt"), where), long)
@@ -64,17 +62,6 @@ def _refuse_a_head_left_behind(options: Sequence[PhaseOptions], where: str) -> N
             f"{where}, phase {len(heads)}: '{options[-1].kind}' would change the encoder under a head that is already "
             "trained; end the recipe with a finetune phase"
         )
-
-
-def _refuse_texts_that_nothing_makes(options: Sequence[PhaseOptions], where: str) -> None:
-    able = False
-    for number, phase in enumerate(options, start=1):
-        inside = phase.contrast if isinstance(phase, JointOptions) else phase
-        if isinstance(inside, ContrastSettings) and inside.balance.generate and not able:
-            raise RecipeError(
-                f"{where}, phase {number}: balance.generate needs a denoise phase with variant = 'vae' before it"
-            )
-        able = able or (isinstance(phase, DenoiseOptions) and phase.variant == "vae")
 
 
 def _options(phase: dict[str, Any], where: str) -> PhaseOptions:

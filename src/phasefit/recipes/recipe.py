@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from phasefit.phases.contrast.class_texts import read_class_texts
-from phasefit.phases.contrast.options import ContrastSettings
+from phasefit.data.task_file import TaskFile
 from phasefit.phases.options import PhaseOptions
 
 
@@ -33,21 +32,21 @@ class Recipe:
             options.check(f"{self.name}, {name}")
 
     def check_files(self) -> None:
-        """Refuse files of class texts that cannot be used, before the data are read; imports no torch."""
-        for name, settings in self._contrasts().items():
-            read_class_texts(settings.class_texts, f"{self.name}, {name}")
+        """Refuse files that options name and that cannot be used, before the data are read; imports no torch."""
+        for name, options in zip(self.phase_names, self.phases, strict=True):
+            options.check_files(f"{self.name}, {name}")
 
     def files(self) -> list[Path]:
         """The files that its options name: what they hold is part of what the recipe says."""
-        named = [(one.class_texts, one.balance.stop_words) for one in self._contrasts().values()]
-        return [Path(name) for names in named for name in names if Path(name).is_file()]
+        return [path for options in self.phases for path in options.files()]
 
-    def _contrasts(self) -> dict[str, ContrastSettings]:
-        parts = {
-            name: getattr(options, "contrast", options)
-            for name, options in zip(self.phase_names, self.phases, strict=True)
-        }
-        return {name: part for name, part in parts.items() if isinstance(part, ContrastSettings)}
+    def with_tasks(self, file: TaskFile) -> Recipe:
+        """The recipe with the heads of a task file: the run's recipe then says all there is to say."""
+        return replace(self, phases=tuple(options.with_tasks(file) for options in self.phases))
+
+    def watched_tasks(self) -> dict[str, str]:
+        """What each task is judged by, `auto` where nobody says; a later phase has the last word."""
+        return {task: watch for options in self.phases for task, watch in options.watched_tasks().items()}
 
     def to_toml(self) -> str:
         """The whole recipe with every option spelled out; reading it gives the same recipe."""

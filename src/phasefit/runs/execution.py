@@ -27,7 +27,6 @@ from phasefit.runs.fitting.fit import Fitted, fit
 from phasefit.runs.fitting.history import History
 from phasefit.runs.fitting.starting import base_run, starting_model
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
-from phasefit.runs.recipe.tasks import watches_of
 from phasefit.runs.tracking import tracked
 from phasefit.training.device import make_accelerator, set_threads
 
@@ -135,7 +134,7 @@ def _evaluate(
         found = {name: score(model, table, said[name], name) for name, table in labelled.items()}
         if prepared.tasks:
             kinds = {name: model.space_of(name).kind for name in found}
-            metrics[split] = {"mean": mean_of_tasks(found, kinds, watches_of(recipe)), "tasks": found}
+            metrics[split] = {"mean": mean_of_tasks(found, kinds, recipe.watched_tasks()), "tasks": found}
         else:
             metrics[split] = found[TASK]
     decisions = {name: decision.to_json() for name, decision in model.decisions.items()}

@@ -48,3 +48,8 @@ class Options(PhaseOptions, DenoiseSettings):
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
         """Labels are never looked at."""
         return "texts"
+
+    @property
+    def makes_texts(self) -> bool:
+        """A decoder that draws can."""
+        return self.variant == "vae"

@@ -52,7 +52,7 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
 
     implementation = "phasefit.phases.finetune.phase:Finetune"
     parts = ("encoder", "dense", "head", "proxies", "weighting")
-    trains_head = True
+    trains_head = grows_head = True
     kind: Literal["finetune"] = "finetune"
     freeze: bool = Field(False, description="train the head only; texts are then encoded once")
     ridge: float = Field(
@@ -92,6 +92,10 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     def takes_pairs(self) -> bool:
         """Views are of single texts; an objective beside the head compares inputs, which must hold both texts."""
         return (self.objective is None or self.pair == "together") and not self.views
+
+    def heads(self) -> Mapping[str, HeadSettings]:
+        """That of the only table."""
+        return {"": self}
 
     def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
         """The head's loss, and the score to watch."""

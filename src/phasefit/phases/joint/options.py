@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from phasefit.phases.contrast.options import ContrastSettings, check_contrast
+from phasefit.phases.contrast.options import (
+    ContrastSettings,
+    check_contrast,
+    check_contrast_files,
+    check_contrast_order,
+    contrast_files,
+)
 from phasefit.phases.denoise.options import DenoiseSettings
 from phasefit.phases.options import PhaseOptions
 
@@ -35,6 +43,18 @@ class Options(PhaseOptions):
     def check(self, where: str) -> None:
         """The contrast part's objective and files."""
         check_contrast(self.contrast, where)
+
+    def check_order(self, where: str, before: Sequence[PhaseOptions]) -> None:
+        """As contrast."""
+        check_contrast_order(self.contrast, where, before)
+
+    def files(self) -> list[Path]:
+        """Those of contrast."""
+        return contrast_files(self.contrast)
+
+    def check_files(self, where: str) -> None:
+        """Those of contrast."""
+        check_contrast_files(self.contrast, where)
 
     @property
     def skips_parameters(self) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from phasefit.errors import RecipeError, did_you_mean
+from phasefit.data.task_file import TABLE, TaskFile, TaskSpec
+from phasefit.errors import DataError, RecipeError, did_you_mean
 from phasefit.metrics.registry import METRICS, watchable
 from phasefit.phases.finetune.options import HeadSettings
 from phasefit.phases.options import PhaseOptions
@@ -82,6 +83,35 @@ class Options(PhaseOptions):
         for task, settings in self.tasks.items():
             settings.check_kind(f"{where}, task '{task}'", kinds[task])
             settings.watched(f"{where}, task '{task}'", kinds[task])
+
+    def heads(self) -> Mapping[str, HeadSettings]:
+        """One for each task that is spoken of."""
+        return self.tasks
+
+    def watched_tasks(self) -> Mapping[str, str]:
+        """Each task has its own."""
+        return {name: settings.watch for name, settings in self.tasks.items()}
+
+    def with_tasks(self, file: TaskFile) -> Self:
+        """All heads of the task file, and the shared layer."""
+        heads = {spec.name: self._with_task(file, spec) for spec in file.tasks}
+        others = {name: settings for name, settings in self.tasks.items() if name not in heads}
+        shared = self.shared or (file.shared and not self.freeze)
+        return self.model_copy(update={"tasks": {**heads, **others}, "shared": shared})
+
+    def _with_task(self, file: TaskFile, spec: TaskSpec) -> TaskSettings:
+        usual = {} if file.dropout is None else {"dropout": file.dropout}
+        own = self.tasks[spec.name].model_dump(exclude_unset=True) if spec.name in self.tasks else {}
+        try:
+            return TaskSettings(**{**usual, **spec.head, **own})
+        except ValidationError as error:
+            first = error.errors()[0]
+            if first["type"] == "extra_forbidden":
+                name, known = str(first["loc"][0]), (*TABLE, *TaskSettings.model_fields)
+                problem = f"unknown option '{name}'; {did_you_mean(name, known)}"
+            else:
+                problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise DataError(f"{file.name}, task '{spec.name}': {problem}") from None
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

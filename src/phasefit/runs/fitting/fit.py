@@ -13,7 +13,6 @@ from phasefit.errors import RecipeError
 from phasefit.events import Listener, Note, PhaseEnded
 from phasefit.models.model import TASK, Model
 from phasefit.models.tokens.truncation import Truncation, truncation
-from phasefit.phases import phase_of
 from phasefit.phases.contract import Phase, PhaseData
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.recipe import Recipe
@@ -104,12 +103,12 @@ def fit(
 def build_phases(model: Model, data: PhaseData, recipe: Recipe, seed: int) -> Iterator[Phase]:
     """The phases one after the other: each is built on what the one before left."""
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
-        yield phase_of(options.kind)(name, options, model, data, seed)
+        yield options.phase_class()(name, options, model, data, seed)
 
 
 def _refuse_classes_that_nothing_learns(model: Model, prepared: Prepared, recipe: Recipe) -> None:
     """Going on from a run with new classes needs a phase that grows its head."""
-    if TASK in model.heads and not any(options.kind == "finetune" for options in recipe.phases):
+    if TASK in model.heads and not any(options.grows_head for options in recipe.phases):
         new = [] if prepared.space.kind == "score" else prepared.space.names[model.head().classes :]
         if new:
             raise RecipeError(f"{recipe.name}: the model does not know the class '{new[0]}'; add a finetune phase")

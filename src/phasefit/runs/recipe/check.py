@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from phasefit.errors import DataError, RecipeError
-from phasefit.phases.finetune.options import HeadSettings
-from phasefit.phases.finetune.options import Options as Finetune
-from phasefit.phases.multitask.options import Options as Multitask
 from phasefit.prepare.prepare import Prepared
 from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import Recipe
@@ -63,16 +60,15 @@ def idle_notes(recipe: Recipe, prepared: Prepared) -> list[str]:
     """What was asked for and does not act, but does no harm either."""
     if recipe.long != "windows":
         return []
-    heads: dict[str, tuple[HeadSettings, Prepared]] = {}
+    together: dict[str, bool] = {}  # by where it is said, the last word of a task counting
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
-        if isinstance(options, Finetune):
-            heads[name] = options, prepared
-        elif isinstance(options, Multitask):
-            known = {task: head for task, head in options.tasks.items() if task in prepared.tasks}
-            heads |= {f"task '{task}'": (head, prepared.tasks[task]) for task, head in known.items()}
+        for task, head in options.heads().items():
+            own = prepared.tasks.get(task) if task else prepared
+            if own is not None:
+                together[f"task '{task}'" if task else name] = head.pair == "together" and bool(own.train.others)
     return [
         f"--long windows does not act on {where}: both texts of a pair are one input (pair = 'together'), and the "
         "longer one is cut until they fit"
-        for where, (head, own) in heads.items()
-        if head.pair == "together" and own.train.others
+        for where, is_one_input in together.items()
+        if is_one_input
     ]

@@ -16,7 +16,6 @@ from phasefit.prepare.prepare import Prepared
 from phasefit.prepare.request import AUTO, DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runs.recipe.check import check_recipe, idle_notes
-from phasefit.runs.recipe.tasks import with_tasks
 
 MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
 TASKS = "multitask"
@@ -49,7 +48,7 @@ def resolve_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, li
 def _for_rows(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
     """Another one only where none was named, rows are few and nothing else speaks for it."""
     if prepared.file is not None:
-        return with_tasks(recipe, prepared.file, prepared.tasks)
+        return recipe.with_tasks(prepared.file)
     if request.recipe != DEFAULT_RECIPE:
         return recipe
     if prepared.train.others or prepared.space.kind == "score":
