@@ -98,13 +98,13 @@ def is_cell(row: Cell, cell: Cell) -> bool:
 def run_cell(cell: Cell, args: argparse.Namespace) -> Cell:
     """Train and test once."""
     from phasefit.prepare.prepare import prepare
-    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
     from phasefit.runs.execution import fit_prepared
+    from phasefit.runs.specification import run_spec
 
     train, test = few_rows(cell)
     file = str(HERE / DESCRIBED[cell["data"]]) if cell["texts"] == "described" else cell["texts"]
-    request = TrainRequest(
+    request = run_spec(
         data=train,
         test=test,
         validation_size=0.0,
@@ -114,8 +114,10 @@ def run_cell(cell: Cell, args: argparse.Namespace) -> Cell:
         threads=args.threads,
         device="cpu",
     )
-    recipe = read_recipe(request.recipe, request.settings)
-    metrics = fit_prepared(request, recipe, prepare(request), lambda event: None).metrics
+    recipe = read_recipe(request.recipe.name, request.recipe.settings)
+    metrics = fit_prepared(
+        request, recipe, prepare(request.data, request.split, seed=request.seed), lambda event: None
+    ).metrics
     scores = {score: round(metrics["test"][score], 5) for score in ("accuracy", "macro_f1")}
     seconds = round(sum(phase["seconds"] for phase in metrics["phases"]), 1)
     return {**cell, "rows": len(train[0]), **scores, "seconds": seconds}

@@ -75,13 +75,13 @@ def measure(kind: str, size: str, chunk: str, data: str) -> dict[str, Any]:
     from phasefit.phases import options_of, phase_of
     from phasefit.phases.contract import PhaseData
     from phasefit.prepare.prepare import prepare
-    from phasefit.prepare.request import TrainRequest
+    from phasefit.prepare.specification import DataSpec, SplitSpec
     from phasefit.recipes import read_recipe
     from phasefit.runs.fitting.index_rows import index_rows
     from phasefit.training.device import make_accelerator
     from phasefit.training.loop import train_phase
 
-    prepared = prepare(TrainRequest(data=data, device="cpu"))
+    prepared = prepare(DataSpec(data), SplitSpec())
     model = Model(load_encoder())
     rows: PhaseData = index_rows(model, prepared, read_recipe("finetune"), 0, lambda event: None)
     loaded = resident()

@@ -157,18 +157,18 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
     import time
 
     from phasefit.prepare.prepare import prepare
-    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
     from phasefit.runs.fitting.starting import starting_model
+    from phasefit.runs.specification import run_spec
 
     begun, line = time.perf_counter(), {"start_mb": resident()}
     settings = (f"contrast.max_steps={steps}", "contrast.min_steps=1", f"contrast.pairs={pairs}")
     if pairs == "explicit":
         settings += ("contrast.objective=cosine",)
-    request = TrainRequest(path, settings=settings, threads=1, device="cpu", model=model)
+    request = run_spec(path, settings=settings, threads=1, device="cpu", model=model)
     recipe = read_recipe("three-phase", settings)
     new_peak()
-    prepared = prepare(request)
+    prepared = prepare(request.data, request.split, seed=request.seed)
     line["read_mb"] = peak()
 
     from phasefit.phases import phase_of

@@ -105,12 +105,12 @@ def spawn(args: argparse.Namespace, variant: str, seed: int) -> Cell:
 def run_cell(args: argparse.Namespace) -> dict[str, Any]:
     """Train and test one recipe with one seed on the split that all share."""
     from phasefit.prepare.prepare import prepare
-    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
     from phasefit.runs.execution import fit_prepared
+    from phasefit.runs.specification import run_spec
 
     recipe, _, settings = args.cell.partition(":")
-    request = TrainRequest(
+    request = run_spec(
         data=source(args),
         rows=args.rows,
         recipe=recipe,
@@ -121,9 +121,9 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
         data_dir=args.data_dir,
         device="cpu",
     )
-    prepared = fewer_to_validate(prepare(request), args)
-    chosen = read_recipe(recipe, request.settings)
-    metrics = fit_prepared(replace(request, seed=args.seed), chosen, prepared, lambda event: None).metrics
+    prepared = fewer_to_validate(prepare(request.data, request.split, seed=request.seed), args)
+    chosen = read_recipe(recipe, request.recipe.settings)
+    metrics = fit_prepared(request.replace(seed=args.seed), chosen, prepared, lambda event: None).metrics
     scores = {
         f"{prefix}{score}": round(metrics[part][score], 5)
         for part, prefix in (("test", ""), ("validation", "val_"))

@@ -77,10 +77,10 @@ def slice_of_default(folder: Path, layers: int) -> Path:
 
 def trained(model: Path, texts: list[str], recipe: str, settings: list[str], seed: int, test: pd.DataFrame) -> float:
     """Spearman's correlation after one way of training."""
-    from phasefit.prepare.request import TrainRequest
-    from phasefit.runs.execution import fit_request
+    from phasefit.runs.execution import fit_spec
+    from phasefit.runs.specification import run_spec
 
-    request = TrainRequest(
+    request = run_spec(
         data=texts,
         recipe=recipe,
         settings=tuple(settings),
@@ -90,7 +90,7 @@ def trained(model: Path, texts: list[str], recipe: str, settings: list[str], see
         device="cpu",
         threads=1,
     )
-    encoder = fit_request(request, lambda event: None).model
+    encoder = fit_spec(request, lambda event: None).model
     return correlation(encoder.embed(test["text_a"].tolist()), encoder.embed(test["text_b"].tolist()), test)
 
 

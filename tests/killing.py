@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -147,8 +146,8 @@ def die_at(place: str, count: int) -> Callable[[Any], None]:
 def work(job: Job) -> None:
     """The child: train or resume."""
     import phasefit.report.run
-    from phasefit.prepare.request import TrainRequest
     from running import resume, train
+    from specs import run_spec
 
     if not job["pictures"]:  # they take longer than all the rest
         phasefit.report.run.write_report = lambda *_, **__: None
@@ -158,7 +157,7 @@ def work(job: Job) -> None:
     else:
         given = job["request"]
         lists = {name: tuple(given[name]) for name in ("settings", "label") if name in given}
-        train(replace(TrainRequest(**given), **lists, out=Path(given["out"])), listen)
+        train(run_spec(**given | lists | {"out": Path(given["out"])}), listen)
 
 
 def signal_after(number: int, steps: int) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 
 from phasefit.metrics.kinds import mean_of_tasks
 from phasefit.models.heads.decision import Decision
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.report.facts.run import RunFacts
 from phasefit.runs.evaluation.score import score_outputs
 from phasefit.runs.fitting.snapshots import Snapshots
+from specs import prepare, run_spec
 
 TASK = "default"
 KINDS = ("single", "multi", "tree", "score", "levels", "pairs", "encoder", "tasks")
@@ -67,7 +67,7 @@ def _prepared(kind: str, texts: Sequence[str], names: Sequence[str]) -> Prepared
         how = {"levels": tuple(names)}
     elif kind == "pairs":
         data, how = {"left": list(texts), "right": list(texts[::-1])}, {"text": ("left", "right"), "label": ("label",)}
-    return prepare(TrainRequest(data={**data, "label": labels}, **how), None, Needs(labels_of_pairs=kind == "pairs"))
+    return prepare(run_spec(data={**data, "label": labels}, **how), None, Needs(labels_of_pairs=kind == "pairs"))
 
 
 def _outputs(prepared: Prepared) -> dict[str, np.ndarray]:

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 
 from phasefit.baselines import baseline
+from phasefit.baselines.contract import FitOptions
 from phasefit.errors import DataError
 from phasefit.models.heads.decision import Decision
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.runs.evaluation.score import score_outputs
+from specs import prepare, run_spec
 from tiny import make_table
 
 TEXTS, TOPICS = make_table(90, classes=3)
@@ -28,24 +29,22 @@ KINDS: dict[str, tuple[list[str], dict[str, Any]]] = {
 }
 
 
-def prepared_of(tmp_path: Path, kind: str, pairs: bool = False) -> tuple[Prepared, TrainRequest]:
+def prepared_of(tmp_path: Path, kind: str, pairs: bool = False) -> tuple[Prepared, FitOptions]:
     labels, options = KINDS[kind]
     columns = {"text_a": TEXTS, "text_b": TEXTS[::-1]} if pairs else {"text": TEXTS}
     path = tmp_path / "table.csv"
     pd.DataFrame({**columns, "label": labels}).to_csv(path, index=False)
-    request = TrainRequest(str(path), device="cpu", **options)
-    return prepare(request, None, Needs(labels=True, labels_of_pairs=True)), request
+    spec = run_spec(str(path), device="cpu", **options)
+    return prepare(spec, None, Needs(labels=True, labels_of_pairs=True)), FitOptions(device="cpu")
 
 
 @pytest.mark.parametrize("pairs", [False, True], ids=["texts", "pairs"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["majority", "tfidf", "frozen"])
 def test_it_predicts_every_kind(tmp_path: Path, tiny_folder: Path, name: str, kind: str, pairs: bool) -> None:
-    prepared, request = prepared_of(tmp_path, kind, pairs)
+    prepared = prepared_of(tmp_path, kind, pairs)[0]
     assert prepared.test is not None
-    found = baseline(name).fit(prepared, TrainRequest(request.data, model=str(tiny_folder), device="cpu"))(
-        prepared.test
-    )
+    found = baseline(name).fit(prepared, FitOptions(model=str(tiny_folder), device="cpu"))(prepared.test)
     width = 1 if kind == "score" else len(prepared.space)
     assert found.shape == (len(prepared.test), width)
     assert np.isfinite(found).all()
@@ -55,16 +54,16 @@ def test_it_predicts_every_kind(tmp_path: Path, tiny_folder: Path, name: str, ki
 
 
 def test_words_tell_these_classes(tmp_path: Path) -> None:
-    prepared, request = prepared_of(tmp_path, "single")
+    prepared, options = prepared_of(tmp_path, "single")
     assert prepared.test is not None
-    found = baseline("tfidf").fit(prepared, request)(prepared.test)
+    found = baseline("tfidf").fit(prepared, options)(prepared.test)
     assert score_outputs(prepared.space, Decision(), prepared.test, found)["accuracy"] >= 0.8
 
 
 def test_majority_says_the_most_frequent_class(tmp_path: Path) -> None:
-    prepared, request = prepared_of(tmp_path, "single")
+    prepared, options = prepared_of(tmp_path, "single")
     assert prepared.test is not None
-    found = baseline("majority").fit(prepared, request)(prepared.test)
+    found = baseline("majority").fit(prepared, options)(prepared.test)
     counts = np.bincount(prepared.codes(prepared.train))
     assert found.argmax(axis=1).tolist() == [int(counts.argmax())] * len(prepared.test)
     assert found[0] == pytest.approx(counts / counts.sum())
@@ -73,18 +72,18 @@ def test_majority_says_the_most_frequent_class(tmp_path: Path) -> None:
 def test_texts_without_words_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "dots.csv"
     pd.DataFrame({"text": ["!" * (row + 1) for row in range(40)], "label": ["a", "b"] * 20}).to_csv(path, index=False)
-    request = TrainRequest(str(path))
+    spec = run_spec(str(path))
     with pytest.raises(DataError, match="found no words"):
-        baseline("tfidf").fit(prepare(request), request)
+        baseline("tfidf").fit(prepare(spec), FitOptions())
 
 
 def test_an_encoder_has_no_predictions(tmp_path: Path) -> None:
-    prepared, request = prepared_of(tmp_path, "single")
+    prepared, options = prepared_of(tmp_path, "single")
     with pytest.raises(DataError, match="'frozen' adds one"):
-        baseline("untrained").fit(prepared, request)
+        baseline("untrained").fit(prepared, options)
 
 
 def test_setfit_takes_one_class_per_text(tmp_path: Path) -> None:
-    prepared, request = prepared_of(tmp_path, "score")
+    prepared, options = prepared_of(tmp_path, "score")
     with pytest.raises(DataError, match="leave it out"):
-        baseline("setfit").fit(prepared, request)
+        baseline("setfit").fit(prepared, options)

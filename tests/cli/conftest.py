@@ -17,7 +17,8 @@ import phasefit.files.manifest
 from phasefit.cli.app import app
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.models.heads.decision import Decision
-from phasefit.prepare.request import TrainRequest
+from phasefit.runs.specification import RunSpec
+from specs import run_spec
 
 CLASSES = ["[bold]", "good", "ünïcode 🙂"]
 
@@ -64,22 +65,22 @@ class FakeModel:
 
 @dataclass
 class FakeTraining:
-    """Stands for `runs.train`: keeps the request, plays events, then returns or raises."""
+    """Stands for `runs.train`: keeps the specification, plays events, then returns or raises."""
 
     events: list[Any] = field(default_factory=list)
     error: BaseException | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
-    request: TrainRequest | None = None
+    spec: RunSpec | None = None
     resumed: tuple[Path, str | None] | None = None
 
     def resume(
         self, path: Path, listen: Callable[[Any], None], *, device: str | None = None, report: Any = None
     ) -> Any:
         self.resumed = (path, device)
-        return self(TrainRequest(None), listen)
+        return self(run_spec(None), listen)
 
-    def __call__(self, request: TrainRequest, listen: Callable[[Any], None], *, report: Any = None) -> Any:
-        self.request = request
+    def __call__(self, spec: RunSpec, listen: Callable[[Any], None], *, report: Any = None) -> Any:
+        self.spec = spec
         for event in self.events:
             listen(event)
         if self.error is not None:

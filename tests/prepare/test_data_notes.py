@@ -7,8 +7,7 @@ import numpy as np
 from phasefit.data.hygiene import hygiene
 from phasefit.data.table import Table
 from phasefit.prepare.notes import data_notes, few_rows_note, look_alikes
-from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import TrainRequest
+from specs import prepare, run_spec
 
 
 def test_a_clean_table_gets_one_line() -> None:
@@ -55,7 +54,7 @@ def test_classes_that_look_alike_are_asked_about() -> None:
     assert look_alikes(["Yes", "no", "yes ", "YES", "No"]) == "'Yes' and 'yes ' and 'YES'; 'no' and 'No'"
     assert look_alikes(name for letter in "abcde" for name in (letter, letter.upper())).endswith("'C' and 2 more")
     texts = [f"text number {row}" for row in range(40)]
-    found = prepare(TrainRequest({"text": texts, "label": ["good", "Good"] * 20}))
+    found = prepare(run_spec({"text": texts, "label": ["good", "Good"] * 20}))
     expected = "classes that differ only in case or white space: 'Good' and 'good'; are they meant to be the same?"
     assert expected in found.notes
 
@@ -81,7 +80,7 @@ def test_small_classes_and_where_their_rows_went() -> None:
 def test_a_run_says_how_small_classes_are_split() -> None:
     labels = ["big"] * 30 + ["one"] + ["two"] * 2 + ["copied"] * 5
     texts = [f"text {row}" for row in range(33)] + ["the same"] * 5
-    found = prepare(TrainRequest((texts, labels)))
+    found = prepare(run_spec((texts, labels)))
     few = next(note for note in found.notes if note.startswith("classes with few rows"))
     assert "1 of one row (trained on and never scored); 1 of two rows (" in few
     assert "1 class has a single text, in several copies: it is trained on and never scored" in found.notes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import TrainRequest
+from specs import prepare, run_spec
 from tiny import make_table
 
 
@@ -15,10 +14,10 @@ def test_so_many_of_the_rows_that_were_given_are_used(part: str) -> None:
     tables = {"validation": other, "test": make_table(20, seed=2)}
     seen = {}
     for seed in (0, 0, 1):
-        found = prepare(TrainRequest(train, seed=seed, **tables, **{f"{part}_rows": 8}))
+        found = prepare(run_spec(train, seed=seed, **tables, **{f"{part}_rows": 8}))
         assert len(getattr(found, part)) == 8
         assert set(getattr(found, part).texts) <= set(tables[part][0])
         assert any(f"8 of the 20 {part} rows are used" in note for note in found.notes)
         seen.setdefault(seed, []).append(list(getattr(found, part).texts))
     assert seen[0][0] == seen[0][1] != seen[1][0]
-    assert len(getattr(prepare(TrainRequest(train, **tables)), part)) == 20
+    assert len(getattr(prepare(run_spec(train, **tables)), part)) == 20

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from phasefit.errors import DataError
-from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import TrainRequest
-from phasefit.runs.saved_request import request_from_json, request_to_json
+from phasefit.runs.saved_specification import spec_from_json, spec_to_json
+from specs import prepare, run_spec
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def table(tmp_path: Path) -> str:
 def test_the_folds_of_a_seed_make_the_whole_table(table: str) -> None:
     tests = []
     for fold in range(1, 6):
-        prepared = prepare(TrainRequest(table, fold=(fold, 5), seed=3))
+        prepared = prepare(run_spec(table, fold=(fold, 5), seed=3))
         assert prepared.test is not None
         assert prepared.validation is not None
         held = {*prepared.test.texts}
@@ -42,7 +41,7 @@ def test_splits_that_the_data_bring_are_unused_and_that_is_said(tmp_path: Path, 
     frame = pd.read_csv(table)
     frame.to_csv(folder / "train.csv", index=False)
     frame.assign(text="a test " + frame["text"]).to_csv(folder / "test.csv", index=False)
-    prepared = prepare(TrainRequest(str(folder), fold=(1, 4)))
+    prepared = prepare(run_spec(str(folder), fold=(1, 4)))
     assert prepared.test is not None
     assert not any(text.startswith("a test") for text in prepared.test.texts)
     assert any("fold 1 of 4" in note for note in prepared.notes)
@@ -61,20 +60,20 @@ def test_splits_that_the_data_bring_are_unused_and_that_is_said(tmp_path: Path, 
 )
 def test_what_cannot_be_is_refused_by_name(table: str, changes: dict[str, object], said: str) -> None:
     with pytest.raises(DataError, match=said):
-        prepare(TrainRequest(table, **changes))  # type: ignore[arg-type]
+        prepare(run_spec(table, **changes))  # type: ignore[arg-type]
 
 
 def test_only_the_named_classes_are_used(table: str) -> None:
-    prepared = prepare(TrainRequest(table, classes=("blue", "red")))
+    prepared = prepare(run_spec(table, classes=("blue", "red")))
     assert prepared.space.names == ["blue", "red"]
     assert sum(len(part) for part in (prepared.train, prepared.validation, prepared.test) if part is not None) == 40
 
 
 def test_the_most_frequent_classes_are_used(table: str) -> None:
-    assert prepare(TrainRequest(table, top_classes=2)).space.names == ["green", "red"]
+    assert prepare(run_spec(table, top_classes=2)).space.names == ["green", "red"]
 
 
 def test_a_request_for_a_fold_is_read_back_as_it_was(table: str) -> None:
-    request = TrainRequest(table, fold=(2, 5), classes=("red", "blue"), report=False)
-    back = request_from_json(request_to_json(request), Path("somewhere"))
-    assert (back.fold, back.classes, back.report) == ((2, 5), ("red", "blue"), False)
+    request = run_spec(table, fold=(2, 5), classes=("red", "blue"), report=False)
+    back = spec_from_json(spec_to_json(request), Path("somewhere"))
+    assert (back.split.fold, back.split.classes, back.output.report) == ((2, 5), ("red", "blue"), False)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from phasefit.data.hashes import normal_form, same_text_hashes, text_hashes
 from phasefit.data.labels import label_space
 from phasefit.errors import DataError, LabelError
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.prepare.splitting import Base
+from specs import prepare, run_spec
 from tiny import make_table
 
 TEXTS = [f"text {row}" for row in range(40)]
@@ -22,7 +22,7 @@ LEAKY = (["TEXT  3", "text 4", "fresh", "text 5 "], ["a", "b", "a", "b"])
 
 
 def prepared(data: Any = (TEXTS, LABELS), **options: Any) -> Prepared:
-    return prepare(TrainRequest(data, **options))
+    return prepare(run_spec(data, **options))
 
 
 def normal(table: Any) -> set[str]:
@@ -126,13 +126,13 @@ def test_unlabelled_copies_of_scored_texts_are_left_out() -> None:
 @pytest.mark.parametrize("hashed", [text_hashes, same_text_hashes], ids=["first runs", "runs of today"])
 def test_what_the_run_before_was_trained_on(hashed: Any) -> None:
     base = Base("before", label_space(LABELS), hashed(TEXTS[:30]))
-    found = prepare(TrainRequest((TEXTS, LABELS)), base)
+    found = prepare(run_spec((TEXTS, LABELS)), base)
     assert not normal(found.test) & set(TEXTS[:30])
     test = (["text 1", "text 35", "new"], ["a", "a", "b"])
     fresh = ([f"new text {row}" for row in range(20)], LABELS[:20])
-    again = prepare(TrainRequest(fresh, test=test, leaked="drop-scored"), base)
+    again = prepare(run_spec(fresh, test=test, leaked="drop-scored"), base)
     assert again.test.texts == ["text 35", "new"]
-    told = prepare(TrainRequest(fresh, test=test), base).notes
+    told = prepare(run_spec(fresh, test=test), base).notes
     assert "1 of the 3 test texts were trained on by before" in told
 
 

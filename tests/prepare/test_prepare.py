@@ -6,13 +6,12 @@ import pytest
 
 from phasefit.errors import DataError
 from phasefit.prepare.merge import merged
-from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import TrainRequest
+from specs import prepare, run_spec
 from tiny import make_table
 
 
 def prepared(rows: int = 60, **options):
-    return prepare(TrainRequest(make_table(rows), **options))
+    return prepare(run_spec(make_table(rows), **options))
 
 
 def test_parts_are_apart_and_together_are_all() -> None:
@@ -43,7 +42,7 @@ def test_the_hash_is_of_the_content() -> None:
 
 def test_too_few_rows_to_split() -> None:
     with pytest.raises(DataError, match="no validation rows can be split off"):
-        prepare(TrainRequest((["a b", "c d"], ["x", "y"])))
+        prepare(run_spec((["a b", "c d"], ["x", "y"])))
 
 
 def test_facts() -> None:

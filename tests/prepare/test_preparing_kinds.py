@@ -16,12 +16,12 @@ from phasefit.data.labels.reading import FEW_NUMBERS
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 from phasefit.prepare.merge import merged
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.prepare.splitting import Base
 from phasefit.prepare.unused_labels import settled
 from phasefit.recipes.needs import Needs
 from phasefit.runs.trained_texts import read_seen, write_seen
+from specs import prepare, run_spec
 
 TASKS = Needs(labels=True, tasks=True)
 PAIRS = Needs(labels=False, pairs=True)
@@ -47,7 +47,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def prepared(data: Any, base: Base | None = None, **options: Any) -> Prepared:
-    return prepare(TrainRequest(data, **options), base)
+    return prepare(run_spec(data, **options), base)
 
 
 def labels_of(table: Table | None) -> list[Any]:
@@ -95,7 +95,7 @@ def test_tables_of_a_task_are_read_as_its_train_is(write: Write, few, tmp_path: 
         write(f"{name}.csv", given)
     file = tmp_path / "tasks.toml"
     file.write_text('[[task]]\nname = "one"\ndata = "train.csv"\nvalidation = "v.csv"\ntest = "t.csv"\n')
-    task = prepare(TrainRequest(str(file)), None, TASKS).tasks["one"]
+    task = prepare(run_spec(str(file)), None, TASKS).tasks["one"]
     assert labels_of(task.validation) == labels_of(task.test) == labels
 
 
@@ -197,7 +197,7 @@ def test_known_pairs_stay_in_train_and_those_with_a_known_side_may_be_held_out()
     seen = np.concatenate([same_text_hashes(known.all_texts), known.same])
     frame = pd.DataFrame({"text_a": left, "text_b": right, "label": ["yes", "no"] * 20})
     needs = Needs(labels_of_pairs=True)
-    found = prepare(TrainRequest(frame), Base("before", label_space(["no", "yes"]), seen), needs)
+    found = prepare(run_spec(frame), Base("before", label_space(["no", "yes"]), seen), needs)
     held = {text for table in (found.validation, found.test) if table for text in table.others[0]}
     assert held
     assert held <= set(right[20:])
@@ -241,7 +241,7 @@ def test_what_is_about_one_table_is_refused_for_a_task_file(write: Write, tmp_pa
     file = tmp_path / "tasks.toml"
     file.write_text('[[task]]\nname = "one"\ndata = "train.csv"\n')
     more = write("more.csv", ["a", "b"])
-    request = TrainRequest(str(file), **{option: ("label",) if option == "label" else more})
+    request = run_spec(str(file), **{option: ("label",) if option == "label" else more})
     with pytest.raises(DataError, match=f"^--{option} is about one table; write it into the ") as caught:
         prepare(request, None, TASKS)
     assert "\n" not in str(caught.value)
@@ -264,7 +264,7 @@ def left_of(table: Table | None) -> list[str]:
 
 def test_names_that_mean_yes_are_decided_on_train_and_hold_for_validation(write: Write) -> None:
     train = paired(write, "train", ["yes", "no"] * 10)
-    found = prepare(TrainRequest(train, validation=paired(write, "v", ["no", "yes", "Yes"])), None, PAIRS)
+    found = prepare(run_spec(train, validation=paired(write, "v", ["no", "yes", "Yes"])), None, PAIRS)
     assert len(found.train) == 10
     assert left_of(found.validation) == ["v left 1", "v left 2"]
     assert found.train.labels is None
@@ -273,7 +273,7 @@ def test_names_that_mean_yes_are_decided_on_train_and_hold_for_validation(write:
 
 def test_high_scores_are_decided_on_train_and_hold_for_validation(write: Write) -> None:
     train = paired(write, "train", [f"{row / 4:.2f}" for row in range(21)])  # from 0 to 5: 3.5 is high
-    found = prepare(TrainRequest(train, validation=paired(write, "v", ["3.25", "3.5", "3.75"])), None, PAIRS)
+    found = prepare(run_spec(train, validation=paired(write, "v", ["3.25", "3.5", "3.75"])), None, PAIRS)
     assert left_of(found.train) == [f"train left {row}" for row in range(14, 21)]
     assert left_of(found.validation) == ["v left 1", "v left 2"], "though 3.5 is not high among these three"
 
@@ -288,13 +288,13 @@ def test_validation_pairs_of_which_none_belong_together_are_none(yes: Any, no: A
 
 def test_pairs_that_do_not_belong_together_never_validate(write: Write) -> None:
     train, validation = paired(write, "train", ["yes", "no"] * 20), paired(write, "v", ["no", "no"])
-    found = prepare(TrainRequest(train, validation=validation), None, PAIRS)
+    found = prepare(run_spec(train, validation=validation), None, PAIRS)
     assert all(text.startswith("train left") for text in left_of(found.validation))
     assert all(int(text.split()[-1]) % 2 == 0 for text in left_of(found.validation) + left_of(found.train))
 
 
 def test_labels_that_say_nothing_about_it_are_a_warning(write: Write) -> None:
-    found = prepare(TrainRequest(paired(write, "train", ["cats", "dogs"] * 10), validation_size=0.0), None, PAIRS)
+    found = prepare(run_spec(paired(write, "train", ["cats", "dogs"] * 10), validation_size=0.0), None, PAIRS)
     assert len(found.train) == 20
     assert any("every row of train is taken as texts that belong together" in note for note in found.warnings)
 
@@ -339,7 +339,7 @@ def test_all_rows_of_each_task_are_refitted_on(write: Write, tmp_path: Path) -> 
     write("two.csv", SCORES)
     file = tmp_path / "tasks.toml"
     file.write_text("".join(f'[[task]]\nname = "{name}"\ndata = "{name}.csv"\n' for name in ("one", "two")))
-    found = prepare(TrainRequest(str(file)), None, TASKS)
+    found = prepare(run_spec(str(file)), None, TASKS)
     assert all(len(task.train) < 40 for task in found.tasks.values())
     whole = merged(found)
     assert [len(task.train) for task in whole.tasks.values()] == [40, 40]

@@ -8,8 +8,7 @@ import pytest
 
 from phasefit.events import Scored, StepDone
 from phasefit.metrics import classification_metrics
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import read_recipe
 from phasefit.report.facts import layout
 from phasefit.report.facts.run import RunFacts
@@ -21,6 +20,7 @@ from phasefit.runs.fitting.history import History
 from phasefit.runs.fitting.snapshots import Snapshots
 from phasefit.runs.train import FinishedRun
 from pictures import pixels, words
+from specs import prepare, run_spec
 from tiny import fresh_model, make_data, make_table
 
 NAMES = ["food", "music", "weather"]
@@ -68,7 +68,7 @@ def finished(
 
 def drawn_of(folder: Path, metrics: dict[str, Any], history: History, snapshots: Snapshots | None = None) -> list[str]:
     texts, labels = make_table()
-    prepared = prepare(TrainRequest(data={"text": texts, "label": labels}, test_size=0))
+    prepared = prepare(run_spec(data={"text": texts, "label": labels}, test_size=0))
     return draw_run(folder, RunFacts.of(finished(folder, prepared, metrics, history, {}, snapshots)))
 
 
@@ -105,14 +105,14 @@ def test_the_geometry_is_drawn_beside_the_map(tmp_path: Path, history: History, 
 
 def test_a_run_without_a_classifier_has_an_encoders_card(tmp_path: Path, history: History) -> None:
     texts, labels = make_table()
-    prepared = prepare(TrainRequest(data={"text": texts, "label": labels}))
+    prepared = prepare(run_spec(data={"text": texts, "label": labels}))
     write_report(finished(tmp_path, prepared, {}, history, {"heads": {}}))
     assert "A sentence encoder" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_card_shows_what_was_drawn(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
     texts, labels = make_table()
-    prepared = prepare(TrainRequest(data={"text": texts, "label": labels}, test_size=0))
+    prepared = prepare(run_spec(data={"text": texts, "label": labels}, test_size=0))
     write_report(finished(tmp_path, prepared, {"validation": scores()}, history, {}, snapshots))
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
     for name in ("confusion", "classes", "reliability", "embeddings", "history"):
@@ -128,9 +128,7 @@ def test_the_page_stands_beside_the_pictures_with_the_same_map(
     found = layout.stable_layouts
     monkeypatch.setattr(layout, "stable_layouts", lambda stages: laid_out.append(len(stages)) or found(stages))
     texts, labels = make_table()
-    prepared = prepare(
-        TrainRequest(data={"text": texts, "label": labels}, test={"text": texts[:9], "label": labels[:9]})
-    )
+    prepared = prepare(run_spec(data={"text": texts, "label": labels}, test={"text": texts[:9], "label": labels[:9]}))
     assert prepared.test is not None
     outputs = {"test": {"default": np.full((len(prepared.test), 3), 1 / 3, dtype=np.float32)}}
     given = (prepared, {"test": scores()}, history, {"command": "phasefit train"}, snapshots, outputs)

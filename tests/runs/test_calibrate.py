@@ -12,8 +12,8 @@ from phasefit.errors import DataError
 from phasefit.events import Event, Note
 from phasefit.models.model import TASK
 from phasefit.models.storage import load_model
-from phasefit.prepare.request import TrainRequest
 from running import train
+from specs import run_spec
 from tiny import make_table, read_json, write_csv
 
 STEPS = ("finetune.max_steps=6", "finetune.min_steps=1", "finetune.lr=3e-3")
@@ -28,7 +28,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(table: Path, model: Path, out: Path, events: list[Event] | None = None, **wishes: Any) -> Any:
-    request = TrainRequest(table, recipe="finetune", settings=STEPS, model=str(model), out=out, **wishes)
+    request = run_spec(table, recipe="finetune", settings=STEPS, model=str(model), out=out, **wishes)
     return train(request, (events if events is not None else []).append)
 
 

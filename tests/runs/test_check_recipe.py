@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from phasefit.errors import DataError, PhasefitError, RecipeError
-from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import read_recipe
 from phasefit.recipes.needs import Needs
 from phasefit.runs.plan import plan
 from phasefit.runs.recipe.check import idle_notes
 from running import train
+from specs import prepare, run_spec
 from tiny import make_table
 
 TEXTS, NAMES = make_table(60)
@@ -46,7 +45,7 @@ def test_it_is_said_before_anything_is_trained(name: str, tiny_folder: Path, tmp
     monkeypatch.setattr("phasefit.runs.execution.starting_model", boom)
     monkeypatch.setattr("phasefit.runs.plan.starting_model", boom)
     given = {"recipe": "contrast-finetune", "model": str(tiny_folder), "out": str(tmp_path / "run"), **options}
-    request = TrainRequest(pd.DataFrame(table), **given)
+    request = run_spec(pd.DataFrame(table), **given)
     for way in (train, plan):
         with pytest.raises(PhasefitError, match=message) as caught:
             way(request, lambda _: None)
@@ -71,7 +70,7 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
     for setting, message in wrong.items():
         settings = ("multitask.mix=sequential", setting) if "order" in setting else (setting,)
         given: dict[str, Any] = {"recipe": "multitask", "settings": settings, "model": str(tiny_folder)}
-        request = TrainRequest(str(tmp_path / "tasks.toml"), out=str(tmp_path / "run"), **given)
+        request = run_spec(str(tmp_path / "tasks.toml"), out=str(tmp_path / "run"), **given)
         with pytest.raises(RecipeError, match=message):
             train(request, lambda _: None)
         assert not (tmp_path / "run").exists()
@@ -83,7 +82,7 @@ def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_pat
     write_csv(tmp_path / "topics.csv", TEXTS, NAMES)
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "topics"\ndata = "topics.csv"\npair = "uv"\n')
     monkeypatch.setattr("phasefit.runs.execution.starting_model", boom)
-    request = TrainRequest(str(tmp_path / "tasks.toml"), model=str(tiny_folder), recipe="multitask")
+    request = run_spec(str(tmp_path / "tasks.toml"), model=str(tiny_folder), recipe="multitask")
     with pytest.raises(DataError, match=r"^tasks.toml, task 'topics': pair says how a head sees pairs of texts"):
         train(request, lambda _: None)
 
@@ -91,7 +90,7 @@ def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_pat
 def test_windows_that_do_not_act_are_told() -> None:
     pairs = {"text_a": TEXTS, "text_b": TEXTS[::-1], "label": NAMES}
     settings = ("finetune.pair=together", "long=windows")
-    prepared = prepare(TrainRequest(pairs), None, Needs(labels_of_pairs=True))
+    prepared = prepare(run_spec(pairs), None, Needs(labels_of_pairs=True))
     told = idle_notes(read_recipe("finetune", settings), prepared)
     assert [note.partition(":")[0] for note in told] == ["--long windows does not act on finetune"]
     assert not idle_notes(read_recipe("finetune", settings[:1]), prepared)

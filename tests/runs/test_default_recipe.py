@@ -13,8 +13,8 @@ from phasefit.data.table import Table
 from phasefit.errors import RecipeError
 from phasefit.files.atomic import write_json
 from phasefit.files.manifest import MANIFEST
-from phasefit.prepare.request import TrainRequest
 from phasefit.runs.recipe.resolve import FEW_ROWS, requested_recipe, resolve_recipe
+from specs import run_spec
 
 
 def prepared_of(
@@ -28,7 +28,7 @@ def prepared_of(
 
 @pytest.mark.parametrize(("given", "why"), [({"pairs": True}, "pairs of texts"), ({"kind": "score"}, "scores")])
 def test_pairs_and_scores_are_fine_tuned(given: dict[str, Any], why: str) -> None:
-    request, notes = TrainRequest("some.csv"), []
+    request, notes = run_spec("some.csv"), []
     recipe = resolve_recipe(request, requested_recipe(request), prepared_of(10, 5, **given), notes.append)
     assert recipe.name == "finetune"
     assert [note.text for note in notes] == [f"no recipe is named: finetune, for {why}; --recipe names another"]
@@ -36,7 +36,7 @@ def test_pairs_and_scores_are_fine_tuned(given: dict[str, Any], why: str) -> Non
 
 def settled(rows: int, classes: int, *, unlabelled: object = None, **request: Any) -> tuple[str, list[str]]:
     """The name of the recipe for so many rows, and what was said."""
-    asked, notes = TrainRequest("some.csv", **request), []
+    asked, notes = run_spec("some.csv", **request), []
     prepared = prepared_of(rows, classes, unlabelled)
     recipe = resolve_recipe(asked, requested_recipe(asked), prepared, notes.append)
     return recipe.name, [note.text for note in notes]
@@ -69,7 +69,7 @@ def test_a_setting_of_a_phase_that_few_rows_skip_asks_for_it() -> None:
 @pytest.mark.parametrize("kind", ["mlp", "cosine"])
 def test_a_run_to_go_on_from_keeps_its_head(kind: str, tmp_path: Path) -> None:
     write_json(tmp_path / MANIFEST, {"heads": {"default": {"kind": kind}}})
-    request = TrainRequest("some.csv", model=str(tmp_path))
+    request = run_spec("some.csv", model=str(tmp_path))
     prepared = prepared_of(10, 5)
     recipe = resolve_recipe(request, requested_recipe(request), prepared, lambda note: None)
     assert recipe.name == "three-phase"

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import list_recipes, read_recipe
 from phasefit.recipes.needs import needs_of
+from specs import run_spec
 
 # Others with fewer phases or another number somewhere: nothing is drawn in them that is not drawn in these.
 LIKE_OTHERS = {
@@ -49,14 +49,14 @@ def train_all(table: Path, model: Path) -> None:
     """A folder per recipe in the working directory: what a run writes, but for its pictures, which take their time."""
     from phasefit.files.atomic import write_json
     from phasefit.models.storage import write_model
-    from phasefit.runs.execution import fit_request
+    from phasefit.runs.execution import fit_spec
 
     for name in NAMES:
         source = table.with_name(source_of(name))
-        request = TrainRequest(
+        request = run_spec(
             source, model=str(model), recipe=name, settings=tuple(settings(name)), device="cpu", threads=1, seed=7
         )
-        found = fit_request(request, lambda event: None)
+        found = fit_spec(request, lambda event: None)
         folder = Path(name)
         folder.mkdir()
         write_model(found.model, folder)

@@ -12,8 +12,9 @@ from phasefit.errors import ModelError
 from phasefit.events import Event
 from phasefit.models.decoders.tied import FAMILIES as TIED
 from phasefit.models.storage import load_model
-from phasefit.prepare.request import TrainRequest
+from phasefit.runs.specification import RunSpec
 from running import train
+from specs import run_spec
 from tiny import FAMILIES, make_table, type_of
 
 STEPS = ("denoise.max_steps=2", "contrast.max_steps=2", "finetune.max_steps=3", "finetune.lr=1e-3")
@@ -28,10 +29,10 @@ def silent(_: Event) -> None:
     pass
 
 
-def request(folder: Path, out: Path, decoder: str = "light") -> TrainRequest:
+def request(folder: Path, out: Path, decoder: str = "light") -> RunSpec:
     settings = (*(step for step in STEPS if decoder == "light" or "contrast" not in step), f"denoise.decoder={decoder}")
     recipe = "three-phase" if decoder == "light" else "denoise-finetune"  # contrast has no part in the decoder
-    return TrainRequest(TABLE, recipe=recipe, settings=settings, model=str(folder), out=out, device="cpu")
+    return run_spec(TABLE, recipe=recipe, settings=settings, model=str(folder), out=out, device="cpu")
 
 
 def run_and_compare(folder: Path, out: Path, decoder: str) -> None:

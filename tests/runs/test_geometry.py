@@ -18,7 +18,6 @@ from sentence_transformers import SentenceTransformer
 from phasefit.data.table import Table
 from phasefit.errors import Interrupted, ModelError
 from phasefit.events import Event, PhaseStarted
-from phasefit.prepare.request import TrainRequest
 from phasefit.report.pictures import canvas, geometry_figure
 from phasefit.report.pictures.geometry import draw
 from phasefit.runs.evaluation.geometry import (
@@ -34,6 +33,7 @@ from phasefit.runs.fitting.kept_phases import kept_phase
 from phasefit.runs.fitting.snapshots import BEFORE, Snapshots
 from pictures import pixels, words
 from running import resume, train
+from specs import run_spec
 from tiny import fresh_model, make_table, read_json, save_tiny, write_csv
 
 SETTINGS = ("contrast.max_steps=2", "finetune.max_steps=2", "finetune.min_steps=1", "finetune.lr=1e-2")
@@ -71,7 +71,7 @@ def wishes(validation: Table, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 @pytest.fixture(scope="module")
 def run(wishes: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train(TrainRequest(**wishes, out=tmp_path_factory.mktemp("runs") / "run"), silent).folder
+    return train(run_spec(**wishes, out=tmp_path_factory.mktemp("runs") / "run"), silent).folder
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_stopped_and_refitted(
     monkeypatch.setattr("phasefit.report.run.draw_run", lambda *_: [])
     path = tmp_path / "run"
     with pytest.raises(Interrupted):
-        train(TrainRequest(**wishes, out=path, refit=True), StopAt(2))
+        train(run_spec(**wishes, out=path, refit=True), StopAt(2))
     with pytest.raises(Interrupted):  # the first fit is behind it then, with its metrics
         resume(path, StopAt(3))
     for file in sorted((run / "phases" / "finetune").rglob("*.safetensors")):
@@ -217,11 +217,11 @@ def test_a_run_on_pairs_stopped_or_not(
     held_out = write_pairs(tmp_path / "held-out.csv", zip(*pairs.sides, strict=True))
     given: dict[str, Any] = {"data": write_pairs(tmp_path / "pairs.csv", rows), "validation": held_out, "test_size": 0}
     given |= {"model": wishes["model"], "recipe": str(recipe)}
-    run = train(TrainRequest(**given, keep_phases=True, out=tmp_path / "run"), silent).folder
+    run = train(run_spec(**given, keep_phases=True, out=tmp_path / "run"), silent).folder
     stored = stored_geometry(run)
     assert set(stored["mnr-2"]) == ALWAYS | PAIRS
     with pytest.raises(Interrupted):
-        train(TrainRequest(**given, out=tmp_path / "stopped"), StopAt(2))
+        train(run_spec(**given, out=tmp_path / "stopped"), StopAt(2))
     resume(tmp_path / "stopped", silent)
     assert stored_geometry(tmp_path / "stopped") == stored
     measured = measure(run, Sample.of(pairs), say=lambda _: None, device="cpu")

@@ -14,12 +14,12 @@ import torch
 from phasefit.errors import LabelError
 from phasefit.events import Event, Note
 from phasefit.models.storage import load_model
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.train import TrainResult
 from running import train
+from specs import prepare, run_spec
 from tiny import make_table, read_json, write_csv
 
 QUICK = ("finetune.max_steps=1", "finetune.min_steps=1")
@@ -72,7 +72,7 @@ def go(folder: Path, tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory
     def go(data: str, name: str, listen: Callable[[Event], None] = lambda _: None, **options: Any) -> TrainResult:
         recipe, settings = ("multitask", TASKS) if data.endswith(".toml") else ("finetune", QUICK)
         own: dict[str, Any] = {"model": str(tiny_folder), "recipe": recipe, "settings": settings, "out": runs / name}
-        return train(TrainRequest(str(folder / data), **{**own, **options}), listen)
+        return train(run_spec(str(folder / data), **{**own, **options}), listen)
 
     return go
 
@@ -124,7 +124,7 @@ def test_the_head_of_one_task_is_the_one_that_goes_on(one: TrainResult, go: Goin
 
 
 def prepared(run: TrainResult, data: Any, **options: Any) -> Prepared:
-    return prepare(TrainRequest(data, **options), base_run(str(run.folder)))
+    return prepare(run_spec(data, **options), base_run(str(run.folder)))
 
 
 def test_a_small_table_goes_on_with_levels(go: Going, tmp_path: Path) -> None:
@@ -163,14 +163,14 @@ def test_pairs_that_a_run_was_trained_on_are_known_to_it(pairs: TrainResult, fol
     assert base is not None
     frame = pd.read_csv(folder / "pairs.csv")
     needs = Needs(labels_of_pairs=True)
-    trained = prepare(TrainRequest(frame), None, needs).train
+    trained = prepare(run_spec(frame), None, needs).train
     assert base.knows(trained).sum() == len(trained)
     loud = pd.DataFrame(
         {"text_a": [text.upper() for text in trained.texts], "text_b": trained.others[0], "label": trained.labels}
     )
     crossed = loud.assign(text_b=[f"unseen {row}" for row in range(len(loud))])
     for frame, known in ((loud, True), (crossed, False)):
-        table = prepare(TrainRequest(frame, validation_size=0.0, test_size=0.0), None, needs).train
+        table = prepare(run_spec(frame, validation_size=0.0, test_size=0.0), None, needs).train
         assert set(base.knows(table).tolist()) == {known}
 
 
@@ -179,8 +179,8 @@ def test_several_tasks_keep_what_they_were_trained_on_in_train(go: Going, folder
     base = base_run(str(run.folder))
     assert base is not None
     assert set(base.tasks) == {"topics", "stars", "pairs"}
-    before = prepare(TrainRequest(str(folder / "three.toml"), seed=1), None, NEEDS)
-    after = prepare(TrainRequest(str(folder / "three.toml"), seed=5), base, NEEDS)
+    before = prepare(run_spec(str(folder / "three.toml"), seed=1), None, NEEDS)
+    after = prepare(run_spec(str(folder / "three.toml"), seed=5), base, NEEDS)
     for name, found in after.tasks.items():
         trained = set(before.tasks[name].train.same.tolist())
         held = {number for part in (found.validation, found.test) if part for number in part.same.tolist()}
@@ -194,7 +194,7 @@ def test_a_new_task_does_not_hold_out_texts_that_other_tasks_were_trained_on(thr
     assert base is not None
     file = folder / "another.toml"
     file.write_text(task("another", "topics"))
-    found = prepare(TrainRequest(str(file)), base, NEEDS)
+    found = prepare(run_spec(str(file)), base, NEEDS)
     assert any("all rows were already trained on by" in note for note in found.notes), "three was refitted on all"
 
 
@@ -231,7 +231,7 @@ def test_the_rows_of_all_tasks_are_refitted_on(three: TrainResult) -> None:
     assert read_json(three.folder / "metrics.json")["refit"]["rows"] == 150
     base = base_run(str(three.folder))
     assert base is not None
-    assert np.isin(prepare(TrainRequest((TEXTS, NAMES))).train.same, base.seen).all()
+    assert np.isin(prepare(run_spec((TEXTS, NAMES))).train.same, base.seen).all()
 
 
 # --- pairs alone ------------------------------------------------------------------------------------------------------

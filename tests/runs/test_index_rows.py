@@ -4,10 +4,10 @@ import numpy as np
 
 from phasefit.data.labels import NoLabels
 from phasefit.data.table import Table
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.runs.fitting.index_rows import every_text, row_texts, task_numbers
+from specs import prepare, run_spec
 
 SINGLE = {"text": [f"single {row}" for row in range(30)], "label": ["a", "b"] * 15}
 LEFT, RIGHT = ([f"{side} {row}" for row in range(30)] for side in ("left", "right"))
@@ -16,7 +16,7 @@ OWNERS = {"before": -1, "single": 0, "left": 1, "right": 1}
 
 
 def tasks(before: bool = False) -> Prepared:
-    single, pairs = (prepare(TrainRequest(data), None, Needs(labels_of_pairs=True)) for data in (SINGLE, PAIRS))
+    single, pairs = (prepare(run_spec(data), None, Needs(labels_of_pairs=True)) for data in (SINGLE, PAIRS))
     train = Table("before", ["one before", "another before"])
     own = {"single": single, "pairs": pairs}
     return Prepared("both", NoLabels(), train, None, None, None, "0", single.hygiene, tasks=own, before=before)
@@ -33,7 +33,7 @@ def test_every_text_of_a_task_is_known_to_be_its_own() -> None:
 
 
 def test_a_row_of_pairs_has_both_texts_and_one_of_tasks_its_own() -> None:
-    prepared = prepare(TrainRequest(PAIRS), None, Needs(labels_of_pairs=True))
+    prepared = prepare(run_spec(PAIRS), None, Needs(labels_of_pairs=True))
     for left, right in row_texts(prepared, np.arange(len(prepared.train))):
         assert left.split() == ["left", right.removeprefix("right ")]
     several = tasks()

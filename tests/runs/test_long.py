@@ -9,9 +9,9 @@ import pytest
 from phasefit.errors import RecipeError
 from phasefit.events import Event, Note
 from phasefit.models.storage import load_model
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import read_recipe
 from running import train
+from specs import run_spec
 from tiny import make_table, read_json, write_csv
 
 STEPS = ("finetune.max_steps=2", "finetune.min_steps=1", "max_length=8")
@@ -26,7 +26,7 @@ def test_a_run_reads_long_texts_as_it_was_told(tiny_folder: Path, tmp_path: Path
     table = write_csv(tmp_path / "long.csv", TEXTS, LABELS)
     events: list[Event] = []
     settings = (*STEPS, f"long={way}")
-    request = TrainRequest(table, recipe="finetune", settings=settings, model=str(tiny_folder), out=tmp_path / "run")
+    request = run_spec(table, recipe="finetune", settings=settings, model=str(tiny_folder), out=tmp_path / "run")
     result = train(request, events.append)
     notes = " ".join(event.text for event in events if isinstance(event, Note))
     assert ("windows" in notes) == (way != "head-tail" or "--long windows" in notes)

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from phasefit.events import Stage
-from phasefit.prepare.request import TrainRequest
 from phasefit.runs.plan import plan
+from specs import run_spec
 from tiny import make_table, write_csv
 
 
@@ -19,7 +19,7 @@ def test_a_plan_says_what_would_be_done_and_writes_nothing(tiny_folder: Path, tm
         "contrast.pairs=explicit",
         "contrast.objective=cosine",
     )
-    request = TrainRequest(table, model=str(tiny_folder), settings=settings, out=tmp_path / "run")
+    request = run_spec(table, model=str(tiny_folder), settings=settings, out=tmp_path / "run")
     found = plan(request, lambda event: stages.append(event.name) if isinstance(event, Stage) else None)
     assert [phase.name for phase in found.phases] == ["denoise", "contrast", "finetune"]
     denoise, contrast, finetune = found.phases
@@ -37,5 +37,5 @@ def test_a_plan_says_what_would_be_done_and_writes_nothing(tiny_folder: Path, tm
 
 def test_a_plan_without_validation_rows(tiny_folder: Path, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "queries.csv", *make_table(40))
-    request = TrainRequest(table, model=str(tiny_folder), recipe="joint", validation_size=0.0, test_size=0.0)
+    request = run_spec(table, model=str(tiny_folder), recipe="joint", validation_size=0.0, test_size=0.0)
     assert [phase.name for phase in plan(request, lambda _: None).phases] == ["joint", "finetune"]

@@ -13,9 +13,9 @@ from phasefit.errors import RecipeError
 from phasefit.models.encoder.encoder import load_encoder
 from phasefit.models.model import Model
 from phasefit.models.storage import load_model
-from phasefit.prepare.request import TrainRequest
 from phasefit.runs.train import TrainResult
 from running import train
+from specs import run_spec
 from tiny import make_table, write_csv
 
 PROMPT = "{text} about {mask}."
@@ -25,7 +25,7 @@ QUICK = ("finetune.max_steps=2", "finetune.min_steps=1")
 def fit(model: Path, out: Path, *settings: str) -> TrainResult:
     table = write_csv(out.with_suffix(".csv"), *make_table(40))
     wanted: dict[str, Any] = {"settings": (*QUICK, *settings), "model": str(model), "out": out}
-    return train(TrainRequest(data=table, recipe="finetune", **wanted), lambda event: None)
+    return train(run_spec(data=table, recipe="finetune", **wanted), lambda event: None)
 
 
 @pytest.fixture(scope="module")

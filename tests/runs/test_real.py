@@ -9,8 +9,8 @@ from sentence_transformers import SentenceTransformer
 
 from phasefit.models.encoder.locate import DEFAULT_MODEL, packaged_default
 from phasefit.models.storage import load_model
-from phasefit.prepare.request import TrainRequest
 from running import train
+from specs import run_spec
 from tiny import read_json
 
 
@@ -20,7 +20,7 @@ def test_three_phases_on_snips(tmp_path: Path) -> None:
         pytest.skip("the package of the default weights is not installed")
     settings = [f"{phase}.{option}" for phase in ("denoise", "contrast") for option in ("min_steps=1", "max_steps=4")]
     settings += ["finetune.min_steps=1", "finetune.max_steps=40"]
-    result = train(TrainRequest("snips", settings=tuple(settings), out=tmp_path / "run"), lambda _: None)
+    result = train(run_spec("snips", settings=tuple(settings), out=tmp_path / "run"), lambda _: None)
     assert result.metrics["test"]["accuracy"] > 0.7, "ten intents from 230 queries"
     manifest = read_json(result.folder / "phasefit.json")
     assert manifest["model"] == DEFAULT_MODEL

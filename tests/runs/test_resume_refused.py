@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +20,24 @@ from safetensors.torch import load_file
 from phasefit.errors import DataError, Interrupted, ModelError, RunError
 from phasefit.events import Event, Note, PhaseEnded, Stage, StepDone
 from phasefit.models.storage import load_model
-from phasefit.prepare.request import TrainRequest
 from phasefit.runs.folder import RunFolder
+from phasefit.runs.specification import RunSpec
 from phasefit.training import checkpoints
 from running import resume, train
+from specs import run_spec
 from tiny import make_table, read_json, save_tiny, write_csv
 
 SETTINGS = ("finetune.max_steps=6", "finetune.evaluate_every=2", "finetune.lr=1e-3")
 
 
 @pytest.fixture
-def request_of(tiny_folder: Path, tmp_path: Path, monkeypatch) -> Callable[..., TrainRequest]:
+def request_of(tiny_folder: Path, tmp_path: Path, monkeypatch) -> Callable[..., RunSpec]:
     monkeypatch.setattr("phasefit.report.run.write_report", lambda *_, **__: None)
     table = write_csv(tmp_path / "queries.csv", *make_table(60))
 
-    def make(**options: Any) -> TrainRequest:
+    def make(**options: Any) -> RunSpec:
         wishes = {"model": str(tiny_folder), "recipe": "finetune", "settings": SETTINGS, "out": tmp_path / "run"}
-        return TrainRequest(table, **{**wishes, "checkpoint_minutes": 0, **options})
+        return run_spec(table, **{**wishes, "checkpoint_minutes": 0, **options})
 
     return make
 
@@ -76,11 +76,11 @@ def assert_same_weights(one: Path, other: Path) -> None:
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def stopped(request: TrainRequest, step: int = 3) -> Path:
+def stopped(request: RunSpec, step: int = 3) -> Path:
     with pytest.raises(Interrupted):
         train(request, At(StepDone, step, interrupt()))
-    assert request.out is not None
-    return request.out
+    assert request.output.folder is not None
+    return request.output.folder
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -193,8 +193,8 @@ def test_without_any_good_checkpoint_it_starts_over(request_of, tmp_path: Path) 
 def test_relative_places_are_found_from_elsewhere_and_called_as_before(request_of, tmp_path: Path, monkeypatch) -> None:
     save_tiny(tmp_path / "models", "bert").rename(tmp_path / "tiny")
     monkeypatch.chdir(tmp_path)
-    wishes = replace(request_of(), data="queries.csv", model="tiny")
-    whole = train(replace(wishes, out=tmp_path / "whole"), silent).folder
+    wishes = request_of().replace(data="queries.csv", model="tiny")
+    whole = train(wishes.replace(out=tmp_path / "whole"), silent).folder
     run = stopped(wishes)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -206,7 +206,7 @@ def test_the_folder_of_named_datasets_is_remembered(request_of, tmp_path: Path, 
     (tmp_path / "named" / "mine").mkdir(parents=True)
     write_csv(tmp_path / "named" / "mine" / "train.csv", *make_table(60))
     monkeypatch.setenv("PHASEFIT_DATA", str(tmp_path / "named"))
-    run = stopped(replace(request_of(), data="mine"))
+    run = stopped(request_of().replace(data="mine"))
     monkeypatch.delenv("PHASEFIT_DATA")
     assert resume(run, silent).metrics["test"]["rows"] > 0
     assert read_json(run / "phasefit.json")["status"] == "finished"
@@ -270,7 +270,7 @@ def test_what_is_no_run(tmp_path: Path, request_of) -> None:
 def test_a_table_from_python_cannot_be_found_again(request_of, tmp_path: Path) -> None:
     import pandas as pd
 
-    run = stopped(replace(request_of(), data=pd.read_csv(tmp_path / "queries.csv")))
+    run = stopped(request_of().replace(data=pd.read_csv(tmp_path / "queries.csv")))
     with pytest.raises(RunError, match="begun from Python with a table in memory"):
         resume(run, silent)
 

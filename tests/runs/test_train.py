@@ -12,12 +12,12 @@ from sentence_transformers import SentenceTransformer
 from phasefit.errors import DataError, LabelError, ModelError, PhasefitError, RecipeError, RunError, TrainingError
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Stage, StepDone
 from phasefit.models.storage import load_model
-from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import parse_recipe
 from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.specification import RunSpec
 from phasefit.runs.train import TrainResult
 from running import resume, train
+from specs import prepare, run_spec
 from tiny import make_table, read_json, tree, write_csv
 
 SHORT = ("denoise.max_steps=2", "contrast.max_steps=2", "finetune.max_steps=4", "finetune.lr=1e-3")
@@ -63,15 +63,13 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(table: Path, tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainResult, Listener]:
     listener = Listener()
     out = tmp_path_factory.mktemp("runs") / "run"
-    request = TrainRequest(table, model=str(tiny_folder), settings=SHORT, out=out, command="phasefit train queries.csv")
+    request = run_spec(table, model=str(tiny_folder), settings=SHORT, out=out, command="phasefit train queries.csv")
     return train(request, listener), listener
 
 
-def quick(table: Any, folder: Path, out: Path, **options: Any) -> TrainRequest:
+def quick(table: Any, folder: Path, out: Path, **options: Any) -> RunSpec:
     settings = QUICK + tuple(options.pop("settings", ()))
-    return TrainRequest(
-        table, **{"model": str(folder), "recipe": "finetune", "settings": settings, "out": out, **options}
-    )
+    return run_spec(table, **{"model": str(folder), "recipe": "finetune", "settings": settings, "out": out, **options})
 
 
 # --- the folder -------------------------------------------------------------------------------------------------------
@@ -191,7 +189,7 @@ def test_unlabelled_texts_reach_denoising_and_are_never_scored(table: Path, tiny
     more = tmp_path / "more.txt.csv"
     more.write_text("text\n" + "\n".join(make_table(30, seed=3)[0]) + "\n")
     listener = Listener()
-    request = TrainRequest(
+    request = run_spec(
         table,
         unlabelled=more,
         model=str(tiny_folder),
@@ -231,7 +229,7 @@ def test_tree_labels(tiny_folder: Path, tmp_path: Path) -> None:
     texts, labels = make_table(60, classes=4)
     paths = ["/".join(path) for path in tree(labels)]
     table = write_csv(tmp_path / "tree.csv", texts, paths)
-    request = TrainRequest(table, tree="/", model=str(tiny_folder), settings=SHORT, out=tmp_path / "run")
+    request = run_spec(table, tree="/", model=str(tiny_folder), settings=SHORT, out=tmp_path / "run")
     result = train(request, silent)
     assert len(result.metrics["test"]["levels"]) == 2
     assert load_model(result.folder).space.kind == "tree"
@@ -291,7 +289,7 @@ def test_new_classes_without_a_finetune_phase_are_refused(whole, tmp_path: Path)
     table = write_csv(tmp_path / "more.csv", *make_table(60, classes=4, seed=6))
     recipe = tmp_path / "only.toml"
     recipe.write_text('[[phase]]\nkind = "contrast"\nmax_steps = 1\n')
-    request = TrainRequest(table, model=str(whole[0].folder), recipe=str(recipe), out=tmp_path / "run")
+    request = run_spec(table, model=str(whole[0].folder), recipe=str(recipe), out=tmp_path / "run")
     with pytest.raises(RecipeError, match=r"travel.*finetune"):
         train(request, silent)
 
@@ -299,7 +297,7 @@ def test_new_classes_without_a_finetune_phase_are_refused(whole, tmp_path: Path)
 def test_a_recipe_without_a_head_leaves_an_encoder(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "only.toml"
     recipe.write_text('[[phase]]\nkind = "contrast"\nmax_steps = 1\n')
-    result = train(TrainRequest(table, model=str(tiny_folder), recipe=str(recipe), out=tmp_path / "run"), silent)
+    result = train(run_spec(table, model=str(tiny_folder), recipe=str(recipe), out=tmp_path / "run"), silent)
     model = load_model(result.folder)
     assert not model.heads
     assert model.embed(["rain"]).shape == (1, 32)
@@ -372,9 +370,9 @@ def test_failing_early_leaves_no_folder_and_the_old_run(
     before = read_json(old / "metrics.json")
     settings = {"data": table, "model": str(tiny_folder), "recipe": "finetune", **options}
     with pytest.raises(error):
-        train(TrainRequest(**settings, out=tmp_path / "new"), silent)
+        train(run_spec(**settings, out=tmp_path / "new"), silent)
     with pytest.raises(error):
-        train(TrainRequest(**settings, out=old, overwrite=True), silent)
+        train(run_spec(**settings, out=old, overwrite=True), silent)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["old"]
     assert read_json(old / "metrics.json") == before
     load_model(old)
@@ -404,7 +402,7 @@ def without_times(metrics: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_same_seed_gives_the_same_run(whole, table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     again, other = (
-        train(TrainRequest(table, model=str(tiny_folder), settings=SHORT, out=tmp_path / str(seed), seed=seed), silent)
+        train(run_spec(table, model=str(tiny_folder), settings=SHORT, out=tmp_path / str(seed), seed=seed), silent)
         for seed in (0, 1)
     )
     assert without_times(again.metrics) == without_times(whole[0].metrics)
@@ -415,7 +413,7 @@ def test_the_same_seed_gives_the_same_run(whole, table: Path, tiny_folder: Path,
 
 def test_without_a_name_runs_are_counted(table: Path, tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    request = TrainRequest(table, model=str(tiny_folder), recipe="finetune", settings=QUICK)
+    request = run_spec(table, model=str(tiny_folder), recipe="finetune", settings=QUICK)
     assert [train(request, silent).folder for _ in range(2)] == [Path("runs/queries"), Path("runs/queries-2")]
 
 
@@ -485,7 +483,7 @@ def test_going_on_never_scores_what_the_run_was_trained_on(whole, table: Path, t
     grown = write_csv(tmp_path / "grown.csv", [*texts, *new], [*labels, *["travel"] * 30])
     folder = whole[0].folder
     prepared = prepare(quick(grown, folder, tmp_path / "run"), base_run(str(folder)))
-    trained = prepare(TrainRequest(table, settings=SHORT)).train
+    trained = prepare(run_spec(table, settings=SHORT)).train
     assert not set(trained.texts) & {*prepared.validation.texts, *prepared.test.texts}
     assert len(prepared.train) + len(prepared.validation) + len(prepared.test) == 110
     assert "classes and 1 new ones: travel" in " ".join(prepared.notes)

@@ -14,18 +14,18 @@ from phasefit.errors import DataError, LabelError, ModelError, RecipeError
 from phasefit.events import Note
 from phasefit.models.storage import load_model
 from phasefit.prepare.merge import merged
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs, needs_of
 from phasefit.recipes.reading import parse_recipe, read_recipe
-from phasefit.runs.execution import fit_request
+from phasefit.runs.execution import fit_spec
 from phasefit.runs.fitting.index_rows import index_rows, texts_beside
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.plan import plan
-from phasefit.runs.saved_request import request_from_json, request_to_json
+from phasefit.runs.saved_specification import spec_from_json, spec_to_json
 from phasefit.runs.saving import save_model
 from phasefit.runs.train import TrainResult
 from running import train
+from specs import prepare, run_spec
 from tiny import fresh_model, make_table
 
 TEXTS, LABELS = make_table(80)
@@ -47,7 +47,7 @@ def silent(_: Any) -> None:
 
 
 def read(data: Any, needs: Needs = ALONE, **options: Any) -> Prepared:
-    return prepare(TrainRequest(data, **options), None, needs)
+    return prepare(run_spec(data, **options), None, needs)
 
 
 # --- needs ------------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_unlabelled_texts_that_validate_are_left_out() -> None:
 
 
 def test_pairs_as_more_texts() -> None:
-    found = prepare(TrainRequest((TEXTS, LABELS), unlabelled={"anchor": ["a b"], "positive": ["c d"]}))
+    found = prepare(run_spec((TEXTS, LABELS), unlabelled={"anchor": ["a b"], "positive": ["c d"]}))
     assert found.unlabelled.texts == ["a b", "c d"]
 
 
@@ -166,15 +166,15 @@ def test_too_few_texts_to_split() -> None:
 
 def test_what_needs_labels_still_does() -> None:
     with pytest.raises(LabelError, match="labels are needed"):
-        prepare(TrainRequest(TEXTS))
+        prepare(run_spec(TEXTS))
 
 
 def test_the_request_goes_through_json(tmp_path: Path) -> None:
-    request = TrainRequest("d.csv", text=("a", "b"), out=tmp_path)
-    saved = request_to_json(request)
-    assert request_from_json(saved, tmp_path).text == ("a", "b")
-    assert request_from_json({**saved, "text": "a"}, tmp_path).text == ("a",)
-    assert request_from_json({**saved, "text": None}, tmp_path).text == ()
+    request = run_spec("d.csv", text=("a", "b"), out=tmp_path)
+    saved = spec_to_json(request)
+    assert spec_from_json(saved, tmp_path).data.text == ("a", "b")
+    assert spec_from_json({**saved, "text": "a"}, tmp_path).data.text == ("a",)
+    assert spec_from_json({**saved, "text": None}, tmp_path).data.text == ()
 
 
 # --- the numbers of the texts -----------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_no_texts_beside() -> None:
 def encoder_run(recipe: str, tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainResult:
     folder = tmp_path_factory.mktemp("alone")
     (folder / "texts.txt").write_text("\n".join(TEXTS))
-    request = TrainRequest(folder / "texts.txt", recipe=recipe, model=str(tiny_folder), out=folder / "run", refit=True)
+    request = run_spec(folder / "texts.txt", recipe=recipe, model=str(tiny_folder), out=folder / "run", refit=True)
     return train(request, silent)
 
 
@@ -230,29 +230,29 @@ def test_a_run_ends_with_an_encoder(encoder_run: TrainResult) -> None:
 
 def test_a_classifier_goes_on_from_an_encoder(encoder_run: TrainResult) -> None:
     assert base_run(str(encoder_run.folder)) is None
-    result = fit_request(TrainRequest((TEXTS, LABELS), model=str(encoder_run.folder), **FINETUNE), silent)
+    result = fit_spec(run_spec((TEXTS, LABELS), model=str(encoder_run.folder), **FINETUNE), silent)
     assert result.model.space.names == ["food", "music", "weather"]
     assert result.metrics["test"]["rows"] == 8
 
 
 def test_texts_alone_after_a_classifier(recipe: str, tiny_folder: Path, tmp_path: Path) -> None:
-    first = fit_request(TrainRequest((TEXTS, LABELS), model=str(tiny_folder), **FINETUNE), silent)
+    first = fit_spec(run_spec((TEXTS, LABELS), model=str(tiny_folder), **FINETUNE), silent)
     save_model(first.model, tmp_path / "first")
     heard: list[Any] = []
-    more = TrainRequest(make_table(40, seed=5)[0], recipe=recipe, model=str(tmp_path / "first"))
-    result = fit_request(more, heard.append)
+    more = run_spec(make_table(40, seed=5)[0], recipe=recipe, model=str(tmp_path / "first"))
+    result = fit_spec(more, heard.append)
     assert result.model.space.names == ["food", "music", "weather"]
     assert {*result.metrics} == {"phases"}
     warned = [note.text for note in heard if isinstance(note, Note) and note.warning]
     assert any("stays as it is while the encoder under it changes" in text for text in warned)
-    scored = prepare(TrainRequest(TEXTS, test=(TEXTS, LABELS)), base_run(str(tmp_path / "first")), ALONE)
+    scored = prepare(run_spec(TEXTS, test=(TEXTS, LABELS)), base_run(str(tmp_path / "first")), ALONE)
     assert len(scored.test) == 80
     parts = {"train": TEXTS, "test": TEXTS[:9]}
-    assert prepare(TrainRequest(parts), base_run(str(tmp_path / "first")), ALONE).test is None
+    assert prepare(run_spec(parts), base_run(str(tmp_path / "first")), ALONE).test is None
 
 
 def test_the_plan(recipe: str, tiny_folder: Path) -> None:
-    found = plan(TrainRequest(TEXTS, recipe=recipe, model=str(tiny_folder)), silent)
+    found = plan(run_spec(TEXTS, recipe=recipe, model=str(tiny_folder)), silent)
     assert [phase.rows for phase in found.phases] == [64]
     assert not {"classes", "kind"} & {*found.facts}
 
@@ -260,6 +260,6 @@ def test_the_plan(recipe: str, tiny_folder: Path) -> None:
 @pytest.mark.parametrize("name", ["simcse", "mnr"])
 def test_the_packaged_recipes(name: str, tiny_folder: Path) -> None:
     settings = (f"{name}.max_steps=2", f"{name}.batch_size=8")
-    result = fit_request(TrainRequest(PAIRS, recipe=name, settings=settings, model=str(tiny_folder)), silent)
+    result = fit_spec(run_spec(PAIRS, recipe=name, settings=settings, model=str(tiny_folder)), silent)
     assert [phase["name"] for phase in result.metrics["phases"]] == [name]
     assert not result.model.heads

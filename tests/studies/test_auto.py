@@ -11,17 +11,18 @@ import pandas as pd
 import pytest
 
 from phasefit.errors import RecipeError
-from phasefit.prepare.request import AUTO, TrainRequest
 from phasefit.recipes import read_recipe
 from phasefit.runs.recipe.resolve import requested_recipe
+from phasefit.runs.specification import AUTO, RunSpec
 from phasefit.studies.auto import run_auto
 from phasefit.studies.auto.candidates import YARDSTICK, DataFacts, candidates_for, facts_of, left_out
 from phasefit.studies.auto.halving import affordable, choose, folds_for, gain, predicted, rounds_for, survivors
 from phasefit.studies.auto.report import AutoResult, as_json, as_markdown, conclusion
-from phasefit.studies.auto.run_auto import choose_recipe, final_request, prepare_tables
+from phasefit.studies.auto.run_auto import choose_recipe, final_spec, prepare_tables
 from phasefit.studies.cell import Cell
 from phasefit.studies.pool import CellEnded, CellError
 from phasefit.studies.result import Result
+from specs import run_spec
 from tiny import make_table
 
 PLAIN = DataFacts(2000, "single", 10)
@@ -154,13 +155,11 @@ Score = Callable[[Cell], float | str]
 
 
 @pytest.fixture
-def choosing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[AutoResult, list[Cell], TrainRequest]]:
+def choosing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[AutoResult, list[Cell], RunSpec]]:
     """Choose with cells that take no time but the clock's."""
     monkeypatch.chdir(tmp_path)
 
-    def run(rows: int, minutes: float, score: Score, each: float = 10.0) -> tuple[AutoResult, list[Cell], TrainRequest]:
+    def run(rows: int, minutes: float, score: Score, each: float = 10.0) -> tuple[AutoResult, list[Cell], RunSpec]:
         texts, labels = make_table(rows)
         texts = [f"{text} {number}" for number, text in enumerate(texts)]
         pd.DataFrame({"text": texts, "label": labels}).to_csv("topics.csv", index=False)
@@ -183,22 +182,22 @@ def choosing(
                 if isinstance(found, str):
                     ended(CellEnded(cell, why=found))
                 else:
-                    trained = cell.request.rows or rows
+                    trained = cell.spec.split.rows or rows
                     ended(CellEnded(cell, Result({"test": {"accuracy": found}}, {"train": trained}, False, each, 1.0)))
 
         monkeypatch.setattr(run_auto, "run_stream", stream)
         monkeypatch.setattr(run_auto, "time", clock)
-        request = TrainRequest("topics.csv", recipe=AUTO, threads=1)
+        request = run_spec("topics.csv", recipe=AUTO, threads=1)
         return choose_recipe(request, minutes, lambda _: None), seen, request
 
     return run
 
 
 def better(name: str) -> Score:
-    return lambda cell: 0.9 + cell.request.seed / 1000 if cell.variant == name else 0.8
+    return lambda cell: 0.9 + cell.spec.seed / 1000 if cell.variant == name else 0.8
 
 
-Choosing = Callable[..., tuple[AutoResult, list[Cell], TrainRequest]]
+Choosing = Callable[..., tuple[AutoResult, list[Cell], RunSpec]]
 
 
 @pytest.mark.parametrize("rows", [120, 1200])
@@ -206,12 +205,12 @@ def test_the_better_one_is_found_on_rows_that_are_not_the_test(choosing: Choosin
     tried, seen, request = choosing(rows, 600, better("supcon-finetune"))
     assert tried.chosen is not None
     assert (tried.chosen.name, tried.whole) == ("supcon-finetune", True)
-    final = final_request(request, tried)
-    assert (final.recipe, final.data, final.seed) == ("supcon-finetune", "topics.csv", 0)
+    final = final_spec(request, tried)
+    assert (final.recipe.name, final.data.source, final.seed) == ("supcon-finetune", "topics.csv", 0)
     test = prepare_tables(request).test
     assert test is not None
     secret = {*test.texts}
-    for path in {getattr(cell.request, part) for cell in seen for part in ("data", "test")} - {None}:
+    for path in {cell.spec.option(part) for cell in seen for part in ("data", "test")} - {None}:
         assert not secret & {*pd.read_parquet(path)["text"]}, path
     last = max(entry.round for entry in tried.entries)
     assert {entry.candidate for entry in tried.entries if entry.round == last} >= {YARDSTICK, "supcon-finetune"}
@@ -222,7 +221,7 @@ def test_who_was_eliminated_is_not_chosen(choosing: Choosing) -> None:
     def score(cell: Cell) -> float:
         """`frozen` beats finetune in folds 1 to 3, by less than two others, which the rest of the folds ruin."""
         gains = {"frozen": 0.02, "supcon-finetune": 0.04, "triple-entropy": 0.03}
-        late = cell.request.fold is not None and cell.request.fold[0] > 3
+        late = cell.spec.split.fold is not None and cell.spec.split.fold[0] > 3
         return 0.8 + (
             -0.3 if late and cell.variant in ("supcon-finetune", "triple-entropy") else gains.get(cell.variant, 0.0)
         )
@@ -243,9 +242,9 @@ def test_the_same_seed_tries_the_same_cells(choosing: Choosing) -> None:
 
 def test_other_rows_of_the_same_table_are_another_choice(choosing: Choosing) -> None:
     tried, _, request = choosing(120, 600, better("few-shot"))
-    other = choose_recipe(replace(request, test_size=0.3), 600, lambda _: None)
+    other = choose_recipe(request.replace(test_size=0.3), 600, lambda _: None)
     assert other.folder != tried.folder
-    test = prepare_tables(replace(request, test_size=0.3)).test
+    test = prepare_tables(request.replace(test_size=0.3)).test
     assert test is not None
     assert not {*test.texts} & {*pd.read_parquet(Path(other.folder) / "rows" / "all.parquet")["text"]}
 
@@ -260,7 +259,7 @@ def test_where_nothing_is_better_it_is_finetune(choosing: Choosing) -> None:
 def test_no_minutes_and_few_are_finetune(choosing: Choosing) -> None:
     tried, seen, request = choosing(120, 0.0, better("few-shot"))
     assert not seen
-    assert final_request(request, tried).recipe == YARDSTICK
+    assert final_spec(request, tried).recipe.name == YARDSTICK
     assert "Chosen: finetune: the minutes were too few" in conclusion(tried)
     assert "more --minutes" in conclusion(tried)
     tried, _, _ = choosing(120, 0.75, better("few-shot"))
@@ -300,11 +299,11 @@ def test_the_story_is_written_down(choosing: Choosing) -> None:
 def test_facts_are_of_the_rows_that_are_not_the_test(tmp_path: Path) -> None:
     texts, labels = make_table(sizes=(60, 15, 15))
     frame = pd.DataFrame({"text": [f"{text} {row}" for row, text in enumerate(texts)], "label": labels})
-    facts = facts_of(prepare_tables(TrainRequest(frame)))
+    facts = facts_of(prepare_tables(run_spec(frame)))
     assert (facts.rows, facts.classes, facts.kind, facts.pairs) == (81, 3, "single", False)
     assert facts.imbalance == pytest.approx(4.0, abs=0.3)
 
 
 def test_python_says_where_auto_lives() -> None:
     with pytest.raises(RecipeError, match="--recipe auto --minutes 10"):
-        requested_recipe(TrainRequest(None, recipe=AUTO))
+        requested_recipe(run_spec(None, recipe=AUTO))

@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 
 from phasefit.metrics.kinds import JUDGED
-from phasefit.prepare.request import TrainRequest
+from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import candidates_for, facts_of
 from phasefit.studies.auto.halving import Round
 from phasefit.studies.auto.run_auto import prepare_tables
 from phasefit.studies.auto.trial_data import write_trial_data
 from phasefit.studies.result import figure
 from phasefit.studies.work import carry_out
+from specs import run_spec
 from tiny import make_table, tree
 
 SHORT = ("finetune.max_steps=2",)
@@ -35,12 +36,12 @@ def labels_of(kind: str, names: list[str]) -> list[Any]:
     return [len(name) + row / 100 for row, name in enumerate(names)] if kind == "score" else names
 
 
-def request_for(kind: str, rows: int, model: Path, *, pairs: bool = False, **more: Any) -> TrainRequest:
+def request_for(kind: str, rows: int, model: Path, *, pairs: bool = False, **more: Any) -> RunSpec:
     texts, names = make_table(rows)
     texts = [f"{text} {row}" for row, text in enumerate(texts)]
     frame = pd.DataFrame({"text_a": texts, "text_b": texts[::-1]} if pairs else {"text": texts})
     frame["label"] = labels_of(kind, names)
-    return TrainRequest(frame, model=str(model), settings=SHORT, threads=1, **KINDS[kind], **more)
+    return run_spec(frame, model=str(model), settings=SHORT, threads=1, **KINDS[kind], **more)
 
 
 @pytest.mark.parametrize(("kind", "pairs"), [*((kind, False) for kind in KINDS), ("single", True), ("score", True)])
@@ -72,7 +73,7 @@ def test_looks_at_little_are_scored_on_the_same_rows(tiny_folder: Path, tmp_path
     (tmp_path / "cell").mkdir()
     found = carry_out(little, tmp_path / "cell")
     assert found["rows"] == {"train": 208, "validation": 52, "test": 126, "unlabelled": 2}
-    assert (whole.request.seed, whole.request.test, whole.request.rows) == (2, None, 630)
+    assert (whole.spec.seed, whole.spec.data.test, whole.spec.split.rows) == (2, None, 630)
     held, some = (set(pd.read_parquet(path)["text"]) for path in (ground.held, ground.some))
     assert not held & some
     assert prepared.test is not None

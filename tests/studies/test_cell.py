@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from phasefit.errors import DataError
-from phasefit.prepare.request import TrainRequest
 from phasefit.studies import fingerprint
 from phasefit.studies.cell import Cell
+from specs import run_spec
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +28,8 @@ def table(tmp_path: Path) -> Path:
 
 
 def cell(data: Path | str, **changes: object) -> Cell:
-    request = TrainRequest(str(data), recipe="finetune")
-    return Cell("one", "finetune", replace(request, **changes))  # type: ignore[arg-type]
+    request = run_spec(str(data), recipe="finetune")
+    return Cell("one", "finetune", request.replace(**changes))  # type: ignore[arg-type]
 
 
 def test_names_and_places_do_not_count(table: Path, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_recipe_counts_by_what_it_says(table: Path, tmp_path: Path) -> None:
 
 def test_tables_in_memory_are_refused() -> None:
     with pytest.raises(DataError, match="reads its tables from files"):
-        _ = Cell("one", "finetune", TrainRequest([("a", "b")], recipe="finetune")).key
+        _ = Cell("one", "finetune", run_spec([("a", "b")], recipe="finetune")).key
 
 
 def test_a_baseline_leaves_no_run_to_repeat(table: Path) -> None:
@@ -94,7 +94,7 @@ def test_what_a_recipes_files_hold_is_part_of_the_key(tmp_path: Path) -> None:
     described = tmp_path / "described.csv"
     described.write_text("label,text\na,one\nb,two\n")
     settings = (f'contrast.class_texts="{described}"',)
-    request = TrainRequest("snips", recipe="contrast-finetune", settings=settings)
+    request = run_spec("snips", recipe="contrast-finetune", settings=settings)
     before = Cell("d", "v", request).key
     assert Cell("d", "v", request).key == before
     described.write_text("label,text\na,other\nb,two\n")

@@ -15,15 +15,15 @@ import pytest
 
 from inline_cells import inline_cells
 from phasefit.errors import Interrupted
-from phasefit.prepare.request import TrainRequest
 from phasefit.studies import pool
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellDone, CellEnded, CellError, CellEvent, CellStarted, orderly, run_cells, run_stream
 from phasefit.studies.result import RESULT, RUN, finished_result
+from specs import run_spec
 
 
 def cells(number: int = 3) -> list[Cell]:
-    return [Cell("snips", "majority", TrainRequest("snips", recipe="majority", seed=seed)) for seed in range(number)]
+    return [Cell("snips", "majority", run_spec("snips", recipe="majority", seed=seed)) for seed in range(number)]
 
 
 class Lingering:
@@ -123,7 +123,7 @@ def test_a_result_whose_model_is_wanted_and_gone_is_not_finished(
 def topic_cells(tmp_path: Path) -> list[Cell]:
     data = tmp_path / "topics.csv"
     data.write_text("text,label\na,x\nb,y\n", encoding="utf-8")
-    return [Cell("topics", f"trial {seed}", TrainRequest(str(data), recipe="finetune", seed=seed)) for seed in range(4)]
+    return [Cell("topics", f"trial {seed}", run_spec(str(data), recipe="finetune", seed=seed)) for seed in range(4)]
 
 
 def write_result(folder: Path, score: float) -> None:

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from phasefit.data.sources import read_table
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
+from phasefit.runs.specification import RunSpec
 from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once, write_rows
+from specs import prepare, run_spec
 from tiny import make_table, tree
 
 TEXTS, NAMES = make_table(60)
@@ -27,7 +28,7 @@ LABELS: dict[str, tuple[list[Any], dict[str, Any]]] = {
 }
 
 
-def prepared_of(request: TrainRequest) -> Prepared:
+def prepared_of(request: RunSpec) -> Prepared:
     return prepare(request, None, Needs(labels=True, labels_of_pairs=True))
 
 
@@ -37,7 +38,7 @@ def test_a_round_trip(name: str, pairs: bool, tmp_path: Path) -> None:
     labels, how = LABELS[name]
     frame = pd.DataFrame({"text_a": TEXTS, "text_b": TEXTS[::-1]} if pairs else {"text": TEXTS})
     frame["label"] = labels
-    prepared = prepared_of(TrainRequest(frame, **how))
+    prepared = prepared_of(run_spec(frame, **how))
     table = pooled(prepared)
     told = reading(table, prepared.space.kind)
     path = write_rows(table, tmp_path / "rows.parquet")
@@ -52,7 +53,7 @@ def test_a_round_trip(name: str, pairs: bool, tmp_path: Path) -> None:
 
 def test_what_is_written_stays_and_nothing_of_the_source_is_left(tmp_path: Path) -> None:
     frame = pd.DataFrame({"words": TEXTS, "y": NAMES})
-    request = TrainRequest(frame, text=("words",), label=("y",), rows=40, leaked="drop-train", seed=3)
+    request = run_spec(frame, text=("words",), label=("y",), rows=40, leaked="drop-train", seed=3)
     prepared = prepared_of(request)
     table = pooled(prepared)
     path = write_once(table, tmp_path / "rows.parquet")
@@ -60,14 +61,15 @@ def test_what_is_written_stays_and_nothing_of_the_source_is_left(tmp_path: Path)
     assert write_once(prepared.train, tmp_path / "rows.parquet") == path
     assert Path(path).read_bytes() == before
     bare = on_rows(request, data=path, **reading(table, "single"))
-    assert (bare.text, bare.label, bare.rows, bare.leaked, bare.seed) == (("text",), ("label",), None, "keep", 3)
+    assert (bare.data.text, bare.data.label) == (("text",), ("label",))
+    assert (bare.split.rows, bare.split.leaked, bare.seed) == (None, "keep", 3)
     assert not has_part(bare, "test")
     assert has_part(on_rows(bare, test=path), "test")
 
 
 def test_test_rows_can_be_left_alone(tmp_path: Path) -> None:
     frame = pd.DataFrame({"text": TEXTS, "label": NAMES})
-    whole, blind = prepared_of(TrainRequest(frame)), prepared_of(TrainRequest(frame, score_test=False))
+    whole, blind = prepared_of(run_spec(frame)), prepared_of(run_spec(frame, score_test=False))
     assert blind.test is None
     assert whole.test is not None
     assert blind.train.texts == whole.train.texts

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from phasefit.errors import DataError, RunError
-from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes.needs import needs_of
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.search.question import Question, question_for, without_test_rows
 from phasefit.studies.search.space import Choices, Space
+from specs import prepare, run_spec
 from tiny import make_table
 
 THREE = Space("three", {"finetune.dropout": Choices(("0.0", "0.1", "0.3"))})
@@ -33,7 +31,7 @@ def assert_never_scored(question: Question, seeds: range = range(5)) -> None:
     """No row that is trained or validated on with one seed is scored with another."""
     seen, scored = set[str](), set[str]()
     for seed in seeds:
-        prepared = prepare(replace(question.request, seed=seed), None, needs_of(question.recipe))
+        prepared = prepare(question.spec.replace(seed=seed), None, needs_of(question.recipe))
         assert prepared.validation is not None
         assert prepared.test is not None
         seen |= {*prepared.train.texts, *prepared.validation.texts}
@@ -42,7 +40,7 @@ def assert_never_scored(question: Question, seeds: range = range(5)) -> None:
 
 
 def test_rows_that_are_split_off_stay_apart_whatever_the_seed(tmp_path: Path) -> None:
-    request = TrainRequest(write_table(tmp_path / "topics.csv"), recipe="finetune")
+    request = run_spec(write_table(tmp_path / "topics.csv"), recipe="finetune")
     question, prepared = question_for("topics", request, THREE, None)
     assert_never_scored(without_test_rows(question, prepared, tmp_path))
 
@@ -50,16 +48,16 @@ def test_rows_that_are_split_off_stay_apart_whatever_the_seed(tmp_path: Path) ->
 def test_a_test_whose_labels_are_withheld_is_none(tmp_path: Path) -> None:
     write_table(tmp_path / "topics" / "train.csv")
     write_table(tmp_path / "topics" / "test.csv", 20, word="secret", labels=False)
-    question, prepared = question_for("topics", TrainRequest(str(tmp_path / "topics"), recipe="finetune"), THREE, None)
+    question, prepared = question_for("topics", run_spec(str(tmp_path / "topics"), recipe="finetune"), THREE, None)
     kept = without_test_rows(question, prepared, tmp_path)
-    assert kept.request.data == str(tmp_path / "rows" / "train.parquet")
+    assert kept.spec.data.source == str(tmp_path / "rows" / "train.parquet")
     assert_never_scored(kept)
 
 
 def test_a_study_that_is_replaced_has_the_rows_of_the_new_table(tmp_path: Path) -> None:
     kept = {}
     for name in ("first", "second"):
-        request = TrainRequest(write_table(tmp_path / f"{name}.csv", word=name), recipe="finetune")
+        request = run_spec(write_table(tmp_path / f"{name}.csv", word=name), recipe="finetune")
         question, prepared = question_for(name, request, THREE, None)
         known = {"search": question.digest}
         if kept:
@@ -67,8 +65,8 @@ def test_a_study_that_is_replaced_has_the_rows_of_the_new_table(tmp_path: Path) 
                 StudyFolder.open(name, known, tmp_path / "study")
         folder = StudyFolder.open(name, known, tmp_path / "study", overwrite=True)
         kept[name] = without_test_rows(question, prepared, folder.path)
-    found = kept["second"].request
-    for path in (found.data, found.test):
+    found = kept["second"].spec
+    for path in (found.data.source, found.data.test):
         assert pd.read_parquet(path)["text"].str.contains("second").all()
 
 
@@ -79,10 +77,10 @@ def test_a_task_without_a_test_of_its_own_is_refused_by_name(tmp_path: Path) -> 
     tasks = tmp_path / "tasks.toml"
     own = '[[task]]\nname = "one"\ndata = "one.csv"\ntest = "one-test.csv"\n'
     tasks.write_text(own + '[[task]]\nname = "two"\ndata = "two.csv"\n')
-    request = TrainRequest(str(tasks), recipe="multitask")
+    request = run_spec(str(tasks), recipe="multitask")
     with pytest.raises(DataError, match=r"tasks, task 'two': it has no test rows of its own.*--test-size 0"):
         question_for("tasks", request, TASKS, None)
-    question_for("tasks", replace(request, test_size=0.0), TASKS, None)
+    question_for("tasks", request.replace(test_size=0.0), TASKS, None)
     tasks.write_text(own)
     question, prepared = question_for("tasks", request, TASKS, None)
     assert without_test_rows(question, prepared, tmp_path) == question

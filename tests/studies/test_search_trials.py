@@ -11,7 +11,6 @@ import pytest
 
 from phasefit.errors import RecipeError
 from phasefit.events import Scored
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import parse_recipe, read_recipe
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellEnded, CellError
@@ -23,6 +22,7 @@ from phasefit.studies.search.run_search import question_of, recipe_file, sealed
 from phasefit.studies.search.space import Choices, Range, Space
 from phasefit.studies.search.trials import Limits, TrialDone, Trials, new_epochs
 from phasefit.studies.tables import Row, Table
+from specs import run_spec
 
 optuna = pytest.importorskip("optuna")
 LR = Space("rates", {"finetune.lr": Range(1e-5, 1e-3, log=True)})
@@ -33,12 +33,12 @@ THREE = Space("three", {"finetune.dropout": Choices(("0.0", "0.1", "0.3"))})
 def question(tmp_path: Path) -> Callable[[Space], Question]:
     data = tmp_path / "topics.csv"
     data.write_text("text,label\na b,x\nc d,y\n", encoding="utf-8")
-    request = TrainRequest(str(data), recipe="finetune")
+    request = run_spec(str(data), recipe="finetune")
     return lambda space: Question("topics", request, read_recipe("finetune"), space, "accuracy")
 
 
 def lr_of(cell: Cell) -> float:
-    return float(next(one for one in cell.request.settings if one.startswith("finetune.lr=")).partition("=")[2])
+    return float(next(one for one in cell.spec.recipe.settings if one.startswith("finetune.lr=")).partition("=")[2])
 
 
 def fake_stream(score: Callable[[Cell], float | str | None]) -> Callable[..., None]:
@@ -73,7 +73,7 @@ def test_a_search_finds_the_better_half_and_the_same_command_adds_nothing(
     Trials(question(LR), study_in(tmp_path), Limits(12), told.append).run(tmp_path)
     assert [one.done for one in told] == list(range(1, 13))
     assert lr_of(seen[0]) == 1e-4  # the recipe as it is comes first
-    assert not any(cell.request.score_test for cell in seen)
+    assert not any(cell.spec.split.score_test for cell in seen)
     study = study_in(tmp_path)
     Trials(question(LR), study, Limits(12), told.append).run(tmp_path)
     assert len(seen) == 12
@@ -119,7 +119,7 @@ def test_a_grid_is_tried_whole_and_ends(
     question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, ...]] = []
-    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(cell.request.settings) or 0.5))
+    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(cell.spec.recipe.settings) or 0.5))
     for number in (2, 100):
         limits = Limits(number, sampler="grid")
         Trials(question(THREE), study_in(tmp_path), limits, lambda _: None).run(tmp_path)
@@ -134,7 +134,7 @@ def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[tuple[str, ...]] = []
-    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(cell.request.settings) or 0.5))
+    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(cell.spec.recipe.settings) or 0.5))
     told: list[TrialDone] = []
     for number in (2, 20, 20):
         Trials(question(THREE), study_in(tmp_path), Limits(number, sampler=sampler), told.append).run(tmp_path)
@@ -153,7 +153,7 @@ def test_a_point_that_fails_is_not_tried_again_by_the_same_command(
     seen: list[str] = []
 
     def score(cell: Cell) -> float | str:
-        seen.append(cell.request.settings[-1])
+        seen.append(cell.spec.recipe.settings[-1])
         return "broken" if seen[-1].endswith("=0.3") else 0.5
 
     monkeypatch.setattr(trials, "run_stream", fake_stream(score))
@@ -328,7 +328,7 @@ def test_the_question_is_the_same_wherever_and_however_long_it_is_asked(
     from dataclasses import replace
 
     one = question(LR)
-    other = replace(one, request=replace(one.request, threads=7, device="cuda"))
+    other = replace(one, spec=one.spec.replace(threads=7, device="cuda"))
     assert one.digest == other.digest
     assert one.digest != question(THREE).digest
     assert one.digest != replace(one, score="macro_f1").digest

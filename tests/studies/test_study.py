@@ -20,16 +20,16 @@ def test_every_variant_on_every_dataset_with_every_seed_and_fold() -> None:
     cells = study(folds=3).cells()
     assert len(cells) == 2 * 2 * 2 * 3
     assert len({cell.key for cell in cells}) == len(cells)
-    assert [cell.request.seed for cell in cells] == sorted(cell.request.seed for cell in cells)
-    assert cells[0].request.fold == (1, 3)
+    assert [cell.spec.seed for cell in cells] == sorted(cell.spec.seed for cell in cells)
+    assert cells[0].spec.split.fold == (1, 3)
 
 
 def test_settings_of_single_datasets_and_shared_options() -> None:
-    cells = {(cell.dataset, cell.variant): cell.request for cell in study(common={"threads": 1}).cells()}
-    assert cells["B", "ours"].settings == ("denoise.lr=1e-5",)
-    assert cells["A", "ours"].settings == ()
-    assert cells["B", "base"].rows == 70
-    assert all(request.threads == 1 for request in cells.values())
+    cells = {(cell.dataset, cell.variant): cell.spec for cell in study(common={"threads": 1}).cells()}
+    assert cells["B", "ours"].recipe.settings == ("denoise.lr=1e-5",)
+    assert cells["A", "ours"].recipe.settings == ()
+    assert cells["B", "base"].split.rows == 70
+    assert all(spec.machine.threads == 1 for spec in cells.values())
 
 
 def test_tables_say_which_cells_are_needed() -> None:

@@ -65,7 +65,7 @@ def small(**changes: Any) -> Any:
 
 def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
     cells = [cell for cell in study.cells() if (cell.dataset, cell.variant) == (dataset, variant)]
-    return cells[0].request.settings
+    return cells[0].spec.recipe.settings
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

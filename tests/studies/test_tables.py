@@ -38,7 +38,7 @@ def conducted(spec: TableSpec, **changes: Any) -> Table:
     datasets = (Data("A", {"data": "snips"}), Data("B", {"data": "snips2"}))
     study = Study("s", "S", datasets, (Variant("base", "finetune"), Variant("ours", "three-phase")), (0, 1, 2))
     grid = study.cells()
-    results = {cell.key: result(ACCURACY[cell.dataset, cell.variant][cell.request.seed], **changes) for cell in grid}
+    results = {cell.key: result(ACCURACY[cell.dataset, cell.variant][cell.spec.seed], **changes) for cell in grid}
     return fill(study, spec, grid, results)
 
 
@@ -183,7 +183,7 @@ def test_the_base_is_the_first_variant_or_none() -> None:
     study = Study("s", "S", datasets, variants, (0, 1, 2))
     grid = study.cells()
     results = {
-        cell.key: result(ACCURACY["A", cell.variant][cell.request.seed]) for cell in grid if cell.variant != "first"
+        cell.key: result(ACCURACY["A", cell.variant][cell.spec.seed]) for cell in grid if cell.variant != "first"
     }
     table = fill(study, TableSpec("T"), grid, results)
     assert [row.variant for row in table.rows] == ["base", "ours"]

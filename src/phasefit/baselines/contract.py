@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from phasefit.data.table import Table
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
 
 Predict = Callable[[Table], np.ndarray]
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What a baseline may need besides the rows."""
+
+    seed: int = 0
+    model: str | None = None  # the encoder; None is the default model
+    device: str = "auto"
+    precision: str = "auto"
 
 
 class Baseline(Protocol):
@@ -28,5 +38,5 @@ class Baseline(Protocol):
         """Raise, before anything is trained, where it cannot learn from such rows; most take any."""
         return
 
-    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+    def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Learn from the training rows; validation rows are for those who must choose."""

@@ -6,12 +6,11 @@ import warnings
 
 import numpy as np
 
-from phasefit.baselines.contract import Baseline, Predict
+from phasefit.baselines.contract import Baseline, FitOptions, Predict
 from phasefit.baselines.linear import fit_linear
 from phasefit.data.table import Table
 from phasefit.errors import TextsCut
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
 
 C = 10.0  # vectors of length 1 want a weaker hold than scikit-learn's
 
@@ -21,14 +20,14 @@ class Frozen(Baseline):
 
     title = "the encoder as it is, then logistic regression (scikit-learn)"
 
-    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+    def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Encode the training rows once and fit the head."""
         from phasefit.models.encoder.locate import DEFAULT_MODEL
         from phasefit.models.storage import load_model
         from phasefit.training.device import make_accelerator
 
-        device = make_accelerator(request.device, request.precision).device
-        model = load_model(DEFAULT_MODEL if request.model is None else request.model, str(device))
+        device = make_accelerator(options.device, options.precision).device
+        model = load_model(DEFAULT_MODEL if options.model is None else options.model, str(device))
 
         def features(table: Table) -> np.ndarray:
             with warnings.catch_warnings():
@@ -38,7 +37,7 @@ class Frozen(Baseline):
                 return sides[0]
             return np.hstack([*sides, abs(sides[0] - sides[1]), sides[0] * sides[1]])
 
-        predict = fit_linear(features(prepared.train), prepared, request.seed, C)
+        predict = fit_linear(features(prepared.train), prepared, options.seed, C)
         return lambda table: predict(features(table))
 
 

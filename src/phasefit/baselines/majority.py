@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from phasefit.baselines.contract import Baseline, Predict
+from phasefit.baselines.contract import Baseline, FitOptions, Predict
 from phasefit.data.table import Table
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
 
 
 class Majority(Baseline):
@@ -15,7 +14,7 @@ class Majority(Baseline):
 
     title = "the most frequent class, or the mean score, whatever the text"
 
-    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+    def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Shares of the classes as probabilities, of several labels their frequencies, of scores the mean."""
         values = prepared.values(prepared.train)
         if prepared.space.kind in ("single", "tree"):

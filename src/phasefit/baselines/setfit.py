@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.baselines.contract import Baseline, Predict
+from phasefit.baselines.contract import Baseline, FitOptions, Predict
 from phasefit.data.table import Table
 from phasefit.errors import DataError, MissingExtra
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
 
 SETTINGS: dict[str, Any] = {"num_iterations": 20, "batch_size": 16, "num_epochs": 1}  # its paper's, its defaults
 
@@ -32,7 +31,7 @@ class SetFit(Baseline):
         if prepared.space.kind not in ("single", "tree") or prepared.train.others:
             raise DataError("the baseline 'setfit' takes single texts with one class each; leave it out here")
 
-    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+    def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Train on the training rows alone: its quick start chooses nothing on validation rows."""
         self.check_rows(prepared)
         self.check()
@@ -42,15 +41,15 @@ class SetFit(Baseline):
         from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
         from phasefit.training.device import make_accelerator
 
-        device = str(make_accelerator(request.device, request.precision).device)
-        where = str(locate(DEFAULT_MODEL if request.model is None else request.model))
+        device = str(make_accelerator(options.device, options.precision).device)
+        where = str(locate(DEFAULT_MODEL if options.model is None else options.model))
         model = SetFitModel.from_pretrained(where, device=device)
         silent = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no", "show_progress_bar": False}
         codes = [int(code) for code in prepared.codes(prepared.train)]
         rows = Dataset.from_dict({"text": list(prepared.train.texts), "label": codes})
         with tempfile.TemporaryDirectory() as folder:
             arguments = TrainingArguments(
-                **SETTINGS, **silent, output_dir=folder, seed=request.seed, logging_first_step=False
+                **SETTINGS, **silent, output_dir=folder, seed=options.seed, logging_first_step=False
             )
             Trainer(model=model, args=arguments, train_dataset=rows).train()
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.baselines.contract import Baseline, Predict
+from phasefit.baselines.contract import Baseline, FitOptions, Predict
 from phasefit.baselines.linear import fit_linear
 from phasefit.data.table import Table
 from phasefit.errors import DataError
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
 
 C = 10.0
 
@@ -21,7 +20,7 @@ class TfIdf(Baseline):
 
     title = "TF-IDF of words and pairs of words, then logistic regression (scikit-learn)"
 
-    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+    def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Fit the vocabulary and the model on the training rows."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -30,7 +29,7 @@ class TfIdf(Baseline):
             words.fit(list(prepared.train.all_texts))
         except ValueError as error:  # no words of two letters at all
             raise DataError(f"{prepared.name}: tfidf found no words in the training texts") from error
-        predict = fit_linear(_features(words, prepared.train), prepared, request.seed, C)
+        predict = fit_linear(_features(words, prepared.train), prepared, options.seed, C)
         return lambda table: predict(_features(words, table))
 
 

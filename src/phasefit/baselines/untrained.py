@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from phasefit.baselines.contract import Baseline, Predict
+from phasefit.baselines.contract import Baseline, FitOptions, Predict
 from phasefit.errors import DataError
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
 
 
 class Untrained(Baseline):
@@ -13,7 +12,7 @@ class Untrained(Baseline):
 
     title = "the encoder as it is, for studies of encoders"
 
-    def fit(self, prepared: Prepared, request: TrainRequest) -> Predict:
+    def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """There is no classifier."""
         raise DataError("the baseline 'untrained' is an encoder without a classifier; 'frozen' adds one")
 

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 from phasefit.errors import PhasefitError
 
 if TYPE_CHECKING:
-    from phasefit.prepare.request import TrainRequest
+    from phasefit.runs.specification import RunSpec
     from phasefit.runs.train import TrainResult
     from phasefit.studies.auto.report import AutoResult
 
 MINUTES = 10.0
 
 
-def train_auto(
-    request: TrainRequest, minutes: float | None, *, plan: bool, json: bool, quiet: bool
-) -> TrainResult | None:
+def train_auto(spec: RunSpec, minutes: float | None, *, plan: bool, json: bool, quiet: bool) -> TrainResult | None:
     """Choose and train; with `plan` only say what would be tried."""
     from phasefit.cli.console import stderr
     from phasefit.runs.processes import has_others
@@ -27,30 +25,30 @@ def train_auto(
     if has_others():
         raise PhasefitError("--recipe auto starts processes of its own; run it without accelerate launch")
     if plan:
-        show_plan(request, budget, json=json)
+        show_plan(spec, budget, json=json)
         return None
     from phasefit.report import write_run_report
     from phasefit.runs.train import train
     from phasefit.studies.auto.report import as_json, as_markdown, conclusion
-    from phasefit.studies.auto.run_auto import choose_recipe, final_request
+    from phasefit.studies.auto.run_auto import choose_recipe, final_spec
 
-    _check_out(request)
+    _check_out(spec)
     console = stderr()
 
     def show_event(event: object) -> None:
         if not quiet:
             console.print(getattr(event, "text", ""), soft_wrap=True, markup=False, style="dim")
 
-    result = choose_recipe(request, budget, show_event, started=started)
+    result = choose_recipe(spec, budget, show_event, started=started)
     if not json and not quiet:
         show_tried(result)
     elif not quiet:
         console.print(conclusion(result), soft_wrap=True, markup=False)
     from phasefit.cli.progress import listener
 
-    files = {"auto.json": as_json(result), "auto.md": as_markdown(result, request.command)}
+    files = {"auto.json": as_json(result), "auto.md": as_markdown(result, spec.output.command)}
     with listener(quiet) as listen:
-        return train(final_request(request, result), listen, files, report=write_run_report)
+        return train(final_spec(spec, result), listen, files, report=write_run_report)
 
 
 def show_tried(result: AutoResult) -> None:
@@ -70,7 +68,7 @@ def show_tried(result: AutoResult) -> None:
     console.print(f"The trials are kept in {result.folder}\n", soft_wrap=True, markup=False)
 
 
-def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:
+def show_plan(spec: RunSpec, minutes: float, *, json: bool) -> None:
     """What would be tried."""
     from dataclasses import asdict
 
@@ -80,8 +78,8 @@ def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:
     from phasefit.studies.auto.report import plan_lines
     from phasefit.studies.auto.run_auto import prepare_tables
 
-    facts = facts_of(prepare_tables(request))
-    candidates, out = candidates_for(facts, request.settings), left_out(facts, request.settings)
+    facts = facts_of(prepare_tables(spec))
+    candidates, out = candidates_for(facts, spec.recipe.settings), left_out(facts, spec.recipe.settings)
     if json:
         tried = {"candidates": [asdict(one) for one in candidates], "left_out": out}
         print_json({"data": asdict(facts), **tried, "minutes": minutes})
@@ -95,11 +93,11 @@ def show_plan(request: TrainRequest, minutes: float, *, json: bool) -> None:
         console.print(f"- {line}", soft_wrap=True, markup=False)
 
 
-def _check_out(request: TrainRequest) -> None:
+def _check_out(spec: RunSpec) -> None:
     """Refuse a folder that is taken before minutes are spent."""
     from pathlib import Path
 
     from phasefit.runs.folder import check_free
 
-    if request.out is not None:
-        check_free(Path(request.out), overwrite=request.overwrite)
+    if spec.output.folder is not None:
+        check_free(Path(spec.output.folder), overwrite=spec.output.overwrite)

@@ -127,7 +127,7 @@ def compare(
 
 
 def request_of(params: dict[str, Any]) -> dict[str, Any]:
-    """The options that hold for every run, as fields of a request."""
+    """The options that hold for every run, by their flat names."""
     from phasefit.cli.train import as_levels
     from phasefit.studies.study import request_fields
 

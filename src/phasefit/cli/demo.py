@@ -39,16 +39,14 @@ def demo(
     """
     from phasefit.cli.predict import show_said
     from phasefit.cli.train import run, show_next, show_scores
-    from phasefit.prepare.request import TrainRequest
+    from phasefit.runs.specification import run_spec
 
     refuse_without_weights()
     if not quiet:
         stderr().print(STORY, soft_wrap=True)
     command = shlex.join(["phasefit", *sys.argv[1:]])
-    request = TrainRequest(
-        DATA, recipe=recipe, seed=seed, out=out, overwrite=overwrite, threads=threads, command=command
-    )
-    result = run(request, quiet=quiet)
+    spec = run_spec(DATA, recipe=recipe, seed=seed, out=out, overwrite=overwrite, threads=threads, command=command)
+    result = run(spec, quiet=quiet)
     show_scores(result)
     stdout().print("Three new queries:", style="bold")
     show_said(result.model, QUERIES, result.model.decision())

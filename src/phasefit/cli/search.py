@@ -171,8 +171,8 @@ def search(
     """
     from phasefit.cli.compare import request_of
     from phasefit.cli.study_progress import study_listener
-    from phasefit.prepare.request import TrainRequest
     from phasefit.recipes import read_recipe
+    from phasefit.runs.specification import run_spec
     from phasefit.studies.search import optuna_study
     from phasefit.studies.search.question import question_for
     from phasefit.studies.search.run_search import SearchOptions, run_search
@@ -195,8 +195,8 @@ def search(
     where = Space(space or (DEFAULT if not named else "--try"), {**own, **named})
     check_space(where, recipe, chosen)
     common.setdefault("threads", max((os.cpu_count() or 1) // jobs, 1))
-    request = TrainRequest(**common, data=data, recipe=recipe, settings=chosen, seed=seed)
-    question, prepared = question_for(Path(data).name, request, where, score)
+    spec = run_spec(data, **common, recipe=recipe, settings=chosen, seed=seed)
+    question, prepared = question_for(Path(data).name, spec, where, score)
     if out is not None:
         check_recipe_out(out, question.digest, overwrite=overwrite)
     how = SearchOptions(

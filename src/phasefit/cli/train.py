@@ -6,7 +6,6 @@ import json as json_text
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +13,10 @@ import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import PhasefitError
-from phasefit.prepare.request import AUTO, DEFAULT_RECIPE
+from phasefit.runs.specification import AUTO, DEFAULT_RECIPE
 
 if TYPE_CHECKING:
-    from phasefit.prepare.request import TrainRequest
+    from phasefit.runs.specification import RunSpec
     from phasefit.runs.train import TrainResult
 
 
@@ -111,34 +110,34 @@ def train(
     elif recipe == AUTO:
         from phasefit.cli.auto import train_auto
 
-        found = train_auto(request_from(ctx.params), minutes, plan=plan, json=json, quiet=quiet)
+        found = train_auto(spec_from(ctx.params), minutes, plan=plan, json=json, quiet=quiet)
         if found is None:
             return
         result = found
     elif minutes is not None:
         raise PhasefitError("--minutes is for --recipe auto, which chooses within them; leave it out")
     elif plan:
-        show_plan(request_from(ctx.params), json=json, quiet=quiet)
+        show_plan(spec_from(ctx.params), json=json, quiet=quiet)
         return
     else:
-        result = run(request_from(ctx.params), quiet=quiet or not main)
+        result = run(spec_from(ctx.params), quiet=quiet or not main)
     if main:
         show_result(result, json=json)
 
 
-def request_from(params: Mapping[str, Any]) -> TrainRequest:
-    """The options that are named like the fields of a request, as a request."""
-    from phasefit.prepare.request import TrainRequest
+def spec_from(params: Mapping[str, Any]) -> RunSpec:
+    """The specification of a run with the options of the command line."""
+    from phasefit.runs.specification import OPTIONS, run_spec
 
     refuse_baseline(params.get("recipe"))
-    given = {field.name: params[field.name] for field in fields(TrainRequest) if field.name in params}
+    given = {name: params[name] for name in OPTIONS if name in params}
     lists = {name: tuple(given[name] or ()) for name in ("text", "label", "settings")}
     lists["levels"] = as_levels(given.get("levels"))
     lists["classes"] = as_levels(given.get("classes"))
     given["fold"] = as_fold(given.get("fold"))
     if params.get("long"):  # an option of the recipe that deserves a name of its own
         lists["settings"] += (f"long={params['long']}",)
-    return TrainRequest(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
+    return run_spec(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
 
 
 def refuse_baseline(recipe: str | None) -> None:
@@ -181,7 +180,7 @@ def refuse_other_options(ctx: typer.Context) -> None:
             raise PhasefitError(f"--resume goes on as the run was begun; leave {said} out")
 
 
-def run(request: TrainRequest, quiet: bool = False) -> TrainResult:
+def run(spec: RunSpec, quiet: bool = False) -> TrainResult:
     """Train while showing progress."""
     from phasefit.cli.progress import listener
 
@@ -189,7 +188,7 @@ def run(request: TrainRequest, quiet: bool = False) -> TrainResult:
         from phasefit.report import write_run_report
         from phasefit.runs.train import train as train_run
 
-        return train_run(request, listen, report=write_run_report)
+        return train_run(spec, listen, report=write_run_report)
 
 
 def go_on(path: Path, device: str | None, quiet: bool = False) -> TrainResult:
@@ -263,7 +262,7 @@ def show_next(result: TrainResult) -> None:
     console.print(f"  phasefit evaluate {folder} {'tasks.toml' if several else 'other.csv'}", soft_wrap=True)
 
 
-def show_plan(request: TrainRequest, json: bool = False, quiet: bool = False) -> None:
+def show_plan(spec: RunSpec, json: bool = False, quiet: bool = False) -> None:
     """What would be done and how long it would take."""
     from dataclasses import asdict
 
@@ -274,7 +273,7 @@ def show_plan(request: TrainRequest, json: bool = False, quiet: bool = False) ->
     with listener(quiet) as listen:
         from phasefit.runs.plan import plan
 
-        planned = plan(request, listen)
+        planned = plan(spec, listen)
     if json:
         print_json(asdict(planned))
         return

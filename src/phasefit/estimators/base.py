@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from phasefit.errors import RecipeError
 from phasefit.estimators.inputs import as_texts
-from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
+from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
 
 if TYPE_CHECKING:
     from phasefit.events import Event
@@ -61,10 +61,10 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _train(self, data: Any, validation: Any, unlabelled: Sequence[str] | None, **more: Any) -> FitResult:
         """Train on tables in memory, and keep what comes out; `more` is what only some estimators ask for."""
-        from phasefit.runs.execution import fit_request
+        from phasefit.runs.execution import fit_spec
 
-        request = TrainRequest(
-            data=data,
+        spec = run_spec(
+            data,
             validation=validation,
             unlabelled=None if unlabelled is None else as_texts(unlabelled) or None,
             validation_size=self.validation_fraction,
@@ -77,7 +77,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             **more,
         )
-        result = fit_request(request, self.listener or _silent)
+        result = fit_spec(spec, self.listener or _silent)
         self.model_ = result.model
         self.history_ = result.fitted.history.rows
         self.phases_ = result.fitted.phases

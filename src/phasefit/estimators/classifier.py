@@ -13,8 +13,8 @@ from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_label_rows, as_rows
 from phasefit.models.heads.decision import ABSTAINED
-from phasefit.prepare.request import DEFAULT_RECIPE
 from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.specification import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
     from phasefit.events import Event

@@ -13,7 +13,7 @@ from phasefit.data.labels.reading import LabelReading, read_labels
 from phasefit.errors import ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_labels, as_rows
-from phasefit.prepare.request import DEFAULT_RECIPE
+from phasefit.runs.specification import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
     from phasefit.events import Event

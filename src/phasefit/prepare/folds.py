@@ -9,21 +9,21 @@ import numpy as np
 from phasefit.data.splits import folds
 from phasefit.data.table import Table, label_name
 from phasefit.errors import DataError, did_you_mean
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.specification import SplitSpec
 from phasefit.prepare.splitting import Base, labels_of, space_of
 
 
 def held_out_fold(
-    train: Table, request: TrainRequest, base: Base | None, notes: list[str]
+    train: Table, fold: tuple[int, int], seed: int, base: Base | None, notes: list[str]
 ) -> tuple[Table, Table | None, Table]:
     """One fold of the training table as the test; validation is split off the others afterwards."""
-    if request.fold is None or base is not None:
+    if base is not None:
         raise DataError("a fold cannot be held out from a run that goes on: it may have been trained on; leave one out")
-    which, number = request.fold
+    which, number = fold
     if not 1 <= which <= number:
         raise DataError(f"there is no fold {which} of {number}; they are counted from 1")
     labels = labels_of(train)
-    found = folds(space_of(train, None).encode(labels), number, request.seed, train.same)
+    found = folds(space_of(train, None).encode(labels), number, seed, train.same)
     test = np.flatnonzero(found == which - 1)
     if not len(test):
         raise DataError(f"{train.name}: {len(train):,} rows do not fill {number} folds; ask for fewer")
@@ -34,23 +34,23 @@ def held_out_fold(
 
 
 def keep_classes(
-    train: Table, validation: Table | None, test: Table | None, request: TrainRequest, notes: list[str]
+    train: Table, validation: Table | None, test: Table | None, spec: SplitSpec, notes: list[str]
 ) -> tuple[Table, Table | None, Table | None]:
     """The rows of the classes that were named, or of the most frequent ones."""
-    if not request.classes and request.top_classes is None:
+    if not spec.classes and spec.top_classes is None:
         return train, validation, test
-    if request.classes and request.top_classes is not None:
+    if spec.classes and spec.top_classes is not None:
         raise DataError("classes are named, or the most frequent ones are taken; leave one out")
     counts = Counter(map(label_name, labels_of(train)))
-    wanted = {*request.classes}
-    for name in request.classes:
+    wanted = {*spec.classes}
+    for name in spec.classes:
         if name not in counts:
             raise DataError(f"{train.name} has no class '{name}'; {did_you_mean(name, counts)}")
-    if request.top_classes is not None:
+    if spec.top_classes is not None:
         ranked = sorted(counts, key=lambda name: (-counts[name], name))
-        if request.top_classes > len(ranked):
-            raise DataError(f"{train.name} has {len(ranked)} classes, not {request.top_classes}")
-        wanted = {*ranked[: request.top_classes]}
+        if spec.top_classes > len(ranked):
+            raise DataError(f"{train.name} has {len(ranked)} classes, not {spec.top_classes}")
+        wanted = {*ranked[: spec.top_classes]}
     if len(wanted) < 2:
         raise DataError(f"a classifier needs two classes at least, and {len(wanted)} is asked for")
     notes.append(f"only the rows of {len(wanted)} of the {len(counts)} classes are used")

@@ -13,7 +13,7 @@ from phasefit.data.table import Table, label_name
 from phasefit.errors import DataError, LabelError, did_you_mean
 
 if TYPE_CHECKING:
-    from phasefit.prepare.request import TrainRequest
+    from phasefit.prepare.specification import SplitSpec
     from phasefit.prepare.splitting import Base
 
 LEAKED = ("keep", "drop-scored", "drop-train")
@@ -23,18 +23,18 @@ def without_leaks(
     train: Table,
     validation: Table | None,
     test: Table | None,
-    request: TrainRequest,
+    spec: SplitSpec,
     base: Base | None,
     notes: list[str],
 ) -> tuple[Table, Table | None, Table | None]:
-    """The parts without the texts that are on both sides, as `request.leaked` says."""
-    if request.leaked not in LEAKED:
-        raise DataError(f"leaked: unknown choice '{request.leaked}'; {did_you_mean(request.leaked, LEAKED)}")
-    if request.leaked == "drop-scored":
+    """The parts without the texts that are on both sides, as `leaked` says."""
+    if spec.leaked not in LEAKED:
+        raise DataError(f"leaked: unknown choice '{spec.leaked}'; {did_you_mean(spec.leaked, LEAKED)}")
+    if spec.leaked == "drop-scored":
         validation = _unknown_rows("validation", validation, train, base, notes)
         test = _unknown_rows("test", test, train, base, notes)
-    elif request.leaked == "drop-train":
-        train = _unscored_rows(train, [validation, test], request, base, notes)
+    elif spec.leaked == "drop-train":
+        train = _unscored_rows(train, [validation, test], spec.unseen, base, notes)
     return train, validation, test
 
 
@@ -68,7 +68,7 @@ def _unknown_rows(part: str, table: Table | None, train: Table, base: Base | Non
 
 
 def _unscored_rows(
-    train: Table, scored: Sequence[Table | None], request: TrainRequest, base: Base | None, notes: list[str]
+    train: Table, scored: Sequence[Table | None], unseen: str, base: Base | None, notes: list[str]
 ) -> Table:
     """The training rows whose texts are not scored."""
     leaked = shared(train, scored)
@@ -86,7 +86,7 @@ def _unscored_rows(
     gone = _lost_classes(train, left, base)
     if gone:
         found = f"{_classes(len(gone))} no training row left without those that are scored too, e.g. '{gone[0]}'"
-        if request.unseen == "error":
+        if unseen == "error":
             raise LabelError(f"{train.name}: {found}; use --leaked drop-scored, or say --unseen drop or keep")
         notes.append(found)
     return left

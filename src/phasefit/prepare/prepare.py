@@ -1,4 +1,4 @@
-"""From a request to rows: tables read, labels coded, splits made, before anything is trained. Imports no torch."""
+"""From a specification to rows: tables read, labels coded, splits made, before anything is trained. No torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from phasefit.events import Note
 from phasefit.prepare.folds import held_out_fold, keep_classes
 from phasefit.prepare.leaks import without_leaks, without_scored
 from phasefit.prepare.notes import class_notes, columns_note, data_notes, kind_note, leak_notes
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.specification import DataSpec, SplitSpec
 from phasefit.prepare.splitting import Base, cut, known_only, note_known, sampled, space_of, split_off
 from phasefit.prepare.unused_labels import known_space, settled
 from phasefit.recipes.needs import Needs
@@ -119,7 +119,9 @@ class Prepared:
         return {"imbalance": round(float(counts.max() / max(counts[counts > 0].min(), 1)), 2)}
 
 
-def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABELS) -> Prepared:
+def prepare(
+    data: DataSpec, split: SplitSpec, *, seed: int = 0, base: Base | None = None, needs: Needs = LABELS
+) -> Prepared:
     """Read and split; `base` is a run to go on from: its classes stay, its training texts are not scored.
 
     `needs` is what the recipe must have of every row; without it, a label.
@@ -127,11 +129,11 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
     if needs.tasks:
         from phasefit.prepare.tasks import prepare_tasks
 
-        return prepare_tasks(request, needs, base)
-    if is_task_file(request.data):
-        raise DataError(f"{request.data} is a task file: train it with --recipe multitask")
-    request = _like_base(request, base)
-    dataset = _read(request, needs, None if base is None else base.usual)
+        return prepare_tasks(data, split, seed, needs, base)
+    if is_task_file(data.source):
+        raise DataError(f"{data.source} is a task file: train it with --recipe multitask")
+    data = _like_base(data, base)
+    dataset = _read(data, needs, None if base is None else base.usual)
     train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
     free_unused()  # the frames are gone, before rows are copied
 
@@ -139,7 +141,7 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
     serious: list[str] = []
     goes_on = base is not None and base.space is not None
     scores = needs.labels or goes_on  # whether there will be a classifier
-    if test is not None and test.labels is None and (scores or request.test is not None):
+    if test is not None and test.labels is None and (scores or data.test is not None):
         notes.append(f"{test.name} has no labels: it is not scored; give it as --unlabelled to learn from its texts")
         test = None
     if needs.labels and validation is not None and validation.labels is None:
@@ -148,16 +150,16 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
     if not needs.labels:
         train, validation, test = settled(train, validation, test, base if goes_on else None, notes, serious)
         if not goes_on or train.labels is None:
-            request = replace(request, test_size=0.0)  # there is nothing to score
+            split = replace(split, test_size=0.0)  # there is nothing to score
     old = None if base is None else base.space
-    train, validation, test = keep_classes(train, validation, test, request, notes)
-    train = sampled(train, request, old, notes)
-    validation = cut(validation, request.validation_rows, request.seed, "validation", notes)
-    test = cut(test, request.test_rows, request.seed, "test", notes)
-    if request.fold is not None:
-        train, validation, test = held_out_fold(train, request, base, notes)
-    train, validation, test = split_off(train, validation, test, request, base, notes)
-    train, validation, test = without_leaks(train, validation, test, request, base, notes)
+    train, validation, test = keep_classes(train, validation, test, split, notes)
+    train = sampled(train, split.rows, seed, old, notes)
+    validation = cut(validation, split.validation_rows, seed, "validation", notes)
+    test = cut(test, split.test_rows, seed, "test", notes)
+    if split.fold is not None:
+        train, validation, test = held_out_fold(train, split.fold, seed, base, notes)
+    train, validation, test = split_off(train, validation, test, split, seed, base, notes)
+    train, validation, test = without_leaks(train, validation, test, split, base, notes)
     space = known_space(base) if train.labels is None else space_of(train, old)
     if base is not None and base.space is not None:
         fresh = [name for name in space.names if name not in base.space.names]
@@ -166,10 +168,10 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         notes.append(f"going on from {base.name}: {known}")
     if train.labels is not None:
         notes += [kind_note(space, train), *class_notes(space.names, len(train))]
-        validation = known_only(validation, space, "error" if request.unseen == "error" else "drop", notes)
-    test = known_only(test, space, request.unseen, notes)
+        validation = known_only(validation, space, "error" if split.unseen == "error" else "drop", notes)
+    test = known_only(test, space, split.unseen, notes)
     unlabelled = without_scored(unlabelled, [validation, test], notes)
-    if not request.score_test:
+    if not split.score_test:
         test = None  # neither trained on nor scored
     note_known({"validation": validation, "test": test}, base, notes)
     looked = hygiene({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
@@ -183,50 +185,50 @@ def prepare(request: TrainRequest, base: Base | None = None, needs: Needs = LABE
         dataset.sha256,
         looked,
         [*columns_note(train), *data_notes(looked, train.labels is not None), *notes, *serious],
-        _about_columns(train, request),
+        _about_columns(train, data),
         tuple(serious),
     )
 
 
-def _like_base(request: TrainRequest, base: Base | None) -> TrainRequest:
+def _like_base(data: DataSpec, base: Base | None) -> DataSpec:
     """Labels are read as those of the run to go on from, where nobody says how: a few rows may look otherwise."""
     own = {} if base is None else base.reading
-    said = request.levels or request.tree or request.separator or len(as_names(request.label)) > 1
-    if not own or said or request.kind not in (None, own["kind"]):
-        return request
-    return replace(request, **own)
+    said = data.levels or data.tree or data.separator or len(as_names(data.label)) > 1
+    if not own or said or data.kind not in (None, own["kind"]):
+        return data
+    return replace(data, **own)
 
 
-def _read(request: TrainRequest, needs: Needs, usual: Columns | None) -> Dataset:
-    """All tables of a request, without the columns that nothing is trained on; `usual` are those of the run before."""
+def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
+    """All tables, without the columns that nothing is trained on; `usual` are those of the run before."""
     options: dict[str, Any] = {
-        "text": request.text,
-        "label": request.label,
-        "kind": request.kind,
-        "tree": request.tree,
-        "separator": request.separator,
-        "levels": request.levels,
-        "data_dir": request.data_dir,
+        "text": data.text,
+        "label": data.label,
+        "kind": data.kind,
+        "tree": data.tree,
+        "separator": data.separator,
+        "levels": data.levels,
+        "data_dir": data.data_dir,
         "need_labels": needs.labels,
         "sides": needs.sides,
         "usual": usual,
     }
     try:
-        dataset = read_dataset(request.data, **options)
+        dataset = read_dataset(data.source, **options)
     except (NoLabelsError, PairsError) as error:
         raise type(error)(f"{error}, {OTHER_USE[type(error)]}") from error
     validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
-    if dataset.train.labels is not None and not (request.tree or request.separator or request.levels):
-        options["kind"] = request.kind or kind_of(dataset.train.labels)  # what a few rows look like may differ
-    if request.validation is not None:
-        validation = read_table(request.validation, split="validation", what="validation", **options)
-    if request.test is not None:
-        test = read_table(request.test, split="test", what="test", **options)
-    if request.unlabelled is not None:
-        one = request.text if len(as_names(request.text)) == 1 else ()  # the columns of a pair are found again
+    if dataset.train.labels is not None and not (data.tree or data.separator or data.levels):
+        options["kind"] = data.kind or kind_of(dataset.train.labels)  # what a few rows look like may differ
+    if data.validation is not None:
+        validation = read_table(data.validation, split="validation", what="validation", **options)
+    if data.test is not None:
+        test = read_table(data.test, split="test", what="test", **options)
+    if data.unlabelled is not None:
+        one = data.text if len(as_names(data.text)) == 1 else ()  # the columns of a pair are found again
         more = {**options, "text": one, "label": (), "need_labels": False, "sides": "each"}
         more |= {"kind": None, "tree": None, "separator": None, "levels": ()}
-        unlabelled = read_table(request.unlabelled, what="unlabelled", **more)
+        unlabelled = read_table(data.unlabelled, what="unlabelled", **more)
     return Dataset(
         dataset.name,
         replace(dataset.train, frame=None),
@@ -237,12 +239,12 @@ def _read(request: TrainRequest, needs: Needs, usual: Columns | None) -> Dataset
     )
 
 
-def _about_columns(train: Table, request: TrainRequest) -> dict[str, object] | None:
+def _about_columns(train: Table, data: DataSpec) -> dict[str, object] | None:
     """Where texts and labels stood; labels that were left alone did not."""
     if train.columns is None:
         return None
     found = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()})
-    found |= {"tree": request.tree, "separator": request.separator, "levels": request.levels}
+    found |= {"tree": data.tree, "separator": data.separator, "levels": data.levels}
     return {name: value for name, value in found.items() if value}
 
 

@@ -17,8 +17,8 @@ from phasefit.data.splits import Splits, sample, split
 from phasefit.data.table import Label, Table
 from phasefit.errors import DataError, LabelError
 from phasefit.prepare.notes import few_rows_note
-from phasefit.prepare.request import TrainRequest
 from phasefit.prepare.run_columns import columns_of, reading_of
+from phasefit.prepare.specification import SplitSpec
 from phasefit.seeds import generator
 
 
@@ -47,7 +47,7 @@ class Base:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How the labels of its own table were read, by the names of a request."""
+        """How the labels of its own table were read, by the names of a DataSpec."""
         if self.space is None:
             return {}
         own = {} if self.folder is None else reading_of(self.folder, self.task)
@@ -93,14 +93,14 @@ def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
     return base.extend(labels)
 
 
-def sampled(train: Table, request: TrainRequest, base: LabelSpace | None, notes: list[str]) -> Table:
+def sampled(train: Table, rows: int | None, seed: int, base: LabelSpace | None, notes: list[str]) -> Table:
     """A sample, if one is asked for: stratified where there are labels."""
-    if request.rows is None or request.rows >= len(train):
+    if rows is None or rows >= len(train):
         return train
     codes = _strata(train, base)
     how = "random" if train.labels is None else "stratified"
-    notes.append(f"a {how} sample of {request.rows:,} of the {len(train):,} rows is used")
-    return train.take(sample(codes, request.rows, request.seed))
+    notes.append(f"a {how} sample of {rows:,} of the {len(train):,} rows is used")
+    return train.take(sample(codes, rows, seed))
 
 
 def cut(table: Table | None, rows: int | None, seed: int, what: str, notes: list[str]) -> Table | None:
@@ -115,7 +115,8 @@ def split_off(
     train: Table,
     validation: Table | None,
     test: Table | None,
-    request: TrainRequest,
+    spec: SplitSpec,
+    seed: int,
     base: Base | None,
     notes: list[str],
 ) -> tuple[Table, Table | None, Table | None]:
@@ -124,8 +125,8 @@ def split_off(
     Without labels it is at random.
     """
     shares = {
-        "validation": 0.0 if validation is not None else request.validation_size,
-        "test": 0.0 if test is not None else request.test_size,
+        "validation": 0.0 if validation is not None else spec.validation_size,
+        "test": 0.0 if test is not None else spec.test_size,
     }
     if not any(shares.values()):
         return train, validation, test
@@ -134,7 +135,7 @@ def split_off(
     if base is not None and not len(free):
         notes.append(f"all rows were already trained on by {base.name}: the scores below are too good to be true")
         free = np.arange(len(train))
-    drawn = split(codes[free], **shares, seed=request.seed, same=train.same[free])
+    drawn = split(codes[free], **shares, seed=seed, same=train.same[free])
     held = {"validation": free[drawn.validation], "test": free[drawn.test]}
     held = _with_every_label(held, train)
     for name, rows in held.items():

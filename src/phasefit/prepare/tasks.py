@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import chain
-from typing import Any
+from pathlib import Path
 
 from phasefit.data.hygiene import hygiene
 from phasefit.data.labels import NoLabels
@@ -12,7 +13,7 @@ from phasefit.data.table import Table
 from phasefit.data.task_file import TaskFile, TaskSpec, is_task_file, read_task_file
 from phasefit.errors import DataError
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
+from phasefit.prepare.specification import DataSpec, SplitSpec
 from phasefit.prepare.splitting import Base
 from phasefit.recipes.needs import Needs
 
@@ -20,23 +21,28 @@ OF_A_TABLE = ("text", "label", "kind", "tree", "separator", "levels", "validatio
 TASK = Needs(labels=True, labels_of_pairs=True)
 
 
-def prepare_tasks(request: TrainRequest, needs: Needs, base: Base | None = None) -> Prepared:
+def prepare_tasks(data: DataSpec, split: SplitSpec, seed: int, needs: Needs, base: Base | None = None) -> Prepared:
     """All tables of a task file; `needs` is what the phases before the tasks must have."""
-    if not is_task_file(request.data):
+    if not is_task_file(data.source):
         raise DataError(
             "this recipe learns several tasks from a task file: give a TOML file with [[task]] tables as DATA, or "
             "'cs224n'; 'phasefit recipes' has recipes for one table"
         )
     for name in OF_A_TABLE:
-        if getattr(request, name):
-            raise DataError(f"--{name} is about one table; write it into the [[task]] tables of {request.data}")
-    file = read_task_file(request.data)
-    known = {spec.name: None if base is None else base.of_task(spec.name) for spec in file.tasks}
+        if getattr(data, name):
+            raise DataError(f"--{name} is about one table; write it into the [[task]] tables of {data.source}")
+    file = read_task_file(data.source)
+    prepared = partial(_prepared, data.data_dir, split, seed)
     tasks = {
-        spec.name: _prepared(request, spec, TASK, f"{file.name}.toml, task '{spec.name}'", known[spec.name])
-        for spec in file.tasks
+        task.name: prepared(
+            task, TASK, f"{file.name}.toml, task '{task.name}'", None if base is None else base.of_task(task.name)
+        )
+        for task in file.tasks
     }
-    before = _before(request, file, needs)
+    wanted = _needs_before(file, needs)
+    before = None
+    if file.before is not None and wanted is not None:
+        before = prepared(file.before, wanted, f"{file.name}.toml, before")
     train = Table(file.name, list(chain.from_iterable(task.train.all_texts for task in tasks.values())))
     notes = [f"{name}: {note}" for name, task in tasks.items() for note in task.notes]
     serious = [f"{name}: {note}" for name, task in tasks.items() for note in task.warnings]
@@ -61,21 +67,25 @@ def prepare_tasks(request: TrainRequest, needs: Needs, base: Base | None = None)
     )
 
 
-def _request(request: TrainRequest, spec: TaskSpec) -> TrainRequest:
-    own: dict[str, Any] = spec.options() | {"validation": spec.validation, "test": spec.test}
-    return replace(request, data=spec.data, rows=spec.rows or request.rows, unlabelled=None, **own)
-
-
-def _prepared(request: TrainRequest, spec: TaskSpec, needs: Needs, where: str, base: Base | None = None) -> Prepared:
+def _prepared(
+    data_dir: Path | None,
+    split: SplitSpec,
+    seed: int,
+    task: TaskSpec,
+    needs: Needs,
+    where: str,
+    base: Base | None = None,
+) -> Prepared:
     """One table of the file; what is wrong with it is said with its place."""
+    data = DataSpec(task.data, validation=task.validation, test=task.test, data_dir=data_dir, **task.options())
     try:
-        return prepare(_request(request, spec), base, needs)
+        return prepare(data, replace(split, rows=task.rows or split.rows), seed=seed, base=base, needs=needs)
     except DataError as error:
         raise type(error)(f"{where}: {error}") from error
 
 
-def _before(request: TrainRequest, file: TaskFile, needs: Needs) -> Prepared | None:
-    """The table of the phases before the tasks, where there are any; those that need texts alone take the tasks'."""
+def _needs_before(file: TaskFile, needs: Needs) -> Needs | None:
+    """What the phases before the tasks need of a table of their own; those that need texts alone take the tasks'."""
     if file.before is None or not (needs.pairs or needs.texts):
         if needs.pairs:
             raise DataError(
@@ -83,5 +93,4 @@ def _before(request: TrainRequest, file: TaskFile, needs: Needs) -> Prepared | N
                 "a table [before] with data"
             )
         return None
-    wanted = Needs(labels=False, pairs=needs.pairs, texts=True)
-    return _prepared(request, file.before, wanted, f"{file.name}.toml, before")
+    return Needs(labels=False, pairs=needs.pairs, texts=True)

@@ -1,4 +1,4 @@
-"""A request fitted in memory: what Python's estimators and the run folder's job share."""
+"""A specification fitted in memory: what Python's estimators and the run folder's job share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from phasefit.models.heads.decision import Decision
 from phasefit.models.model import TASK, Model
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import Recipe
 from phasefit.recipes.needs import needs_of
 from phasefit.runs.evaluation.calibrate import decide
@@ -27,6 +26,7 @@ from phasefit.runs.fitting.fit import Fitted, fit
 from phasefit.runs.fitting.history import History
 from phasefit.runs.fitting.starting import base_run, starting_model
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
+from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.runs.tracking import tracked
 from phasefit.training.device import make_accelerator, set_threads
 
@@ -42,17 +42,18 @@ class FitResult:
     outputs: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the rows scored, by split and task
 
 
-def fit_request(request: TrainRequest, listen: Listener) -> FitResult:
+def fit_spec(spec: RunSpec, listen: Listener) -> FitResult:
     """Read, split, train and evaluate; nothing is written."""
-    recipe = requested_recipe(request)
-    prepared = prepare(request, base_run(request.model), needs_of(recipe, open=request.recipe == DEFAULT_RECIPE))
+    recipe = requested_recipe(spec)
+    needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
+    prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
     prepared.tell(listen)
-    recipe = resolve_recipe(request, recipe, prepared, listen)
-    return fit_prepared(request, recipe, prepared, listen)
+    recipe = resolve_recipe(spec, recipe, prepared, listen)
+    return fit_prepared(spec, recipe, prepared, listen)
 
 
 def fit_prepared(
-    request: TrainRequest,
+    spec: RunSpec,
     recipe: Recipe,
     prepared: Prepared,
     listen: Listener,
@@ -63,13 +64,13 @@ def fit_prepared(
     recipe.check()
     checkpointer = checkpointer or NullCheckpointer()
     before = checkpointer.facts
-    threads = set_threads(before.get("threads", request.threads))
+    threads = set_threads(before.get("threads", spec.machine.threads))
     skips = any(options.skips_parameters for options in recipe.phases)
     accelerator = make_accelerator(
-        request.device, request.precision, skips_parameters=skips, track=request.track, folder=folder
+        spec.machine.device, spec.machine.precision, skips_parameters=skips, track=spec.machine.track, folder=folder
     )
     listen(Stage("loading the model"))
-    model = starting_model(request, prepared).to(accelerator.device)
+    model = starting_model(spec, prepared).to(accelerator.device)
     if isinstance(checkpointer, Checkpointer):
         checkpointer.common = {"threads": threads, "began_with": _same_start(model, before)}
     outputs: dict[str, dict[str, np.ndarray]] = {}
@@ -78,21 +79,19 @@ def fit_prepared(
         model.decisions = _decisions(metrics)
     else:
         steps = History(before.get("history", ())).steps
-        with tracked(accelerator, request, recipe.name, listen, steps) as told:
-            fitted = fit(
-                model, prepared, recipe, accelerator, seed=request.seed, listen=told, checkpointer=checkpointer
-            )
-        metrics = _evaluate(model, prepared, recipe, request, listen, outputs) | {"phases": fitted.phases}
+        with tracked(accelerator, spec, recipe.name, listen, steps) as told:
+            fitted = fit(model, prepared, recipe, accelerator, seed=spec.seed, listen=told, checkpointer=checkpointer)
+        metrics = _evaluate(model, prepared, recipe, spec, listen, outputs) | {"phases": fitted.phases}
         if shape := run_geometry(fitted.snapshots, model):
             metrics["geometry"] = shape
-    if request.refit:
+    if spec.recipe.refit:
         if isinstance(checkpointer, Checkpointer):
             checkpointer.common["first"] = fitted.to_json() | {"metrics": metrics}
         listen(Stage("refitting on all rows"))
         decisions = model.decisions  # no rows are left to choose others on
-        model = starting_model(request, prepared).to(accelerator.device)
+        model = starting_model(spec, prepared).to(accelerator.device)
         everything = merged(prepared)
-        how: dict[str, Any] = {"seed": request.seed, "listen": listen, "repeat": fitted, "checkpointer": checkpointer}
+        how: dict[str, Any] = {"seed": spec.seed, "listen": listen, "repeat": fitted, "checkpointer": checkpointer}
         again = fit(model, everything, recipe, accelerator, **how)
         model.decisions = decisions
         rows = sum(len(task.train) for task in everything.tasks.values()) or len(everything.train)
@@ -113,7 +112,7 @@ def _evaluate(
     model: Model,
     prepared: Prepared,
     recipe: Recipe,
-    request: TrainRequest,
+    spec: RunSpec,
     listen: Listener,
     outputs: dict[str, dict[str, np.ndarray]],
 ) -> dict[str, Any]:
@@ -129,7 +128,7 @@ def _evaluate(
         if not labelled:
             continue
         listen(Stage(f"evaluating on {split}"))
-        said = {name: _outputs(model, table, name, split, request, listen) for name, table in labelled.items()}
+        said = {name: _outputs(model, table, name, split, spec, listen) for name, table in labelled.items()}
         outputs[split] = {name: each.astype(np.float32) for name, each in said.items()}
         found = {name: score(model, table, said[name], name) for name, table in labelled.items()}
         if prepared.tasks:
@@ -145,7 +144,7 @@ def _evaluate(
     return metrics
 
 
-def _outputs(model: Model, table: Table, task: str, split: str, request: TrainRequest, listen: Listener) -> np.ndarray:
+def _outputs(model: Model, table: Table, task: str, split: str, spec: RunSpec, listen: Listener) -> np.ndarray:
     """What the model says of one table; on validation it is first decided how it answers."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TextsCut)
@@ -155,7 +154,7 @@ def _outputs(model: Model, table: Table, task: str, split: str, request: TrainRe
             listen(Note(f"{split}: {warning.message}", warning=True))
     if split == "validation":
         of = "" if task == TASK else f"{task}: "
-        for note in decide(model, table, found, request, task):
+        for note in decide(model, table, found, spec, task):
             listen(Note(of + note))
         if model.space_of(task).kind != "score":
             found = model.decision(task).calibrated(found)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from phasefit.events import Note, PhaseStarted, Stage, StepDone
 from phasefit.prepare.prepare import prepare
-from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes.needs import needs_of
 from phasefit.runs.fitting.starting import base_run, starting_model
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
+from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -51,23 +51,24 @@ class Plan:
         return sum(phase.seconds for phase in self.phases)
 
 
-def plan(request: TrainRequest, listen: Listener) -> Plan:
+def plan(spec: RunSpec, listen: Listener) -> Plan:
     """Prepare everything as `train` would, take a few steps of each phase on a throw-away model, and stop."""
-    recipe = requested_recipe(request)
+    recipe = requested_recipe(spec)
     recipe.check_files()
     listen(Stage("reading"))
-    prepared = prepare(request, base_run(request.model), needs_of(recipe, open=request.recipe == DEFAULT_RECIPE))
+    needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
+    prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
     said: list[Note] = []
-    recipe = resolve_recipe(request, recipe, prepared, said.append)
+    recipe = resolve_recipe(spec, recipe, prepared, said.append)
 
     from phasefit.runs.fitting.fit import build_phases
     from phasefit.runs.fitting.index_rows import index_rows
     from phasefit.training.device import make_accelerator, set_threads
 
     recipe.check()
-    threads = set_threads(request.threads)
-    accelerator = make_accelerator(request.device, request.precision)
-    model = starting_model(request, prepared).to(accelerator.device)
+    threads = set_threads(spec.machine.threads)
+    accelerator = make_accelerator(spec.machine.device, spec.machine.precision)
+    model = starting_model(spec, prepared).to(accelerator.device)
     notes = [*prepared.notes, *(note.text for note in said)]
 
     def hear(event: Any) -> None:
@@ -76,11 +77,11 @@ def plan(request: TrainRequest, listen: Listener) -> Plan:
         else:
             listen(event)
 
-    data = index_rows(model, prepared, recipe, request.seed, hear)
+    data = index_rows(model, prepared, recipe, spec.seed, hear)
     phases = []
-    for phase in build_phases(model, data, recipe, request.seed):
+    for phase in build_phases(model, data, recipe, spec.seed):
         listen(Stage(f"timing {phase.name}"))
-        phases.append(_plan_phase(phase, accelerator, request.seed))
+        phases.append(_plan_phase(phase, accelerator, spec.seed))
         notes.extend(phase.notes())
     notes.append(
         "times are of the phases alone, from a few steps on this machine as it is; early stopping may end them sooner"

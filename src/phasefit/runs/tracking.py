@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from accelerate import Accelerator
 
 from phasefit.events import Event, Scored, StepDone
-from phasefit.prepare.request import TrainRequest
+from phasefit.runs.specification import RunSpec
 
 if TYPE_CHECKING:
     from phasefit.events import Listener
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def tracked(
-    accelerator: Accelerator, request: TrainRequest, recipe: str, listen: Listener, total: int = 0
+    accelerator: Accelerator, spec: RunSpec, recipe: str, listen: Listener, total: int = 0
 ) -> Iterator[Listener]:
     """A listener that also tells the tracker; steps are counted through all phases, from `total` on."""
-    if request.track is None:
+    if spec.machine.track is None:
         yield listen
         return
-    config = {"recipe": recipe, "seed": request.seed, "model": request.model or "default"}
+    config = {"recipe": recipe, "seed": spec.seed, "model": spec.model or "default"}
     accelerator.init_trackers("phasefit", config=config)
 
     def told(event: Event) -> None:

@@ -1,4 +1,4 @@
-"""The main job: from a request to a finished run folder, and on from a run that was stopped.
+"""The main job: from a specification to a finished run folder, and on from a run that was stopped.
 
 The folder is begun before torch is imported.
 """
@@ -16,7 +16,6 @@ from phasefit.files.atomic import read_json, write_json, write_text
 from phasefit.files.manifest import FINISHED, MANIFEST, versions
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.prepare.splitting import Base
 from phasefit.recipes import Recipe
 from phasefit.recipes.needs import needs_of
@@ -27,7 +26,8 @@ from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.folder import RUNS, RunFolder, check_free, next_folder, read_begun
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
-from phasefit.runs.saved_request import request_from_json, request_to_json
+from phasefit.runs.saved_specification import spec_from_json, spec_to_json
+from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.runs.stop import Stop
 from phasefit.runs.trackers import check_tracker
 from phasefit.runs.trained_texts import write_seen
@@ -51,7 +51,7 @@ class TrainResult:
 class Job:
     """What a run works with, be it new or resumed."""
 
-    request: TrainRequest
+    spec: RunSpec
     recipe: Recipe
     base: Base | None
     prepared: Prepared
@@ -73,7 +73,7 @@ Reporter: TypeAlias = Callable[[FinishedRun], None]
 
 
 def train(
-    request: TrainRequest,
+    spec: RunSpec,
     listen: Listener,
     files: Mapping[str, str] | None = None,
     *,
@@ -82,31 +82,31 @@ def train(
     """Read, split, train phase by phase, evaluate once on test, save, report.
 
     `files` are written into the folder when it is begun: how the recipe was chosen, for instance. `report` writes the
-    page, pictures and card; without it, or where the request wants none, the run has none.
+    page, pictures and card; without it, or where the specification wants none, the run has none.
     """
-    recipe = requested_recipe(request)
+    recipe = requested_recipe(spec)
     recipe.check_files()
-    check_tracker(request.track)
-    if request.out is not None and is_main_process():
-        check_free(Path(request.out), overwrite=request.overwrite)
-        _refuse_in_place(request)
-    job = _read(request, recipe, listen)
-    recipe = resolve_recipe(request, recipe, job.prepared, listen)
+    check_tracker(spec.machine.track)
+    if spec.output.folder is not None and is_main_process():
+        check_free(Path(spec.output.folder), overwrite=spec.output.overwrite)
+        _refuse_in_place(spec)
+    job = _read(spec, recipe, listen)
+    recipe = resolve_recipe(spec, recipe, job.prepared, listen)
     job = replace(job, recipe=recipe)
     with Stop() as stop:
         if not is_main_process():
-            return _fit(job, Path(request.out or RUNS), stop, listen)[0]
-        path = Path(request.out) if request.out is not None else next_folder(job.prepared.name)
-        folder = RunFolder(path, overwrite=request.overwrite)
+            return _fit(job, Path(spec.output.folder or RUNS), stop, listen)[0]
+        path = Path(spec.output.folder) if spec.output.folder is not None else next_folder(job.prepared.name)
+        folder = RunFolder(path, overwrite=spec.output.overwrite)
         listen(Note(f"the run is in {path}"))
         with cleanup_on_failure(folder, listen, fresh=True):
             folder.begin(
                 {
-                    "command": request.command,
-                    "seed": request.seed,
+                    "command": spec.output.command,
+                    "seed": spec.seed,
                     "recipe": recipe.name,
                     "data": job.prepared.facts(),
-                    "resume": {"request": request_to_json(request), "recipe": recipe.to_toml()},
+                    "resume": {"request": spec_to_json(spec), "recipe": recipe.to_toml()},
                 }
             )
             for name, text in (files or {}).items():
@@ -137,25 +137,26 @@ def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: 
     return TrainResult(path, read_json(path / "metrics.json"), load_model(path, device or "auto"))
 
 
-def _read(request: TrainRequest, recipe: Recipe, listen: Listener) -> Job:
+def _read(spec: RunSpec, recipe: Recipe, listen: Listener) -> Job:
     listen(Stage("reading"))
-    base = base_run(request.model, request.model_name)
-    prepared = prepare(request, base, needs_of(recipe, open=request.recipe == DEFAULT_RECIPE))
+    base = base_run(spec.model, spec.model_name)
+    needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
+    prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base, needs=needs)
     prepared.tell(listen)
-    return Job(request, recipe, base, prepared)
+    return Job(spec, recipe, base, prepared)
 
 
 def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen: Listener) -> Job:
     """The job of a run that was begun; data that have changed since are refused."""
     try:
-        request = request_from_json(manifest["resume"]["request"], path)
+        spec = spec_from_json(manifest["resume"]["request"], path)
         toml, sha256, name = manifest["resume"]["recipe"], manifest["data"]["sha256"], manifest["recipe"]
     except (KeyError, TypeError) as error:
         raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error})") from error
     if device is not None:
-        request = replace(request, device=device)
+        spec = spec.replace(device=device)
     recipe = parse_recipe(toml, name=name, where=f"{path}/recipe.toml")
-    job = replace(_read(request, recipe, listen), resumed=True)
+    job = replace(_read(spec, recipe, listen), resumed=True)
     if job.prepared.sha256 != sha256:
         raise DataError(
             f"the data of the run in '{path}' have changed since it began; put them back, or train again with "
@@ -177,7 +178,7 @@ def _carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report
     listen(Stage("saving"))
     facts = _save(folder.path, job, fitted)
     finished = FinishedRun(folder.path, job.recipe, job.prepared, fitted, folder.facts | facts)
-    _report(finished, report if job.request.report else None, listen)
+    _report(finished, report if job.spec.output.report else None, listen)
     folder.finish(facts)
     return result
 
@@ -194,10 +195,10 @@ def _fit(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainResul
         listen(Note(note, warning=True))
     if job.resumed and checkpoint is None:
         listen(Note("there is no checkpoint yet: it starts from the beginning"))
-    how: dict[str, Any] = {"minutes": job.request.checkpoint_minutes, "keep_phases": job.request.keep_phases}
+    how: dict[str, Any] = {"minutes": job.spec.machine.checkpoint_minutes, "keep_phases": job.spec.output.keep_phases}
     checkpointer = Checkpointer(path, stop, checkpoint=checkpoint, **how)
     fitted = fit_prepared(
-        job.request, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
+        job.spec, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
     )
     return TrainResult(path, fitted.metrics, fitted.model), fitted
 
@@ -211,10 +212,10 @@ def _save(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
     facts["max_length"] = model.encoder.max_length
     if job.base is not None:
         facts["went_on_from"] = job.base.name
-    elif job.request.model is not None and (Path(job.request.model).expanduser() / MANIFEST).is_file():
-        facts["went_on_from"] = job.request.model_name or str(job.request.model)  # a run without a classifier
+    elif job.spec.model is not None and (Path(job.spec.model).expanduser() / MANIFEST).is_file():
+        facts["went_on_from"] = job.spec.model_name or str(job.spec.model)  # a run without a classifier
     facts |= write_model(model, path)
-    trained = merged(job.prepared) if job.request.refit else job.prepared
+    trained = merged(job.prepared) if job.spec.recipe.refit else job.prepared
     rows = [table.same for table in trained.trained_tables if table.others]
     write_seen(path, trained.trained_texts, None if job.base is None else job.base.seen, rows)
     write_hygiene(path, job.prepared.hygiene, fitted.fitted.cut)
@@ -236,11 +237,11 @@ def _report(finished: FinishedRun, report: Reporter | None, listen: Listener) ->
         listen(Note(f"the report could not be written ({what}); the model is complete", warning=True))
 
 
-def _refuse_in_place(request: TrainRequest) -> None:
-    if request.model is None or not Path(request.model).expanduser().exists():
+def _refuse_in_place(spec: RunSpec) -> None:
+    if spec.model is None or not Path(spec.model).expanduser().exists():
         return
-    model, out = Path(request.model).expanduser().resolve(), Path(str(request.out)).resolve()
+    model, out = Path(spec.model).expanduser().resolve(), Path(str(spec.output.folder)).resolve()
     if out in (model, *model.parents):
         raise RunError(
-            f"{request.out} is the run to go on from and cannot be replaced by it; give another folder with -o"
+            f"{spec.output.folder} is the run to go on from and cannot be replaced by it; give another folder with -o"
         )

@@ -9,16 +9,16 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from phasefit.baselines import BASELINES
 from phasefit.files.manifest import versions
-from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import read_recipe
-from phasefit.runs.saved_request import request_to_json
+from phasefit.runs.saved_specification import spec_to_json
+from phasefit.runs.specification import DEFAULT_RECIPE, DEFAULTS, RunSpec
 from phasefit.studies.fingerprint import data_fingerprint, model_fingerprint
 
 # What says where and how a run is shown, not what comes out of it. More checkpoints change nothing either.
@@ -46,20 +46,20 @@ class Cell:
 
     dataset: str  # what tables call them
     variant: str
-    request: TrainRequest
+    spec: RunSpec
     pairs: str | None = None  # a dataset of scored pairs: the encoder's cosines are compared with its scores
     extra: Mapping[str, Any] = field(default_factory=dict)  # whatever else its key should know
 
     @property
     def is_baseline(self) -> bool:
         """Whether its recipe is a yardstick from elsewhere rather than phases of ours."""
-        return self.request.recipe in BASELINES
+        return self.spec.recipe.name in BASELINES
 
     @property
     def name(self) -> str:
         """How messages and logs call it."""
-        fold = f", fold {self.request.fold[0]} of {self.request.fold[1]}" if self.request.fold else ""
-        return f"{self.variant} on {self.dataset}, seed {self.request.seed}{fold}"
+        fold = f", fold {self.spec.split.fold[0]} of {self.spec.split.fold[1]}" if self.spec.split.fold else ""
+        return f"{self.variant} on {self.dataset}, seed {self.spec.seed}{fold}"
 
     @cached_property
     def key(self) -> str:
@@ -68,39 +68,39 @@ class Cell:
 
     def ingredients(self) -> dict[str, Any]:
         """What the key is made of; recipes by what they say and tables by what they hold, not by their names."""
-        request = request_to_json(replace(self.request, out=None))
-        kept = {name: value for name, value in request.items() if name not in BESIDE and name not in SOURCES}
-        sources = {name: getattr(self.request, name) for name in SOURCES if getattr(self.request, name) is not None}
-        where = self.request.data_dir
+        options = spec_to_json(self.spec)
+        kept = {name: value for name, value in options.items() if name not in BESIDE and name not in SOURCES}
+        sources = {name: value for name in SOURCES if (value := self.spec.option(name)) is not None}
+        where = self.spec.data.data_dir
         kept |= {name: data_fingerprint(source, where) for name, source in sources.items()}
-        if self.request.score_test:
+        if self.spec.split.score_test:
             kept.pop("score_test")  # as it is in every study but a search: keys are older than the field
-        kept["model"] = model_fingerprint(self.request.model)
-        if not self.is_baseline and self.request.recipe != DEFAULT_RECIPE:
-            kept["recipe"] = _resolved(self.request.recipe, self.request.settings)
+        kept["model"] = model_fingerprint(self.spec.model)
+        if not self.is_baseline and self.spec.recipe.name != DEFAULT_RECIPE:
+            kept["recipe"] = _resolved(self.spec.recipe.name, self.spec.recipe.settings)
             kept.pop("settings")
-            if files := read_recipe(self.request.recipe, self.request.settings).files():
+            if files := read_recipe(self.spec.recipe.name, self.spec.recipe.settings).files():
                 kept["files"] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
         pairs = {} if self.pairs is None else {"pairs": data_fingerprint(self.pairs, where)}
         return {**kept, **pairs, **self.extra, "versions": versions()}
 
     def command(self) -> str:
         """What a user types to do this one run alone, as far as one command can."""
-        request = self.request
+        spec = self.spec
         if self.is_baseline:  # these leave no run
             return ""
-        words = ["phasefit", "train", str(request.data), "--recipe", request.recipe]
-        words += [word for setting in request.settings for word in ("--set", setting)]
-        words += [word for name in ("text", "label") for one in getattr(request, name) for word in (f"--{name}", one)]
+        words = ["phasefit", "train", str(spec.data.source), "--recipe", spec.recipe.name]
+        words += [word for setting in spec.recipe.settings for word in ("--set", setting)]
+        words += [word for name in ("text", "label") for one in spec.option(name) for word in (f"--{name}", one)]
         for name in SAID:
-            if getattr(request, name) != getattr(TrainRequest, name, None):
-                words += [f"--{name.replace('_', '-')}", str(getattr(request, name))]
+            if spec.option(name) != DEFAULTS[name]:
+                words += [f"--{name.replace('_', '-')}", str(spec.option(name))]
         for name in ("classes", "levels"):
-            if getattr(request, name):
-                words += [f"--{name}", ",".join(getattr(request, name))]
-        if request.fold:
-            words += ["--fold", f"{request.fold[0]}/{request.fold[1]}"]
-        return shlex.join([*words, "--seed", str(request.seed)])
+            if spec.option(name):
+                words += [f"--{name}", ",".join(spec.option(name))]
+        if spec.split.fold:
+            words += ["--fold", f"{spec.split.fold[0]}/{spec.split.fold[1]}"]
+        return shlex.join([*words, "--seed", str(spec.seed)])
 
 
 @lru_cache(maxsize=512)

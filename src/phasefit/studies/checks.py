@@ -10,11 +10,11 @@ from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, PhasefitError, did_you_mean
 from phasefit.metrics.registry import CLASS, LEVELS, comparable_names, leaf
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import read_recipe
 from phasefit.recipes.needs import Needs, needs_of
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.recipe.resolve import requested_recipe
+from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import RESULT
 
@@ -29,9 +29,9 @@ def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None]
     on_test = any(score is None or score.startswith("test.") for score in scores)
     seen: set[tuple[str, str, Needs, bool]] = set()
     for cell in cells:
-        needs, fold = needs_of_cell(cell), cell.request.fold
+        needs, fold = needs_of_cell(cell), cell.spec.split.fold
         last = fold is not None and fold[0] == fold[1]  # the one that lacks rows if any does
-        key = (cell.dataset, cell.request.recipe, needs, last)
+        key = (cell.dataset, cell.spec.recipe.name, needs, last)
         if key in seen or (cell_folder(cache, cell) / RESULT).is_file():
             continue
         seen.add(key)
@@ -42,15 +42,16 @@ def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None]
 
 
 def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> None:
-    if cell.is_baseline and is_task_file(cell.request.data):
+    if cell.is_baseline and is_task_file(cell.spec.data.source):
         raise DataError("baselines take one table, and this is a task file; leave them out")
     if cell.pairs is None and not _predicts(cell):
         raise DataError("it leaves an encoder and predicts nothing that could be scored; leave it out")
-    if cell.pairs is not None and cell.is_baseline and cell.request.recipe != "untrained":
+    if cell.pairs is not None and cell.is_baseline and cell.spec.recipe.name != "untrained":
         raise DataError("encoders are scored on pairs here, and of the baselines only 'untrained' is one; leave it out")
-    prepared = prepare(cell.request, base_run(cell.request.model), needs)
+    spec = cell.spec
+    prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
     if cell.is_baseline and cell.pairs is None:
-        baseline(cell.request.recipe).check_rows(prepared)
+        baseline(cell.spec.recipe.name).check_rows(prepared)
     if cell.pairs is None and not prepared.tasks:
         for score in scores:
             _check_kind(score, prepared)
@@ -82,21 +83,21 @@ def check_score(path: str | None) -> None:
 
 def _predicts(cell: Cell) -> bool:
     if cell.is_baseline:
-        return cell.request.recipe != "untrained"
-    if cell.request.recipe == DEFAULT_RECIPE:
+        return cell.spec.recipe.name != "untrained"
+    if cell.spec.recipe.name == DEFAULT_RECIPE:
         return True
-    return any(phase.trains_head for phase in read_recipe(cell.request.recipe, cell.request.settings).phases)
+    return any(phase.trains_head for phase in read_recipe(cell.spec.recipe.name, cell.spec.recipe.settings).phases)
 
 
 def needs_of_cell(cell: Cell) -> Needs:
     """What its recipe must have of every row; baselines take what has labels, or texts where encoders are scored."""
     if cell.is_baseline:
         return Needs(labels=cell.pairs is None, labels_of_pairs=True)
-    return needs_of_request(cell.request)
+    return needs_of_spec(cell.spec)
 
 
-def needs_of_request(request: TrainRequest) -> Needs:
-    """What a request must have of every row."""
-    if request.recipe == DEFAULT_RECIPE:
-        return needs_of(requested_recipe(request), open=True)
-    return needs_of(read_recipe(request.recipe, request.settings))
+def needs_of_spec(spec: RunSpec) -> Needs:
+    """What a run must have of every row."""
+    if spec.recipe.name == DEFAULT_RECIPE:
+        return needs_of(requested_recipe(spec), open=True)
+    return needs_of(read_recipe(spec.recipe.name, spec.recipe.settings))

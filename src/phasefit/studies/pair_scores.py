@@ -11,14 +11,14 @@ from phasefit.data.sources import read_dataset
 from phasefit.errors import DataError, TextsCut
 from phasefit.metrics.regression import regression_metrics
 from phasefit.models.model import Model
-from phasefit.prepare.request import TrainRequest
 from phasefit.prepare.splitting import cut
+from phasefit.runs.specification import RunSpec
 
 
-def pair_scores(model: Model, pairs: str, request: TrainRequest) -> dict[str, Any]:
+def pair_scores(model: Model, pairs: str, spec: RunSpec) -> dict[str, Any]:
     """The metrics of cosines against the scores of the test pairs of a dataset."""
-    dataset = read_dataset(pairs, data_dir=request.data_dir, sides="two")
-    table = cut(dataset.test or dataset.train, request.test_rows, request.seed, "test", [])
+    dataset = read_dataset(pairs, data_dir=spec.data.data_dir, sides="two")
+    table = cut(dataset.test or dataset.train, spec.split.test_rows, spec.seed, "test", [])
     if table is None or table.labels is None or not table.others:
         raise DataError(f"{pairs} holds no pairs of texts with scores; encoders are scored on such")
     true = np.array([float(label) for label in table.labels if isinstance(label, int | float)])

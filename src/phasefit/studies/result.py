@@ -15,7 +15,7 @@ from phasefit.events import Scored
 from phasefit.files.atomic import read_json
 from phasefit.metrics.kinds import JUDGED, kind_of_metrics
 from phasefit.metrics.registry import metric_at
-from phasefit.prepare.request import TrainRequest
+from phasefit.runs.specification import RunSpec
 
 Own: TypeAlias = bool | Mapping[str, bool]
 RESULT, PROGRESS, RUN = "result.json", "progress.jsonl", "run"
@@ -77,18 +77,18 @@ def slim(metrics: Any) -> Any:
     return [slim(value) for value in metrics] if isinstance(metrics, list) else metrics
 
 
-def has_own(request: TrainRequest, split: str) -> Own:
+def has_own(spec: RunSpec, split: str) -> Own:
     """Whether a test (or validation) table was given, so that no repetition trains on another's; of tasks each."""
-    if request.fold is not None:
+    if spec.split.fold is not None:
         return False
-    if is_task_file(request.data):
-        tasks = read_task_file(request.data).tasks
-        return {task.name: _brings(task.data, getattr(task, split), split, request) for task in tasks}
-    return _brings(request.data, getattr(request, split), split, request)
+    if is_task_file(spec.data.source):
+        tasks = read_task_file(spec.data.source).tasks
+        return {task.name: _brings(task.data, getattr(task, split), split, spec) for task in tasks}
+    return _brings(spec.data.source, getattr(spec.data, split), split, spec)
 
 
-def _brings(data: Any, given: Any, split: str, request: TrainRequest) -> bool:
-    return given is not None or split in source_files(str(data), request.data_dir)
+def _brings(data: Any, given: Any, split: str, spec: RunSpec) -> bool:
+    return given is not None or split in source_files(str(data), spec.data.data_dir)
 
 
 def figure(metrics: Mapping[str, Any], path: str) -> float | None:

@@ -16,7 +16,7 @@ from phasefit.data.sources import source_files
 from phasefit.data.table import Label, Table
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
+from phasefit.runs.specification import DEFAULTS, RunSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ def write_once(table: Table, path: Path) -> str:
 
 
 def reading(table: Table, kind: str) -> dict[str, Any]:
-    """The fields of a request that read `write_rows`'s file as the table was."""
+    """The options that read `write_rows`'s file as the table was."""
     found: dict[str, Any] = {"text": _texts(table), "kind": kind, "label": (LABEL,)}
     if kind == "tree":
         found["label"] = tuple(f"{LABEL}_{level}" for level in range(1, _depth(table.labels or ()) + 1))
@@ -60,17 +60,16 @@ def reading(table: Table, kind: str) -> dict[str, Any]:
     return found
 
 
-def on_rows(request: TrainRequest, **fields: Any) -> TrainRequest:
-    """The request on rows that were written down: nothing is left of how its source was read and chosen from."""
-    empty = TrainRequest(None)
-    bare = {name: getattr(empty, name) for name in (*READ, *CHOSEN, "validation", "test", "unlabelled")}
-    return replace(request, **{**bare, "unseen": "drop", **fields})
+def on_rows(spec: RunSpec, **fields: Any) -> RunSpec:
+    """The run on rows that were written down: nothing is left of how its source was read and chosen from."""
+    bare = {name: DEFAULTS[name] for name in (*READ, *CHOSEN, "validation", "test", "unlabelled")}
+    return spec.replace(**{**bare, "unseen": "drop", **fields})
 
 
-def has_part(request: TrainRequest, part: str) -> bool:
+def has_part(spec: RunSpec, part: str) -> bool:
     """Whether validation or test rows are given rather than split off."""
-    given = getattr(request, part) is not None
-    return given or (request.fold is None and part in source_files(str(request.data), request.data_dir))
+    given = spec.option(part) is not None
+    return given or (spec.split.fold is None and part in source_files(str(spec.data.source), spec.data.data_dir))
 
 
 def _texts(table: Table) -> tuple[str, ...]:

@@ -139,8 +139,8 @@ def _cell(cell: Cell, result: Result, metric: str) -> dict[str, Any]:
     return {
         "dataset": cell.dataset,
         "variant": cell.variant,
-        "seed": cell.request.seed,
-        "fold": cell.request.fold[0] if cell.request.fold else None,
+        "seed": cell.spec.seed,
+        "fold": cell.spec.split.fold[0] if cell.spec.split.fold else None,
         "score": score,
         "minutes": result.seconds / 60,
         "memory_mb": result.memory_mb,

@@ -7,16 +7,16 @@ the same dataset, seed and fold, so that they can be compared pair by pair.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phasefit.baselines import BASELINES, baseline
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.phases import PHASES
-from phasefit.prepare.request import DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import read_recipe
 from phasefit.recipes.library_index import list_recipes
 from phasefit.recipes.needs import needs_of
+from phasefit.runs.specification import DEFAULT_RECIPE, OPTIONS, run_spec
 from phasefit.studies.cell import Cell
 
 
@@ -25,7 +25,7 @@ class Data:
     """A dataset of a study: what tables call it, how it is asked for, settings for every recipe on it."""
 
     name: str
-    request: Mapping[str, Any]  # fields of a TrainRequest
+    request: Mapping[str, Any]  # options of its runs, by flat names
     settings: tuple[str, ...] = ()
     pairs: str | None = None  # score encoders on the test pairs of this dataset
 
@@ -77,7 +77,7 @@ class Study:
     folds: int | None = None
     tables: tuple[TableSpec, ...] = ()
     notes: tuple[str, ...] = ()
-    common: Mapping[str, Any] = field(default_factory=dict)  # fields of every request: model, threads, data_dir
+    common: Mapping[str, Any] = field(default_factory=dict)  # options of every run: model, threads, data_dir
 
     def cells(self, tables: Sequence[TableSpec] = ()) -> list[Cell]:
         """Every cell that some table needs, one seed of everything before the next: early tables are whole."""
@@ -101,8 +101,8 @@ class Study:
         if fold is not None and self.folds is not None:
             given["fold"] = (fold, self.folds)
         settings = () if variant.recipe in BASELINES else fitting(variant.recipe, settings)
-        request = TrainRequest(**given, recipe=variant.recipe, settings=settings, seed=seed)
-        return Cell(data.name, variant.name, request, data.pairs)
+        spec = run_spec(**given, recipe=variant.recipe, settings=settings, seed=seed)
+        return Cell(data.name, variant.name, spec, data.pairs)
 
     def variants_of(self, table: TableSpec, dataset: str | None = None) -> list[str]:
         """The variants of a table, or of one dataset in it, in the order of the study."""
@@ -180,7 +180,7 @@ def _known(name: str) -> None:
 
 def request_fields() -> set[str]:
     """What a dataset of a study may say."""
-    return {item.name for item in fields(TrainRequest)} - {"recipe", "settings", "seed", "out", "command", "fold"}
+    return {*OPTIONS} - {"recipe", "settings", "seed", "out", "command", "fold"}
 
 
 def with_common(study: Study, **more: Any) -> Study:

@@ -106,7 +106,7 @@ def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result
         if value is None:
             continue
         metrics[cell.dataset] = score
-        repetition = (cell.request.seed, cell.request.fold[0] if cell.request.fold else 0)
+        repetition = (cell.spec.seed, cell.spec.split.fold[0] if cell.spec.split.fold else 0)
         found.setdefault((cell.dataset, cell.variant), {})[repetition] = (value, result)
     return found, metrics
 

@@ -14,7 +14,6 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import wait
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.baselines import baseline
+from phasefit.baselines.contract import FitOptions
 from phasefit.errors import PhasefitError
 from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import read_json, write_json, write_text
@@ -30,9 +30,9 @@ from phasefit.files.manifest import MANIFEST
 from phasefit.models.heads.decision import Decision
 from phasefit.models.model import Model
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
 from phasefit.runs.evaluation.score import score_outputs
 from phasefit.runs.folder import read_begun
+from phasefit.runs.specification import RunSpec
 from phasefit.runs.train import resume, train
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import needs_of_cell
@@ -77,7 +77,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
     try:
         if finished_result(folder, with_model=keep and not cell.is_baseline) is not None:
             return dict(read_json(folder / RESULT))
-        set_threads(cell.request.threads)
+        set_threads(cell.spec.machine.threads)
         started = time.perf_counter() - _spent(folder)
         metrics, rows = _baseline(cell) if cell.is_baseline else _trained(cell, folder)
         result = {
@@ -86,8 +86,8 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
             "command": cell.command(),
             "metrics": slim(metrics),
             "rows": rows,
-            "own_test": has_own(cell.request, "test"),
-            "own_validation": has_own(cell.request, "validation"),
+            "own_test": has_own(cell.spec, "test"),
+            "own_validation": has_own(cell.spec, "validation"),
             "seconds": round(time.perf_counter() - started, 3),
             "memory_mb": round(peak_megabytes(), 1),
         }
@@ -115,12 +115,12 @@ def _spent(folder: Path) -> float:
 def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """A run like any other, but for its pictures; one that was stopped goes on."""
     run = folder / RUN
-    request = replace(cell.request, out=run, report=False)
+    spec = cell.spec.replace(out=run, report=False)
     listen = partial(_log, folder / PROGRESS)
-    result = resume(run, listen) if _can_go_on(run) else train(replace(request, overwrite=run.exists()), listen)
+    result = resume(run, listen) if _can_go_on(run) else train(spec.replace(overwrite=run.exists()), listen)
     metrics = dict(result.metrics)
     if cell.pairs is not None:
-        metrics["test"] = pair_scores(result.model, cell.pairs, cell.request)
+        metrics["test"] = pair_scores(result.model, cell.pairs, cell.spec)
     facts = read_json(run / MANIFEST).get("data", {})
     return metrics, _rows(facts)
 
@@ -140,9 +140,11 @@ def _rows(facts: dict[str, Any]) -> dict[str, Any]:
 def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
     """A yardstick on the same rows, scored in the same way."""
     if cell.pairs is not None:
-        return {"test": pair_scores(_untrained(cell.request), cell.pairs, cell.request)}, {}
-    prepared = prepare(cell.request, None, needs_of_cell(cell))
-    predict = baseline(cell.request.recipe).fit(prepared, cell.request)
+        return {"test": pair_scores(_untrained(cell.spec), cell.pairs, cell.spec)}, {}
+    spec = cell.spec
+    prepared = prepare(spec.data, spec.split, seed=spec.seed, needs=needs_of_cell(cell))
+    options = FitOptions(spec.seed, spec.model, spec.machine.device, spec.machine.precision)
+    predict = baseline(spec.recipe.name).fit(prepared, options)
     metrics: dict[str, Any] = {"phases": []}
     decision = _decision(prepared, predict)
     for split in ("validation", "test"):
@@ -164,11 +166,11 @@ def _decision(prepared: Prepared, predict: Any) -> Decision:
     return Decision(thresholds=tuple(best_thresholds(prepared.values(table), predict(table))))
 
 
-def _untrained(request: TrainRequest) -> Model:
+def _untrained(spec: RunSpec) -> Model:
     from phasefit.models.encoder.locate import DEFAULT_MODEL
     from phasefit.models.storage import load_model
 
-    return load_model(DEFAULT_MODEL if request.model is None else request.model, request.device)
+    return load_model(DEFAULT_MODEL if spec.model is None else spec.model, spec.machine.device)
 
 
 def _log(progress: Path, event: Event) -> None:

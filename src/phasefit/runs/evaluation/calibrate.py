@@ -12,11 +12,11 @@ from phasefit.metrics.calibration import best_temperature, threshold_for
 from phasefit.metrics.multi_label import best_multi_temperature, best_thresholds
 from phasefit.models.heads.decision import Decision
 from phasefit.models.model import TASK, Model
-from phasefit.prepare.request import TrainRequest
 from phasefit.prepare.splitting import labels_of
+from phasefit.runs.specification import RunSpec
 
 
-def decide(model: Model, validation: Table, outputs: np.ndarray, request: TrainRequest, task: str = TASK) -> list[str]:
+def decide(model: Model, validation: Table, outputs: np.ndarray, spec: RunSpec, task: str = TASK) -> list[str]:
     """Choose how the model decides, given its head's own outputs of the validation rows; what was chosen."""
     space = model.space_of(task)
     if space.kind == "score":
@@ -24,10 +24,10 @@ def decide(model: Model, validation: Table, outputs: np.ndarray, request: TrainR
     values = space.values(labels_of(validation), where=validation.name)
     several = space.kind == "multi"
     fit = best_multi_temperature if several else best_temperature
-    temperature = fit(values, outputs) if request.calibrate else 1.0
+    temperature = fit(values, outputs) if spec.recipe.calibrate else 1.0
     decision = Decision(temperature, thresholds=(0.5,) * len(space) if several else ())
     notes = []
-    if request.calibrate:
+    if spec.recipe.calibrate:
         was = "too sure" if temperature > 1 else "not sure enough"
         notes.append(f"probabilities: the head was {was}; calibrated on validation, temperature {temperature:.2f}")
     if several:
@@ -37,9 +37,9 @@ def decide(model: Model, validation: Table, outputs: np.ndarray, request: TrainR
         notes.append(
             f"a label is given from a probability of its own on, chosen on validation: {low:.2f} to {high:.2f}"
         )
-    if request.reject:
+    if spec.recipe.reject:
         sure = decision.calibrated(outputs)
-        decision = replace(decision, reject_below=threshold_for(request.reject, sure))
+        decision = replace(decision, reject_below=threshold_for(spec.recipe.reject, sure))
         withheld = int((decision.answers(sure) < 0).sum())
         least, rows = decision.reject_below, f"{withheld:,} of the {len(sure):,} validation rows"
         notes.append(f"a prediction less probable than {least:.3f} is withheld: {rows}")

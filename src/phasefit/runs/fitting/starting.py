@@ -10,8 +10,8 @@ from phasefit.errors import DataError, ModelError
 from phasefit.files.atomic import read_json
 from phasefit.files.manifest import MANIFEST, read_manifest
 from phasefit.models.encoder.locate import check_local
-from phasefit.prepare.request import TrainRequest
 from phasefit.prepare.splitting import Base
+from phasefit.runs.specification import RunSpec
 from phasefit.runs.trained_texts import read_seen
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     return Base(name or str(model), one, read_seen(folder), spaces, folder)
 
 
-def starting_model(request: TrainRequest, prepared: Prepared) -> Model:
+def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
     """The model, which already knows the classes it will need if it goes on from a run.
 
     Heads of tasks that are not trained here would stay as they are while the encoder under them changes: they go.
@@ -48,9 +48,9 @@ def starting_model(request: TrainRequest, prepared: Prepared) -> Model:
     from phasefit.models.model import TASK
     from phasefit.models.storage import load_model
 
-    model = load_model(DEFAULT_MODEL if request.model is None else request.model, "cpu")
-    if request.model_name is not None and model.encoder.name == request.model:
-        model.encoder.name = request.model_name
+    model = load_model(DEFAULT_MODEL if spec.model is None else spec.model, "cpu")
+    if spec.model_name is not None and model.encoder.name == spec.model:
+        model.encoder.name = spec.model_name
     wanted = {name: task.space for name, task in prepared.tasks.items()}
     if not wanted and len(model.heads) == 1:
         name, head = next(iter(model.heads.items()))
@@ -62,7 +62,7 @@ def starting_model(request: TrainRequest, prepared: Prepared) -> Model:
             del model.heads[task]
     model.spaces = {task: wanted[task] for task in model.heads}
     model.decisions.clear()  # they are chosen anew, for the head as it will be
-    if request.compile:
+    if spec.machine.compile:
         from phasefit.models.encoder.compiled import compile_layers
 
         compile_layers(model.encoder)

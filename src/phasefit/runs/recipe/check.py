@@ -1,29 +1,29 @@
-"""Whether a recipe and a request fit the labels at hand, before anything is trained or written. Imports no torch."""
+"""Whether a recipe and a specification fit the labels at hand, before anything is trained or written. No torch."""
 
 from __future__ import annotations
 
 from phasefit.errors import DataError, RecipeError
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import Recipe
+from phasefit.runs.specification import RunSpec
 
 SINGLE = "pair says how a head sees pairs of texts, and these are single texts; leave it out"
 
 
-def check_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared) -> None:
+def check_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
     """A later phase must not be the first to say that it cannot use these labels."""
-    check_reject(request, prepared)
-    check_pair(request, recipe, prepared)
+    check_reject(spec, prepared)
+    check_pair(spec, recipe, prepared)
     kinds = {name: task.space.kind for name, task in prepared.tasks.items()} or {"": prepared.space.kind}
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
         options.check_kinds(name, kinds)
 
 
-def check_reject(request: TrainRequest, prepared: Prepared) -> None:
+def check_reject(spec: RunSpec, prepared: Prepared) -> None:
     """A threshold needs rows that it can be chosen on, and answers that can be withheld."""
-    if not 0 <= request.reject < 1:
-        raise DataError(f"--reject is a share of the validation rows from 0 to below 1, not {request.reject}")
-    if not request.reject:
+    if not 0 <= spec.recipe.reject < 1:
+        raise DataError(f"--reject is a share of the validation rows from 0 to below 1, not {spec.recipe.reject}")
+    if not spec.recipe.reject:
         return
     if prepared.tasks:
         raise DataError("--reject is about one task, and there are several; leave it out")
@@ -35,7 +35,7 @@ def check_reject(request: TrainRequest, prepared: Prepared) -> None:
         raise DataError("--reject chooses its threshold on validation rows, and there are none; give --validation")
 
 
-def check_pair(request: TrainRequest, recipe: Recipe, prepared: Prepared) -> None:
+def check_pair(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
     """How a head sees pairs is not passed over in silence where there are single texts.
 
     Recipes may say it all the same: they are for pairs and for single texts.
@@ -44,7 +44,7 @@ def check_pair(request: TrainRequest, recipe: Recipe, prepared: Prepared) -> Non
         if "pair" in task.head and not prepared.tasks[task.name].train.others:
             file = prepared.file.name if prepared.file is not None else ""
             raise DataError(f"{file}.toml, task '{task.name}': {SINGLE}")
-    for setting in request.settings:
+    for setting in spec.recipe.settings:
         match [part.strip() for part in setting.partition("=")[0].split(".")]:
             case [phase, "pair"] if phase in recipe.phase_names and not prepared.tasks:
                 others = prepared.train.others

@@ -13,75 +13,75 @@ from phasefit.events import Note
 from phasefit.files.atomic import read_json
 from phasefit.files.manifest import MANIFEST
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import AUTO, DEFAULT_RECIPE, TrainRequest
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runs.recipe.check import check_recipe, idle_notes
+from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
 MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
 TASKS = "multitask"
 FEW_ROWS = 32  # training rows per class, in the mean
 
 
-def requested_recipe(request: TrainRequest) -> Recipe:
+def requested_recipe(spec: RunSpec) -> Recipe:
     """The recipe that is asked for; that for many rows as long as nobody knows how many there are."""
-    if request.recipe == AUTO:
+    if spec.recipe.name == AUTO:
         raise RecipeError(
             "the recipe 'auto' is chosen on the command line: phasefit train DATA --recipe auto --minutes 10; what it "
             "chose is in the run's recipe.toml and can be named here"
         )
-    if request.recipe != DEFAULT_RECIPE:
-        return read_recipe(request.recipe, request.settings)
-    if is_task_file(request.data):
-        return read_recipe(TASKS, request.settings)
-    return read_recipe(MANY, (*_kept(request), *request.settings))
+    if spec.recipe.name != DEFAULT_RECIPE:
+        return read_recipe(spec.recipe.name, spec.recipe.settings)
+    if is_task_file(spec.data.source):
+        return read_recipe(TASKS, spec.recipe.settings)
+    return read_recipe(MANY, (*_kept(spec), *spec.recipe.settings))
 
 
-def resolve_recipe(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
+def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
     """The recipe for these rows, which it was found to fit."""
-    settled = _for_rows(request, recipe, prepared, listen)
-    check_recipe(request, settled, prepared)
+    settled = _for_rows(spec, recipe, prepared, listen)
+    check_recipe(spec, settled, prepared)
     for note in idle_notes(settled, prepared):
         listen(Note(note))
     return settled
 
 
-def _for_rows(request: TrainRequest, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
+def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
     """Another one only where none was named, rows are few and nothing else speaks for it."""
     if prepared.file is not None:
         return recipe.with_tasks(prepared.file)
-    if request.recipe != DEFAULT_RECIPE:
+    if spec.recipe.name != DEFAULT_RECIPE:
         return recipe
     if prepared.train.others or prepared.space.kind == "score":
         what = "pairs of texts" if prepared.train.others else "scores"
-        recipe = read_recipe(PLAIN, (*_kept(request), *request.settings))
+        recipe = read_recipe(PLAIN, (*_kept(spec), *spec.recipe.settings))
         listen(Note(f"no recipe is named: {recipe.name}, for {what}; --recipe names another"))
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
     reason = f"for {each:,.0f} training rows per class"
     if each > FEW_ROWS:
         pass
-    elif _head_to_go_on_with(request.model) is not None:
+    elif _head_to_go_on_with(spec.model) is not None:
         reason = "which goes on with the head of the run"
     elif prepared.unlabelled is not None:
         reason = "because there are unlabelled texts to denoise"
     else:
-        recipe, reason = _for_few(request, recipe, reason)
+        recipe, reason = _for_few(spec, recipe, reason)
     listen(Note(f"no recipe is named: {recipe.name}, {reason}; --recipe names another"))
     return recipe
 
 
-def _kept(request: TrainRequest) -> tuple[str, ...]:
+def _kept(spec: RunSpec) -> tuple[str, ...]:
     """The setting that keeps the head of a run to go on from."""
-    kind = _head_to_go_on_with(request.model)
+    kind = _head_to_go_on_with(spec.model)
     if kind is None:
         return ()
-    pair = _heads(request.model)[0].get("pair")
+    pair = _heads(spec.model)[0].get("pair")
     return (f"finetune.head={kind}", *([f"finetune.pair={pair}"] if pair else []))
 
 
-def _for_few(request: TrainRequest, other: Recipe, reason: str) -> tuple[Recipe, str]:
+def _for_few(spec: RunSpec, other: Recipe, reason: str) -> tuple[Recipe, str]:
     with suppress(RecipeError):
-        return read_recipe(FEW, request.settings), reason
+        return read_recipe(FEW, spec.recipe.settings), reason
     return other, f"because {FEW} does not take what --set says"
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 
@@ -15,10 +15,10 @@ from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
 from phasefit.metrics.kinds import JUDGED
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import read_recipe
 from phasefit.recipes.needs import needs_of
 from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for, facts_of, left_out
 from phasefit.studies.auto.halving import (
     Choice,
@@ -61,42 +61,42 @@ class Progress:
     text: str
 
 
-def prepare_tables(request: TrainRequest) -> Prepared:
+def prepare_tables(spec: RunSpec) -> Prepared:
     """The tables as the final run will have them; what auto cannot choose for is refused."""
-    if is_task_file(request.data):
+    if is_task_file(spec.data.source):
         raise RecipeError("--recipe auto chooses for one table; train a task file with --recipe multitask")
-    base = base_run(request.model)
+    base = base_run(spec.model)
     if base is not None:
         raise RecipeError("--recipe auto chooses for a fresh start; name a recipe to go on from a run")
-    return prepare(request, None, needs_of(read_recipe(YARDSTICK)))
+    return prepare(spec.data, spec.split, seed=spec.seed, needs=needs_of(read_recipe(YARDSTICK)))
 
 
 def choose_recipe(
-    request: TrainRequest, minutes: float, listen: Callable[[Progress], None], *, started: float | None = None
+    spec: RunSpec, minutes: float, listen: Callable[[Progress], None], *, started: float | None = None
 ) -> AutoResult:
     """Try candidates on the rows that are not the test, cheap ones first, as far as the time goes."""
     begun = time.monotonic() if started is None else started
-    prepared = prepare_tables(request)
+    prepared = prepare_tables(spec)
     facts = facts_of(prepared)
-    candidates = candidates_for(facts, request.settings)
-    jobs = _jobs(request)
-    result = AutoResult(facts, JUDGED[facts.kind], minutes, request.seed, jobs, candidates)
-    result.left_out = left_out(facts, request.settings)
+    candidates = candidates_for(facts, spec.recipe.settings)
+    jobs = _jobs(spec)
+    result = AutoResult(facts, JUDGED[facts.kind], minutes, spec.seed, jobs, candidates)
+    result.left_out = left_out(facts, spec.recipe.settings)
     rows = content_hash([pooled(prepared), prepared.unlabelled])  # not the source's: which of its rows are used counts
-    folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": request.seed}, None)
+    folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, None)
     result.folder = str(folder.path)
-    cores = request.threads or os.cpu_count() or 1
-    data = write_trial_data(request, prepared, folder.path, max(cores // jobs, 1))
+    cores = spec.machine.threads or os.cpu_count() or 1
+    data = write_trial_data(spec, prepared, folder.path, max(cores // jobs, 1))
     chooser = Chooser(data, result, folder.cache, listen, begun + minutes * 60, len(prepared.train))
     chooser.run()
     result.seconds = time.monotonic() - begun
     return result
 
 
-def final_request(request: TrainRequest, result: AutoResult) -> TrainRequest:
+def final_spec(spec: RunSpec, result: AutoResult) -> RunSpec:
     """The run that was asked for, with the recipe that was chosen; the yardstick, which comes first, where none was."""
     chosen = result.chosen or result.candidates[0]
-    return replace(request, recipe=chosen.recipe, settings=chosen.settings)
+    return spec.replace(recipe=chosen.recipe, settings=chosen.settings)
 
 
 class Chooser:
@@ -251,8 +251,8 @@ class Chooser:
         self.result.chosen = self.by_name[self.result.choice.name]
 
 
-def _jobs(request: TrainRequest) -> int:
+def _jobs(spec: RunSpec) -> int:
     """Several at once where the processor does the work: small models do not fill many cores."""
-    if request.device not in ("auto", "cpu") or shutil.which("nvidia-smi"):
+    if spec.machine.device not in ("auto", "cpu") or shutil.which("nvidia-smi"):
         return 1
-    return max(min(request.threads or os.cpu_count() or 1, MOST_JOBS), 1)
+    return max(min(spec.machine.threads or os.cpu_count() or 1, MOST_JOBS), 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from phasefit.data.splits import split
 from phasefit.data.table import Table
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.request import TrainRequest
+from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import Candidate
 from phasefit.studies.auto.halving import Round, folds_for
 from phasefit.studies.cell import Cell
@@ -27,7 +27,7 @@ class TrialData:
     """Where cells are run: the files with the rows, and how they are read. No row of the test is among them."""
 
     dataset: str
-    request: TrainRequest
+    spec: RunSpec
     all: str  # every row that may be used
     some: str  # those of them that looks at little are trained on; none with folds
     held: str  # and those that such looks are scored on
@@ -41,14 +41,14 @@ class TrialData:
         if self.folds is not None:
             fields |= {"data": self.all, "fold": (repetition + 1, self.folds), "validation_size": HELD}
         elif round.whole:
-            seed = self.request.seed + repetition
+            seed = self.spec.seed + repetition
             fields |= {"data": self.all, "rows": round.rows, "test_size": HELD, "validation_size": HELD, "seed": seed}
         else:
             fields |= {"data": self.some, "test": self.held, "rows": round.rows, "validation_size": HELD}
-        return Cell(self.dataset, candidate.name, on_rows(self.request, **fields))
+        return Cell(self.dataset, candidate.name, on_rows(self.spec, **fields))
 
 
-def write_trial_data(request: TrainRequest, prepared: Prepared, folder: Path, threads: int) -> TrialData:
+def write_trial_data(spec: RunSpec, prepared: Prepared, folder: Path, threads: int) -> TrialData:
     """Write the rows down."""
     place = folder / ROWS
     place.mkdir(exist_ok=True)
@@ -59,13 +59,13 @@ def write_trial_data(request: TrainRequest, prepared: Prepared, folder: Path, th
     folds = folds_for(len(table))
     some = held = ""
     if folds is None:
-        trained, scored = _apart(table, prepared, request.seed)
+        trained, scored = _apart(table, prepared, spec.seed)
         some = write_once(table.take(trained), place / "some.parquet")
         held = write_once(table.take(scored), place / "held.parquet")
-    bare = replace(request, threads=threads, refit=False, track=None, keep_phases=False, reject=0.0, model_name=None)
+    bare = spec.replace(threads=threads, refit=False, track=None, keep_phases=False, reject=0.0, model_name=None)
     return TrialData(
         prepared.name,
-        replace(bare, out=None, overwrite=False, command=""),
+        bare.replace(out=None, overwrite=False, command=""),
         write_once(table, place / "all.parquet"),
         some,
         held,

@@ -13,10 +13,10 @@ from phasefit.errors import DataError, RecipeError, did_you_mean
 from phasefit.metrics.kinds import JUDGED, WATCHING
 from phasefit.metrics.registry import METRICS, metric_at
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.recipes.needs import needs_of
 from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.specification import RunSpec
 from phasefit.studies.cell import Cell
 from phasefit.studies.folder import ROWS
 from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once
@@ -31,7 +31,7 @@ class Question:
     """A search before it begins."""
 
     dataset: str
-    request: TrainRequest  # with the recipe and what --set says for all trials
+    spec: RunSpec  # with the recipe and what --set says for all trials
     recipe: Recipe
     space: Space
     score: str  # of validation, as metrics.json calls it
@@ -44,33 +44,33 @@ class Question:
     @property
     def digest(self) -> str:
         """The same on every machine that is asked the same; how long and how to search is not part of it."""
-        cell = Cell(self.dataset, self.recipe.name, replace(self.request, score_test=False))
+        cell = Cell(self.dataset, self.recipe.name, self.spec.replace(score_test=False))
         kept = {name: value for name, value in cell.ingredients().items() if name not in ABOUT_THE_MACHINE}
         space = {name: asdict(one) for name, one in self.space.dimensions.items()}
         content = json.dumps([kept, space, self.score], sort_keys=True, default=str)
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def question_for(dataset: str, request: TrainRequest, space: Space, score: str | None) -> tuple[Question, Prepared]:
+def question_for(dataset: str, spec: RunSpec, space: Space, score: str | None) -> tuple[Question, Prepared]:
     """The question, after everything that can be refused has been; the tables are read once."""
-    recipe = read_recipe(request.recipe, request.settings)
+    recipe = read_recipe(spec.recipe.name, spec.recipe.settings)
     recipe.check_files()
     if not any(phase.trains_head or phase.needs == "tasks" for phase in recipe.phases):
         raise RecipeError(f"{recipe.name} ends with an encoder, which no validation score tells apart; search a recipe "
                           "with a finetune phase")  # fmt: skip
-    prepared = prepare(request, base_run(request.model), needs_of(recipe))
+    prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs_of(recipe))
     parts = list(prepared.tasks.values()) or [prepared]
     if any(part.validation is None for part in parts):
         raise DataError("a search chooses by the validation score, and there are no validation rows; give --validation "
                         "or a --validation-size above 0")  # fmt: skip
-    if prepared.tasks and request.test_size:
-        _check_tests(request, recipe)
-    return Question(dataset, request, recipe, space, score_name(score, prepared)), prepared
+    if prepared.tasks and spec.split.test_size:
+        _check_tests(spec, recipe)
+    return Question(dataset, spec, recipe, space, score_name(score, prepared)), prepared
 
 
-def _check_tests(request: TrainRequest, recipe: Recipe) -> None:
+def _check_tests(spec: RunSpec, recipe: Recipe) -> None:
     """Refuse a task whose test rows would be split off: each fresh seed would draw them from rows that trials saw."""
-    given = _without_splitting(request, recipe)
+    given = _without_splitting(spec, recipe)
     for name, task in given.tasks.items():
         if task.test is None:
             raise DataError(
@@ -80,9 +80,10 @@ def _check_tests(request: TrainRequest, recipe: Recipe) -> None:
             )
 
 
-def _without_splitting(request: TrainRequest, recipe: Recipe) -> Prepared:
+def _without_splitting(spec: RunSpec, recipe: Recipe) -> Prepared:
     """The tables with the test rows that they bring; one whose labels are withheld counts as none."""
-    return prepare(replace(request, test_size=0.0), base_run(request.model), needs_of(recipe))
+    split = replace(spec.split, test_size=0.0)
+    return prepare(spec.data, split, seed=spec.seed, base=base_run(spec.model), needs=needs_of(recipe))
 
 
 def score_name(given: str | None, prepared: Prepared) -> str:
@@ -112,14 +113,14 @@ def higher_is_better(score: str) -> bool:
 def without_test_rows(question: Question, prepared: Prepared, folder: Path) -> Question:
     """The question on rows without the test where that is split off: fresh seeds must not turn rows that the search
     looked at into test rows."""
-    request = question.request
-    if is_task_file(request.data) or prepared.test is None:  # `question_for` has seen to it that tasks bring their own
+    spec = question.spec
+    if is_task_file(spec.data.source) or prepared.test is None:  # `question_for` checked that tasks bring their own
         return question
-    if has_part(request, "test") and _without_splitting(request, question.recipe).test is not None:
+    if has_part(spec, "test") and _without_splitting(spec, question.recipe).test is not None:
         return question
     place = folder / ROWS
     place.mkdir(exist_ok=True)
-    own_validation = has_part(request, "validation") and prepared.validation is not None
+    own_validation = has_part(spec, "validation") and prepared.validation is not None
     train = prepared.train if own_validation else pooled(prepared)
     fields: dict[str, Any] = reading(train, prepared.space.kind)
     fields["data"] = write_once(train, place / "train.parquet")
@@ -128,7 +129,7 @@ def without_test_rows(question: Question, prepared: Prepared, folder: Path) -> Q
     if own_validation and prepared.validation is not None:
         fields["validation"] = write_once(prepared.validation, place / "validation.parquet")
     else:
-        fields["validation_size"] = round(request.validation_size / (1 - request.test_size), 6)
+        fields["validation_size"] = round(spec.split.validation_size / (1 - spec.split.test_size), 6)
     if prepared.unlabelled is not None:
         fields["unlabelled"] = write_once(prepared.unlabelled, place / "unlabelled.parquet")
-    return replace(question, request=on_rows(request, **fields))
+    return replace(question, spec=on_rows(spec, **fields))

@@ -6,15 +6,15 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from phasefit.errors import RecipeError, RunError
 from phasefit.files.atomic import write_text
-from phasefit.prepare.request import TrainRequest
 from phasefit.recipes import list_recipes, parse_recipe, read_recipe
 from phasefit.recipes.content import WHOLE
+from phasefit.runs.specification import DEFAULTS
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import Listener, run_cells
 from phasefit.studies.run_study import fresh_seeds, write_files
@@ -75,7 +75,7 @@ def run_search(
     optuna_study.optuna()
     if options.limits.sampler == "grid":
         optuna_study.check_grid(question.space)
-    name = f"search-{Path(str(question.request.data)).stem}-{question.recipe.name}"
+    name = f"search-{Path(str(question.spec.data.source)).stem}-{question.recipe.name}"
     asked = {"search": question.digest}
     folder = StudyFolder.open(name, asked, options.out, overwrite=options.overwrite, option="--study")
     kept = without_test_rows(question, prepared, folder.path)
@@ -92,9 +92,9 @@ def run_search(
     if history.best is None:
         raise RunError(f"no trial came to its end yet; give it more --trials or --minutes ({folder.path})")
     path = folder.path / RECIPE
-    settings = (*question.request.settings, *history.best.settings)
+    settings = (*question.spec.recipe.settings, *history.best.settings)
     header = recipe_header(question, history, options.limits.seed, options.command)
-    text = sealed(recipe_file(question.request.recipe, settings, header), question.digest)
+    text = sealed(recipe_file(question.spec.recipe.name, settings, header), question.digest)
     for place in (path, *([options.recipe_out] if options.recipe_out is not None else [])):
         write_recipe(place, text)
     result = SearchResult(folder.path, path, settings, history)
@@ -123,22 +123,17 @@ def _prove(
 
 
 def _study(question: Question, winner: SearchResult, options: SearchOptions) -> Study:
-    request = question.request
+    spec = question.spec
     apart = {"data", "recipe", "settings", "seed", "out", "command", "score_test", "overwrite"}
-    empty = TrainRequest(None)
-    common = {
-        one.name: getattr(request, one.name)
-        for one in fields(TrainRequest)
-        if one.name not in apart and getattr(request, one.name) != getattr(empty, one.name)
-    }
+    common = {name: value for name, value in spec.options().items() if name not in apart and value != DEFAULTS[name]}
     variants = (
-        Variant(f"{question.recipe.name} {UNTUNED}", request.recipe, request.settings),
+        Variant(f"{question.recipe.name} {UNTUNED}", spec.recipe.name, spec.recipe.settings),
         Variant(f"{question.recipe.name} {TUNED}", str(winner.recipe)),
     )
     return Study(
         "search",
         f"Search for {question.recipe.name} on {question.dataset}",
-        (Data(question.dataset, {"data": request.data}),),
+        (Data(question.dataset, {"data": spec.data.source}),),
         variants,
         fresh_seeds(options.fresh, (options.limits.seed,)),
         common=common,

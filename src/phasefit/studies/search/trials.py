@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -183,8 +183,8 @@ class Trials:
 
 def trial_cell(question: Question, settings: tuple[str, ...], number: int) -> Cell:
     """A trial as a run that leaves the test rows alone."""
-    request = replace(question.request, settings=(*question.request.settings, *settings), score_test=False)
-    return Cell(question.dataset, f"trial {number}", request)
+    spec = question.spec.replace(settings=(*question.spec.recipe.settings, *settings), score_test=False)
+    return Cell(question.dataset, f"trial {number}", spec)
 
 
 def new_epochs(evaluations: list[Evaluation], seen: int, score: str, *, maximise: bool) -> list[tuple[int, float]]:
