@@ -55,7 +55,10 @@ def classification_metrics(
 
 
 def wilson_interval(hits: int, rows: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of a proportion: sound for few rows and for proportions near 0 and 1."""
+    """Wilson's score interval of a proportion: sound for few rows and for proportions near 0 and 1.
+
+    That of scipy's `binomtest` differs in the last digits.
+    """
     share, spread = hits / rows, z * z / rows
     middle = (share + spread / 2) / (1 + spread)
     half = z * sqrt(share * (1 - share) / rows + spread / (4 * rows)) / (1 + spread)

@@ -114,7 +114,10 @@ def _uniformity(near: Floats) -> float:
 
 
 def silhouette(near: Floats, codes: Ints) -> float:
-    """How much nearer texts are to their own class than to the next (Rousseeuw, 1987), from cosines (n, n): -1 to 1."""
+    """How much nearer texts are to their own class than to the next (Rousseeuw, 1987), from cosines (n, n): -1 to 1.
+
+    That of scikit-learn differs in the last digits, and refuses as many classes as texts.
+    """
     distances = np.clip(1.0 - near, 0.0, 2.0)
     np.fill_diagonal(distances, 0.0)
     _, own, sizes = np.unique(codes, return_inverse=True, return_counts=True)

@@ -37,9 +37,9 @@ def doubted_labels(codes: Ints, probabilities: Floats) -> Doubts:
     others = probabilities.astype(np.float64)
     others[places, codes] = -np.inf
     sure = np.where(others >= limits, others, -np.inf)
-    found = np.flatnonzero((own < limits[codes]) & np.isfinite(sure).any(axis=1))
+    doubted = np.flatnonzero((own < limits[codes]) & np.isfinite(sure).any(axis=1))
     margin = own - others.max(axis=1, initial=-np.inf)
-    order = found[np.argsort(margin[found], kind="stable")]
+    order = doubted[np.argsort(margin[doubted], kind="stable")]
     return Doubts(order, sure[order].argmax(axis=1), margin[order])
 
 
@@ -57,7 +57,7 @@ def doubted_sets(given: np.ndarray, probabilities: Floats) -> Doubts:
     has_both = given.any(axis=0) & ~given.all(axis=0)
     doubted = (own < limit) & (1 - own >= other) & (own < 0.5) & has_both
     margin = np.where(doubted, 2 * own - 1, np.inf)
-    found = np.flatnonzero(doubted.any(axis=1))
-    worst = margin[found].argmin(axis=1) if len(found) else np.empty(0, dtype=np.int64)
-    order = np.argsort(margin[found, worst], kind="stable")
-    return Doubts(found[order], worst[order], margin[found, worst][order])
+    rows_doubted = np.flatnonzero(doubted.any(axis=1))
+    worst = margin[rows_doubted].argmin(axis=1) if len(rows_doubted) else np.empty(0, dtype=np.int64)
+    order = np.argsort(margin[rows_doubted, worst], kind="stable")
+    return Doubts(rows_doubted[order], worst[order], margin[rows_doubted, worst][order])

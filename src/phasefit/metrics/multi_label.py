@@ -21,7 +21,7 @@ def best_thresholds(true: np.ndarray, probabilities: Floats) -> np.ndarray:
 
     A label without a row keeps the half.
     """
-    found = np.full(true.shape[1], HALF)
+    thresholds = np.full(true.shape[1], HALF)
     for code in np.flatnonzero(true.any(axis=0)):
         order = np.argsort(-probabilities[:, code], kind="stable")
         sure, hits = probabilities[order, code], np.cumsum(true[order, code])
@@ -33,8 +33,8 @@ def best_thresholds(true: np.ndarray, probabilities: Floats) -> np.ndarray:
         allowed = ends & (middle <= sure) & (middle > below)
         if allowed.any():
             best = np.flatnonzero(allowed & (f1 >= f1[allowed].max() - 1e-12))
-            found[code] = middle[best[np.abs(middle[best] - HALF).argmin()]]
-    return found
+            thresholds[code] = middle[best[np.abs(middle[best] - HALF).argmin()]]
+    return thresholds
 
 
 def quick_multi(true: np.ndarray, probabilities: Floats) -> dict[str, float]:
@@ -65,8 +65,8 @@ def multi_metrics(
         raise DataError(f"{len(names)} class names do not fit {true.shape[1]} columns of probabilities")
     chosen = probabilities >= (np.asarray(thresholds) if len(thresholds) else HALF)
     micro, macro, f1 = f1_scores(true, chosen)
-    hits, found, there = (true & chosen).sum(axis=0), chosen.sum(axis=0), true.sum(axis=0)
-    precision, recall = hits / np.maximum(found, 1), hits / np.maximum(there, 1)
+    hits, given, there = (true & chosen).sum(axis=0), chosen.sum(axis=0), true.sum(axis=0)
+    precision, recall = hits / np.maximum(given, 1), hits / np.maximum(there, 1)
     sizes = (true & chosen).sum(axis=1), true.sum(axis=1) + chosen.sum(axis=1)
     bins = bins_of(probabilities.ravel(), true.ravel())
     return {
@@ -75,7 +75,7 @@ def multi_metrics(
         "macro_f1": macro,
         "samples_f1": float(np.where(sizes[1] > 0, 2 * sizes[0] / np.maximum(sizes[1], 1), 1.0).mean()),
         "accuracy": float((true == chosen).all(axis=1).mean()),
-        "micro_precision": float(hits.sum() / max(found.sum(), 1)),
+        "micro_precision": float(hits.sum() / max(given.sum(), 1)),
         "micro_recall": float(hits.sum() / max(there.sum(), 1)),
         "labels_per_text": float(chosen.sum(axis=1).mean()),
         "roc_auc": _area(true, probabilities),
@@ -113,8 +113,8 @@ def best_multi_temperature(true: np.ndarray, probabilities: Floats) -> float:
     def cost(log_temperature: float) -> float:
         return float(np.logaddexp(0.0, -signed * np.exp(-log_temperature)).sum() + log_temperature**2 / 2)
 
-    found = minimize_scalar(cost, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
-    return float(np.exp(found.x))
+    optimum = minimize_scalar(cost, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
+    return float(np.exp(optimum.x))
 
 
 def checked(true: np.ndarray, probabilities: Floats) -> tuple[np.ndarray, Floats]:

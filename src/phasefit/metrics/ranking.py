@@ -21,11 +21,14 @@ def roc_auc(true: Ints, probabilities: Floats) -> float | None:
 
 
 def binary_auc(positive: NDArray[np.bool_], score: Floats) -> float | None:
-    """The chance that a positive row scores above a negative one, ties counting half."""
+    """The chance that a positive row scores above a negative one, ties counting half.
+
+    scikit-learn's `roc_auc_score` differs in the last digits and takes ten times as long, at every validation.
+    """
+    from scipy.stats import rankdata
+
     ups = int(positive.sum())
     downs = len(positive) - ups
     if not ups or not downs:
         return None
-    _, group, sizes = np.unique(score, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(sizes) - (sizes - 1) / 2  # the mean rank of each group of ties
-    return float((ranks[group[positive]].sum() - ups * (ups + 1) / 2) / (ups * downs))
+    return float((rankdata(score)[positive].sum() - ups * (ups + 1) / 2) / (ups * downs))

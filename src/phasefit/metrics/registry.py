@@ -72,72 +72,7 @@ class Metric:
         return self.high <= 1
 
 
-METRICS: Registry[Metric] = Registry("metric", "phasefit.metrics", base=Metric)
-
-
-def add(metric: Metric) -> Metric:
-    """Register a metric under its name."""
-    return METRICS.add(metric.name, metric)
-
-
-def metrics_of(*groups: str) -> list[Metric]:
-    """The metrics of labels of these kinds, or of other parts of `metrics.json`, in the order to show them in."""
-    return [metric for metric in METRICS.values() if any(group in metric.of for group in groups)]
-
-
-def watchable_names(kind: str) -> tuple[str, ...]:
-    """What a phase may watch of labels of a kind."""
-    return tuple(metric.name for metric in metrics_of(kind) if metric.watch)
-
-
-def watchable(name: str) -> Metric:
-    """The metric of that name; a RecipeError with the nearest name when there is none that can be watched."""
-    known = [metric.name for metric in METRICS.values() if metric.watch]
-    if name not in known and name != "auto":
-        raise RecipeError(f"unknown score '{name}' to watch; {did_you_mean(name, known)}")
-    return metric_at(name)
-
-
-def comparable_names(*groups: str) -> tuple[str, ...]:
-    """What runs can be compared by: metrics of these groups, or of any labels, that are better high or low."""
-    chosen = metrics_of(*groups) if groups else [one for one in METRICS.values() if not {*one.of} <= {GEOMETRY, PHASE}]
-    return tuple(metric.name for metric in chosen if metric.higher_is_better is not None)
-
-
-def titles() -> dict[str, str]:
-    """The titles of what is shown of a split, by name and in order."""
-    return {metric.name: metric.title for metric in METRICS.values() if metric.shown}
-
-
-def metric_at(path: str) -> Metric:
-    """The metric at a path such as `test.levels.0.accuracy`, of several paths that of the first.
-
-    What is not registered counts as a share that should be high.
-    """
-    name = leaf(path)
-    return METRICS[name] if name in METRICS else Metric(name, spelled(name), ())
-
-
-def leaf(path: str) -> str:
-    """`test.levels.0.accuracy` -> accuracy; of several paths, that of the first."""
-    return path.split(",")[0].rpartition(".")[2].strip()
-
-
-def spelled(name: str) -> str:
-    """`macro_f1` or `sst.macro_f1` as it is written: macro F1, sst macro F1."""
-    return " ".join(WORDS.get(word, word) for word in re.split(r"[_.]", name))
-
-
-def added_scores(kind: str, values: np.ndarray, outputs: np.ndarray, *, watched: bool = False) -> dict[str, float]:
-    """The metrics of labels of a kind that plugins added; `watched`: only those that a phase may watch."""
-    return {
-        metric.name: float(metric.compute(values, outputs))
-        for metric in metrics_of(kind)
-        if metric.compute is not None and (metric.watch or not watched)
-    }
-
-
-for _metric in (
+_OURS = (  # in the order to show them in
     Metric("accuracy", "accuracy", (*CLASSES, LEVELS), watch=True),
     Metric("macro_f1", "macro F1", (*CLASSES, LEVELS), watch=True),
     Metric("macro_precision", "macro precision", ONE, watch=True),
@@ -216,5 +151,69 @@ for _metric in (
     Metric("probe_accuracy", "probe accuracy", (PHASE,)),
     Metric("loss", "loss", (PHASE,), False, low=-inf, high=inf),
     Metric("reconstruction", "reconstruction", (PHASE,), False, high=inf),
-):
-    add(_metric)
+)
+METRICS: Registry[Metric] = Registry(
+    "metric", "phasefit.metrics", entries={metric.name: metric for metric in _OURS}, base=Metric
+)
+
+
+def add(metric: Metric) -> Metric:
+    """Register a metric under its name."""
+    return METRICS.add(metric.name, metric)
+
+
+def metrics_of(*groups: str) -> list[Metric]:
+    """The metrics of labels of these kinds, or of other parts of `metrics.json`, in the order to show them in."""
+    return [metric for metric in METRICS.values() if any(group in metric.of for group in groups)]
+
+
+def watchable_names(kind: str) -> tuple[str, ...]:
+    """What a phase may watch of labels of a kind."""
+    return tuple(metric.name for metric in metrics_of(kind) if metric.watch)
+
+
+def watchable(name: str) -> Metric:
+    """The metric of that name; a RecipeError with the nearest name when there is none that can be watched."""
+    known = [metric.name for metric in METRICS.values() if metric.watch]
+    if name not in known and name != "auto":
+        raise RecipeError(f"unknown score '{name}' to watch; {did_you_mean(name, known)}")
+    return metric_at(name)
+
+
+def comparable_names(*groups: str) -> tuple[str, ...]:
+    """What runs can be compared by: metrics of these groups, or of any labels, that are better high or low."""
+    chosen = metrics_of(*groups) if groups else [one for one in METRICS.values() if not {*one.of} <= {GEOMETRY, PHASE}]
+    return tuple(metric.name for metric in chosen if metric.higher_is_better is not None)
+
+
+def titles() -> dict[str, str]:
+    """The titles of what is shown of a split, by name and in order."""
+    return {metric.name: metric.title for metric in METRICS.values() if metric.shown}
+
+
+def metric_at(path: str) -> Metric:
+    """The metric at a path such as `test.levels.0.accuracy`, of several paths that of the first.
+
+    What is not registered counts as a share that should be high.
+    """
+    name = leaf(path)
+    return METRICS[name] if name in METRICS else Metric(name, spelled(name), ())
+
+
+def leaf(path: str) -> str:
+    """`test.levels.0.accuracy` -> accuracy; of several paths, that of the first."""
+    return path.split(",")[0].rpartition(".")[2].strip()
+
+
+def spelled(name: str) -> str:
+    """`macro_f1` or `sst.macro_f1` as it is written: macro F1, sst macro F1."""
+    return " ".join(WORDS.get(word, word) for word in re.split(r"[_.]", name))
+
+
+def added_scores(kind: str, values: np.ndarray, outputs: np.ndarray, *, watched: bool = False) -> dict[str, float]:
+    """The metrics of labels of a kind that plugins added; `watched`: only those that a phase may watch."""
+    return {
+        metric.name: float(metric.compute(values, outputs))
+        for metric in metrics_of(kind)
+        if metric.compute is not None and (metric.watch or not watched)
+    }

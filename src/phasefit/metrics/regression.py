@@ -32,27 +32,27 @@ def regression_metrics(true: np.ndarray, predicted: np.ndarray, levels: Sequence
     With the names of `levels`, predictions count as the nearest one, and are scored as classes too.
     """
     true, predicted = checked(true, predicted)
-    found: dict[str, Any] = {"rows": len(true)}
-    found["pearson"] = pearson(true, predicted)
-    if found["pearson"] is not None and len(true) > 3:
-        found["pearson_ci95"] = list(fisher_interval(found["pearson"], len(true)))
+    metrics: dict[str, Any] = {"rows": len(true)}
+    metrics["pearson"] = pearson(true, predicted)
+    if metrics["pearson"] is not None and len(true) > 3:
+        metrics["pearson_ci95"] = list(fisher_interval(metrics["pearson"], len(true)))
     error = np.square(predicted - true)
     spread = float(np.square(true - true.mean()).sum())
-    found |= {
+    metrics |= {
         "spearman": spearman(true, predicted),
         "mse": float(error.mean()),
         "mae": float(np.abs(predicted - true).mean()),
         "r2": 1 - float(error.sum()) / spread if not is_constant(true) else None,
     }
     if levels:
-        found |= _of_levels(true, predicted, levels)
+        metrics |= _of_levels(true, predicted, levels)
     some = np.linspace(0, len(true) - 1, min(len(true), MOST_POINTS)).astype(int)
-    found["points"] = [[float(true[row]), float(predicted[row])] for row in some]
-    return found
+    metrics["points"] = [[float(true[row]), float(predicted[row])] for row in some]
+    return metrics
 
 
 def pearson(true: np.ndarray, predicted: np.ndarray) -> float | None:
-    """The linear correlation."""
+    """The linear correlation; scipy's differs in the last digits and warns of what is nearly constant."""
     left, right = true - true.mean(), predicted - predicted.mean()
     if is_constant(true) or is_constant(predicted):
         return None
@@ -73,7 +73,7 @@ def spearman(true: np.ndarray, predicted: np.ndarray) -> float | None:
 
 
 def fisher_interval(correlation: float, rows: int, z: float = Z95) -> tuple[float, float]:
-    """Fisher's interval of a correlation."""
+    """Fisher's interval of a correlation; that of scipy's `pearsonr` differs in the last digits."""
     middle, half = atanh(min(max(correlation, -0.999999), 0.999999)), z / sqrt(rows - 3)
     return tanh(middle - half), tanh(middle + half)
 
@@ -84,35 +84,35 @@ def nearest_levels(predicted: np.ndarray, levels: int) -> np.ndarray:
 
 
 def _of_levels(true: np.ndarray, predicted: np.ndarray, levels: Sequence[str]) -> dict[str, Any]:
-    codes, found = nearest_levels(true, len(levels)), nearest_levels(predicted, len(levels))
-    matrix = confusion_matrix(codes, found, len(levels))
+    codes, predicted_codes = nearest_levels(true, len(levels)), nearest_levels(predicted, len(levels))
+    matrix = confusion_matrix(codes, predicted_codes, len(levels))
     scores = ClassScores.of(matrix)
     return {
-        "accuracy": float((codes == found).mean()),
+        "accuracy": float((codes == predicted_codes).mean()),
         "macro_f1": scores.averages()["macro_f1"],
-        "quadratic_kappa": _kappa(matrix),
+        "quadratic_kappa": _kappa(codes, predicted_codes, len(levels)),
         "per_class": class_rows(levels, scores.precision, scores.recall, scores.f1, scores.support),
         "confusion": {"labels": list(levels), "matrix": matrix.tolist()},
     }
 
 
-def _kappa(matrix: np.ndarray) -> float | None:
+def _kappa(true: np.ndarray, predicted: np.ndarray, levels: int) -> float | None:
     """Cohen's kappa with quadratic weights; None where all rows are of one level and predicted so."""
-    places = np.arange(len(matrix))
-    weight = np.square(places[:, None] - places[None, :])
-    expected = np.outer(matrix.sum(axis=1), matrix.sum(axis=0)) / matrix.sum()
-    chance = float((weight * expected).sum())
-    return 1 - float((weight * matrix).sum()) / chance if chance else None
+    from sklearn.metrics import cohen_kappa_score
+
+    if np.ptp(np.concatenate([true, predicted])) == 0:
+        return None
+    return float(cohen_kappa_score(predicted, true, labels=np.arange(levels), weights="quadratic"))
 
 
 def checked(true: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The two as (n,) float64 that fit each other, without NaN."""
-    right, found = (np.asarray(side, dtype=np.float64) for side in (true, predicted))
-    found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
-    if right.ndim != 1 or right.shape != found.shape:
-        raise DataError(f"scoring needs n true and n predicted scores, not {right.shape} and {found.shape}")
+    right, guess = (np.asarray(side, dtype=np.float64) for side in (true, predicted))
+    guess = guess[:, 0] if guess.ndim == 2 and guess.shape[1] == 1 else guess
+    if right.ndim != 1 or right.shape != guess.shape:
+        raise DataError(f"scoring needs n true and n predicted scores, not {right.shape} and {guess.shape}")
     if not len(right):
         raise DataError("there are no rows to score")
-    if np.isnan(found).any() or np.isnan(right).any():
+    if np.isnan(guess).any() or np.isnan(right).any():
         raise DataError("a score is not a number")
-    return right, found
+    return right, guess

@@ -1,0 +1,51 @@
+"""What runs of a study can be compared by."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from phasefit.errors import DataError
+from phasefit.metrics import METRICS
+from phasefit.metrics.registry import comparable_names
+from phasefit.studies.checks import check_score
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "test.accuracy_answered",
+        "test.samples_f1",
+        "validation.levels.0.macro_f1",
+        "test.tasks.sst.accuracy",
+        "test.per_class.joy.f1",
+        "test.mean",
+        None,
+    ],
+)
+def test_what_metrics_json_has_can_be_compared_by(path: str | None) -> None:
+    check_score(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("test.answered_accuracy", "test.NAME or validation.NAME; did you mean 'answered'"),
+        ("train.accuracy", "the score 'train.accuracy' is written as test.NAME"),
+        ("ece", "for instance test.ece"),
+        ("test.labels_per_text", "the score 'test.labels_per_text' is written as"),
+        ("test.silhouette", "the score 'test.silhouette' is written as"),
+        ("test.probe", "the score 'test.probe' is written as"),
+    ],
+)
+def test_what_no_split_has_and_what_is_neither_good_nor_bad_is_refused(path: str, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        check_score(path)
+
+
+def test_every_comparable_name_is_accepted_and_has_a_direction() -> None:
+    for name in comparable_names():
+        check_score(f"test.{name}")
+        assert METRICS[name].higher_is_better is not None
+    assert {"accuracy", "micro_f1", "pearson", "quadratic_kappa", "mean", "ece", "f1"} <= set(comparable_names())
