@@ -3,28 +3,72 @@
 from __future__ import annotations
 
 import os
+from collections import UserDict
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from phasefit.cli.compare import compare
-from phasefit.cli.datasets import datasets
-from phasefit.cli.demo import demo
-from phasefit.cli.embed import embed
 from phasefit.cli.errors import one_line_errors, one_line_warnings
-from phasefit.cli.evaluate import evaluate
-from phasefit.cli.geometry import geometry
-from phasefit.cli.predict import predict
-from phasefit.cli.recipes import recipes
-from phasefit.cli.reproduce import reproduce
-from phasefit.cli.search import search
-from phasefit.cli.train import train
+from phasefit.registry import Registry
 from phasefit.runs.processes import shutdown_process_group
+
+PANELS = {  # the parts of --help, with the commands of each
+    "The main job": {
+        "train": "phasefit.cli.train:train",
+        "predict": "phasefit.cli.predict:predict",
+        "evaluate": "phasefit.cli.evaluate:evaluate",
+        "embed": "phasefit.cli.embed:embed",
+        "geometry": "phasefit.cli.geometry:geometry",
+    },
+    "Studies": {
+        "compare": "phasefit.cli.compare:compare",
+        "search": "phasefit.cli.search:search",
+        "reproduce": "phasefit.cli.reproduce:reproduce",
+    },
+    "What there is": {
+        "recipes": "phasefit.cli.recipes:recipes",
+        "datasets": "phasefit.cli.datasets:datasets",
+        "demo": "phasefit.cli.demo:demo",
+    },
+}
+COMMANDS: Registry[Callable[..., Any] | typer.Typer] = Registry(
+    "command", "phasefit.commands", entries={name: path for panel in PANELS.values() for name, path in panel.items()}
+)
+
+
+class LoadedWhenAsked(UserDict[str, Any]):
+    """The registered commands as Typer wants them, each imported when it is asked for or listed in --help."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS
+
+    def __missing__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        panel = next((title for title, names in PANELS.items() if name in names), "From other packages")
+        entry, parent = COMMANDS[name], typer.Typer(rich_markup_mode="rich")
+        if isinstance(entry, typer.Typer):
+            parent.add_typer(entry, name=name, rich_help_panel=panel)
+        else:
+            parent.command(name, rich_help_panel=panel)(entry)
+        self.data[name] = typer.main.get_group(parent).commands[name]
+        return self.data[name]
 
 
 class Commands(TyperGroup):
     """A group whose commands fail in one line, in a terminal and in tests alike."""
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        self.commands = LoadedWhenAsked()
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Read the command line up to the command."""
@@ -53,17 +97,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(rich_help_panel="The main job")(train)
-app.command(rich_help_panel="The main job")(predict)
-app.command(rich_help_panel="The main job")(evaluate)
-app.command(rich_help_panel="The main job")(embed)
-app.command(rich_help_panel="The main job")(geometry)
-app.command(rich_help_panel="Studies")(compare)
-app.command(rich_help_panel="Studies")(search)
-app.command(rich_help_panel="Studies")(reproduce)
-app.add_typer(recipes, name="recipes", rich_help_panel="What there is")
-app.command(rich_help_panel="What there is")(datasets)
-app.command(rich_help_panel="What there is")(demo)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,13 +1,17 @@
-"""The recipes that come with the package."""
+"""The recipes that come with the package, and those of other packages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
-from phasefit.errors import RecipeError, did_you_mean
+from phasefit.errors import PluginError, RecipeError, did_you_mean
 from phasefit.recipes.content import names_of, parse_content
+from phasefit.registry import Registry
+
+RECIPES: Registry[Path] = Registry(
+    "source of recipes", "phasefit.recipes", base=Path, entries={"phasefit": Path(__file__).parent / "library"}
+)  # each a folder of recipe files, or one file
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,8 @@ class RecipeInfo:
 
 
 def list_recipes() -> list[RecipeInfo]:
-    """All packaged recipes by name."""
-    return [_info(path) for path in sorted(_folder().glob("*.toml"))]
+    """All packaged recipes by name, then those of other packages."""
+    return [_info(path) for path in _packaged().values()]
 
 
 def recipe_path(name: str) -> Path:
@@ -32,11 +36,10 @@ def recipe_path(name: str) -> Path:
         if not given.is_file():
             raise RecipeError(f"recipe '{name}': there is no such file; phasefit recipes lists the packaged ones")
         return given
-    packaged = _folder() / f"{name}.toml"
-    if not packaged.is_file():
-        known = [path.stem for path in _folder().glob("*.toml")]
-        raise RecipeError(f"recipe '{name}' is neither packaged nor a file; {did_you_mean(name, known)}")
-    return packaged
+    packaged = _packaged()
+    if name not in packaged:
+        raise RecipeError(f"recipe '{name}' is neither packaged nor a file; {did_you_mean(name, packaged)}")
+    return packaged[name]
 
 
 def recipe_text(name: str) -> str:
@@ -47,8 +50,15 @@ def recipe_text(name: str) -> str:
         raise RecipeError(f"recipe '{name}' cannot be read: {error}") from error
 
 
-def _folder() -> Path:
-    return Path(str(files("phasefit.recipes") / "library"))
+def _packaged() -> dict[str, Path]:
+    """Every recipe that can be named, with its file."""
+    files: dict[str, Path] = {}
+    for source in RECIPES.values():
+        for path in sorted(source.glob("*.toml")) if source.is_dir() else [source]:
+            if path.stem in files:
+                raise PluginError(f"two recipes have the name '{path.stem}': {files[path.stem]} and {path}; rename one")
+            files[path.stem] = path
+    return files
 
 
 def _info(path: Path) -> RecipeInfo:
