@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from phasefit.cli.errors import one_line_errors, one_line_warnings
+from phasefit.errors import PluginError
 from phasefit.registry import Registry
 from phasefit.runs.processes import shutdown_process_group
 
@@ -54,13 +55,26 @@ class LoadedWhenAsked(UserDict[str, Any]):
         if name not in COMMANDS:
             raise KeyError(name)
         panel = next((title for title, names in PANELS.items() if name in names), "From other packages")
-        entry, parent = COMMANDS[name], typer.Typer(rich_markup_mode="rich")
-        if isinstance(entry, typer.Typer):
-            parent.add_typer(entry, name=name, rich_help_panel=panel)
+        parent = typer.Typer(rich_markup_mode="rich")
+        try:
+            entry = COMMANDS[name]
+        except PluginError as error:  # --help lists it with the reason; calling it fails
+            anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+            parent.command(name, help=str(error), rich_help_panel=panel, context_settings=anything)(_raising(error))
         else:
-            parent.command(name, rich_help_panel=panel)(entry)
+            if isinstance(entry, typer.Typer):
+                parent.add_typer(entry, name=name, rich_help_panel=panel)
+            else:
+                parent.command(name, rich_help_panel=panel)(entry)
         self.data[name] = typer.main.get_group(parent).commands[name]
         return self.data[name]
+
+
+def _raising(error: PluginError) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
 class Commands(TyperGroup):

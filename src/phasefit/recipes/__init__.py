@@ -1,11 +1,11 @@
 """Recipes: phases in order, as TOML files that read like the papers they come from. Imports no torch.
 
-The library is the folder `library/`: a new recipe is a new file there, nothing else. The first comment line of a file
-is its title; the header says the paper and the command.
+The library is the folder `library/`: a new recipe is a new file there, nothing else. Other packages add to `RECIPES`.
+The first comment line of a file is its title; the header says the paper and the command.
 """
 
-from phasefit.recipes.library_index import RecipeInfo, list_recipes, recipe_text
+from phasefit.recipes.library_index import RECIPES, RecipeInfo, list_recipes, recipe_text
 from phasefit.recipes.reading import parse_recipe, read_recipe
 from phasefit.recipes.recipe import Recipe
 
-__all__ = ["Recipe", "RecipeInfo", "list_recipes", "parse_recipe", "read_recipe", "recipe_text"]
+__all__ = ["RECIPES", "Recipe", "RecipeInfo", "list_recipes", "parse_recipe", "read_recipe", "recipe_text"]

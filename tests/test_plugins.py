@@ -1,0 +1,159 @@
+"""What other packages add: the package of docs/plugins.md is installed, listed, and trained with."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from phasefit.baselines import BASELINES
+from phasefit.cli.app import COMMANDS, app
+from phasefit.metrics.registry import METRICS
+from phasefit.models.views import VIEWS
+from phasefit.objectives import OBJECTIVES
+from phasefit.phases import PHASES
+from phasefit.recipes import RECIPES, read_recipe
+from phasefit.registry import Registry
+from test_readme import beginner, blocks, carried_out  # noqa: F401 - `beginner` is a fixture
+from tiny import read_json
+
+PAGE = (Path(__file__).parent.parent / "docs" / "plugins.md").read_text(encoding="utf-8")
+PROJECT, RECIPE = blocks("toml", PAGE)
+MODULES = {re.match(r"# (\w+)\.py\n", code)[1]: code for code in blocks("python", PAGE)}  # type: ignore[index]
+REGISTRIES: dict[str, Registry[Any]] = {
+    one.group: one for one in (OBJECTIVES, PHASES, VIEWS, METRICS, BASELINES, RECIPES, COMMANDS)
+}
+ENTRY_POINTS: dict[str, dict[str, str]] = tomllib.loads(PROJECT)["project"]["entry-points"]
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The modules of the page can be imported, and what is registered meanwhile is forgotten afterwards."""
+    folder = tmp_path / "site-packages"
+    (folder / "example_recipes_files").mkdir(parents=True)
+    (folder / "example_recipes_files" / "centre-spread.toml").write_text(RECIPE, encoding="utf-8")
+    for name, code in MODULES.items():
+        (folder / f"{name}.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    for registry in REGISTRIES.values():
+        ours = {name: entry for name, entry in registry._entries.items() if name not in registry._sources}
+        monkeypatch.setattr(registry, "_entries", ours)
+        monkeypatch.setattr(registry, "_sources", {})
+        monkeypatch.setattr(registry, "_complete", False)
+    yield folder
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def installed(modules: Path) -> Path:
+    """The package of the page as an installer leaves it."""
+    info = modules / "phasefit_example-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: phasefit-example\nVersion: 1.0\n", encoding="utf-8")
+    groups = (
+        f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in entries.items())
+        for group, entries in ENTRY_POINTS.items()
+    )
+    (info / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")
+    return modules
+
+
+def said(*words: str) -> str:
+    result = CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def test_the_page_has_an_example_for_every_registry() -> None:
+    assert set(ENTRY_POINTS) == set(REGISTRIES)
+    assert {place.partition(":")[0] for entries in ENTRY_POINTS.values() for place in entries.values()} <= set(MODULES)
+    for group, registry in REGISTRIES.items():
+        (row,) = re.findall(rf"^\|.*\| `{group}` \| `([\w.]+)` \|$", PAGE, flags=re.M)
+        module, _, name = row.rpartition(".")
+        assert getattr(import_module(module), name) is registry
+
+
+@pytest.mark.usefixtures("installed")
+def test_names_are_known_before_anything_is_imported() -> None:
+    for group, entries in ENTRY_POINTS.items():
+        assert list(REGISTRIES[group])[-1:] == list(entries)
+    assert not set(MODULES) & set(sys.modules)
+
+
+@pytest.mark.usefixtures("installed")
+def test_lists_show_what_is_plugged_in() -> None:
+    assert "count" in said("--help")
+    listed = said("recipes")
+    assert "centre-spread" in listed
+    assert "the class that a text's first word has most often" in listed
+    assert re.search(r"spread +centre-spread", said("recipes", "options"))
+    assert re.search(r"sharpness +2\.0 +how much more", said("recipes", "options", "spread"))
+    assert re.search(r"centre +weight = 1\.0 +Squared", said("recipes", "options", "objectives"))
+    assert re.search(r"lower-case +ratio = 0\.5 +Some words", said("recipes", "options", "views"))
+
+
+def check_run(folder: Path) -> None:
+    metrics = read_json(folder / "metrics.json")
+    assert [phase["name"] for phase in metrics["phases"]] == ["spread", "finetune"]
+    assert [phase["watch"] for phase in metrics["phases"]] == ["loss", "worst_recall"]
+    assert 0 <= metrics["validation"]["worst_recall"] <= metrics["validation"]["macro_recall"]
+    recipe = read_recipe(str(folder / "recipe.toml"))
+    assert recipe.phases[0].model_dump()["sharpness"] == 3
+    assert recipe.phases[1].model_dump()["objective"] == {"name": "centre", "weight": 0.5}
+
+
+@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # the tiny encoder takes few tokens
+def test_an_installed_package_trains_and_compares(installed: Path, beginner: Path) -> None:  # noqa: F811
+    assert carried_out(PAGE) == 6
+    check_run(beginner / "runs" / "plugins")
+
+
+@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
+def test_what_a_program_registers_trains(modules: Path, beginner: Path) -> None:  # noqa: F811
+    for group, entries in ENTRY_POINTS.items():
+        for name, place in entries.items():
+            module, _, attribute = place.partition(":")
+            REGISTRIES[group].add(name, getattr(import_module(module), attribute))
+    said("train", "reviews.csv", "--recipe", "centre-spread", "-o", "run", "-q")
+    check_run(beginner / "run")
+    assert "60 rows" in said("count", "reviews.csv")
+
+
+@pytest.mark.usefixtures("installed")
+def test_options_of_plugins_are_checked_like_ours(beginner: Path) -> None:  # noqa: F811
+    for setting, sentence in {
+        "spread.sharpnes=1": "unknown option 'sharpnes'; did you mean 'sharpness'?",
+        "spread.sharpness=0": "option 'sharpness': input should be greater than 0 (found 0)",
+        "finetune.objective.weight=much": "objective 'centre', weight: Input should be a valid number",
+        "finetune.watch=worst_recal": "unknown score 'worst_recal' to watch; did you mean 'worst_recall'?",
+    }.items():
+        result = CliRunner().invoke(app, ["train", "reviews.csv", "--recipe", "centre-spread", "--set", setting])
+        assert result.exit_code == 2
+        assert sentence in " ".join(result.output.split())
+
+
+def test_a_broken_command_is_one_sentence(installed: Path) -> None:
+    (installed / "count_rows.py").write_text("import no_such_library\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["count", "reviews.csv", "--quick"])
+    assert result.exit_code == 2
+    assert result.output.strip() == (
+        "phasefit: the command 'count' of phasefit-example 1.0 cannot be loaded: ModuleNotFoundError: No module named "
+        "'no_such_library'; fix, update or uninstall that package"
+    )
+    assert "cannot be loaded" in said("--help")  # the rest works
+    assert "three-phase" in said("recipes")
+
+
+def test_a_recipe_of_ours_cannot_be_replaced(installed: Path) -> None:
+    (installed / "example_recipes_files" / "finetune.toml").write_text(RECIPE, encoding="utf-8")
+    result = CliRunner().invoke(app, ["recipes"])
+    assert result.exit_code == 2
+    assert "two recipes have the name 'finetune'" in " ".join(result.output.split())
