@@ -1,6 +1,7 @@
 """Every metric: its name in `metrics.json`, how it is shown, which way is better, what it can be and what it is of.
 
-A package adds one with `add(Metric(...))`, or as an entry point of the group `phasefit.metrics`. Imports no torch.
+A package adds one with `add(Metric(...))`, or with an entry point of that name in the
+group `phasefit.metrics`. Imports no torch.
 """
 
 from __future__ import annotations

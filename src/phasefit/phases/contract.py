@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, Draw
 from phasefit.data.labels import LabelSpace
+from phasefit.metrics.registry import metric_at
 from phasefit.models.encoder.freezing import freeze_below
 from phasefit.models.model import Model
 from phasefit.models.tokens.tokens import Features, Tokens
@@ -110,7 +111,7 @@ class Phase(nn.Module, ABC):
     @property
     def lower_is_better(self) -> bool:
         """Whether a smaller watched score is a better one."""
-        return False
+        return metric_at(self.watch).higher_is_better is False
 
     @property
     def starts_untrained(self) -> bool:

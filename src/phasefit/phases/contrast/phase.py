@@ -97,11 +97,6 @@ class Contrast(Phase):
         return "probe" if self.options.watch == "auto" else self.options.watch
 
     @property
-    def lower_is_better(self) -> bool:
-        """A loss."""
-        return self.watch == "pairs"
-
-    @property
     def gathers(self) -> bool:
         """Pairs are those of the whole batch."""
         return True

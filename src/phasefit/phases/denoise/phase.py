@@ -68,11 +68,6 @@ class Denoise(Phase):
         chosen = self.options.watch
         return chosen if chosen != "auto" else ("probe" if self.probe else "loss")
 
-    @property
-    def lower_is_better(self) -> bool:
-        """A loss."""
-        return self.watch == "loss"
-
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder, added layers, and the decoder, which starts from nothing."""
         parts = encoder_groups(self.encoder)

@@ -74,11 +74,6 @@ class InBatchNegatives(Phase):
         return "probe" if self.probe and self.sides.noisy else "loss"
 
     @property
-    def lower_is_better(self) -> bool:
-        """A loss."""
-        return self.watch == "loss"
-
-    @property
     def gathers(self) -> bool:
         """The other rows are those of the whole batch."""
         return True

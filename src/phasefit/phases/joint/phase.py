@@ -46,11 +46,6 @@ class Joint(Phase):
         return chosen if chosen != "auto" else ("probe" if self.contrast.probe else "loss")
 
     @property
-    def lower_is_better(self) -> bool:
-        """A loss."""
-        return self.watch == "loss"
-
-    @property
     def gathers(self) -> bool:
         """Pairs are those of the whole batch."""
         return True
