@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from phasefit.kinds.decision import Decision
 from phasefit.metrics.kinds import mean_of_tasks
-from phasefit.models.heads.decision import Decision
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.report.facts.run import RunFacts

@@ -12,7 +12,7 @@ import pytest
 from phasefit.baselines import baseline
 from phasefit.baselines.contract import FitOptions
 from phasefit.errors import DataError
-from phasefit.models.heads.decision import Decision
+from phasefit.kinds.decision import Decision
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.runs.evaluation.score import score_outputs

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 import phasefit.files.manifest
 from phasefit.cli.app import app
 from phasefit.data.labels import LabelSpace, label_space
-from phasefit.models.heads.decision import Decision
+from phasefit.kinds.decision import Decision
 from phasefit.runs.specification import RunSpec
 from specs import run_spec
 

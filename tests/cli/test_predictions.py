@@ -10,7 +10,7 @@ from phasefit.cli.predictions import add_predictions
 from phasefit.data import read_table
 from phasefit.data.io.readers import write_frame
 from phasefit.data.labels import MultiLabels
-from phasefit.models.heads.decision import Decision
+from phasefit.kinds.decision import Decision
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from phasefit.data import read_dataset, read_table
 from phasefit.data.checks import Place
-from phasefit.data.labels.reading import FEW_NUMBERS, LabelReading, looks_like, read_labels
+from phasefit.data.labels.reading import LabelReading, looks_like, read_labels
+from phasefit.data.labels.score import FEW_NUMBERS
 from phasefit.errors import LabelError
 
 PLACE = Place("table")

@@ -28,7 +28,7 @@ def test_contract(kind: str) -> None:
     labels = EXAMPLES[kind]
     space = label_space(labels)
     assert space.kind == kind
-    assert isinstance(space, LABEL_KINDS[kind])
+    assert isinstance(space, LABEL_KINDS[kind].space)
     codes = space.encode(labels)
     assert codes.dtype == np.int64
     assert codes.shape == (4,)

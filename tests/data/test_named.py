@@ -9,9 +9,9 @@ import pytest
 from phasefit.data import label_space, named_datasets, read_dataset, read_table
 from phasefit.data.io.readers import read_frame
 from phasefit.data.labels import LABEL_KINDS
-from phasefit.data.named import summary as describe
 from phasefit.data.named.card import SEVERAL_TEXTS, Card, read_card
 from phasefit.data.named.lookup import find_card, locate
+from phasefit.data.named.summary import describe
 from phasefit.errors import DataError
 
 CARDS = named_datasets()

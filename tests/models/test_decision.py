@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from phasefit.models.heads.decision import ABSTAINED, Decision, tempered
+from phasefit.kinds.decision import ABSTAINED, Decision, tempered
 
 
 @pytest.mark.parametrize("temperature", [0.4, 1.0, 2.5])

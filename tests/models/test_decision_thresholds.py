@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from phasefit.data.labels import MultiLabels, ScoreLabels, label_space
-from phasefit.models.heads.decision import Decision
-from phasefit.models.heads.outputs import answers_of, outputs_of
+from phasefit.kinds import kind_of
+from phasefit.kinds.decision import Decision
 
 THRESHOLDS = (0.3, 0.5, 0.9)
 SPACE = label_space([frozenset({"a", "b"}), frozenset({"c"}), frozenset()])
@@ -78,29 +78,29 @@ def test_a_label_is_given_from_its_threshold_on() -> None:
 
 def test_several_labels_are_answered_as_sets(logits: torch.Tensor) -> None:
     assert isinstance(SPACE, MultiLabels)
-    own, decision = outputs_of(logits, SPACE), Decision(thresholds=THRESHOLDS)
+    own, decision = kind_of(SPACE).outputs(logits, SPACE), Decision(thresholds=THRESHOLDS)
     assert own == pytest.approx(logits.sigmoid().numpy())
     expected = [frozenset(np.array(["a", "b", "c"])[row].tolist()) for row in own >= np.array(THRESHOLDS)]
-    assert answers_of(own, SPACE, decision) == expected
-    assert answers_of(np.array([[0.1, 0.2, 0.3]]), SPACE, decision) == [frozenset()]
+    assert kind_of(SPACE).answers(own, SPACE, decision) == expected
+    assert kind_of(SPACE).answers(np.array([[0.1, 0.2, 0.3]]), SPACE, decision) == [frozenset()]
 
 
 def test_one_class_may_be_withheld() -> None:
     space = label_space(["no", "yes"])
-    own = outputs_of(torch.tensor([[0.0, 0.1], [0.0, 5.0]]), space)
+    own = kind_of(space).outputs(torch.tensor([[0.0, 0.1], [0.0, 5.0]]), space)
     assert own.sum(axis=1) == pytest.approx([1, 1])
-    assert answers_of(own, space, Decision(reject_below=0.8)) == [None, "yes"]
-    assert answers_of(np.empty((0, 2)), space, Decision()) == []
+    assert kind_of(space).answers(own, space, Decision(reject_below=0.8)) == [None, "yes"]
+    assert kind_of(space).answers(np.empty((0, 2)), space, Decision()) == []
 
 
 def test_scores_come_back_in_their_own_unit() -> None:
     space = ScoreLabels.of([0.0, 10.0])
-    said = outputs_of(torch.tensor([[0.0], [1.0], [-2.0]]), space)
+    said = kind_of(space).outputs(torch.tensor([[0.0], [1.0], [-2.0]]), space)
     assert said.tolist() == [[5.0], [10.0], [-5.0]]
-    assert answers_of(said, space, Decision()) == [5.0, 10.0, -5.0]
+    assert kind_of(space).answers(said, space, Decision()) == [5.0, 10.0, -5.0]
 
 
 def test_levels_come_back_by_name() -> None:
     space = ScoreLabels.of([0, 1, 2], levels=["bad", "fair", "good"])
     said = np.array([[-3.0], [0.4], [1.2], [9.0]])
-    assert answers_of(said, space, Decision()) == ["bad", "bad", "fair", "good"]
+    assert kind_of(space).answers(said, space, Decision()) == ["bad", "bad", "fair", "good"]

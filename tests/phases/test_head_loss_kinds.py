@@ -11,12 +11,14 @@ import torch
 
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.errors import RecipeError
+from phasefit.kinds import kind_of
+from phasefit.kinds.losses import HeadLoss
+from phasefit.kinds.multi import MOST_WEIGHT
 from phasefit.models.heads.head import Head, PairKind
-from phasefit.models.heads.outputs import outputs_of
 from phasefit.models.model import Model
 from phasefit.objectives.head_losses import UpperLevels
 from phasefit.phases.contract import PhaseData
-from phasefit.phases.finetune.loss import MOST_WEIGHT, HeadLoss
+from phasefit.phases.finetune.loss import head_loss
 from phasefit.phases.finetune.options import HeadSettings
 from tiny import first_batch, make_data, make_phase, make_table, run, same, tree, weights
 
@@ -44,7 +46,7 @@ def labelled(kind: str, rows: int = 40) -> tuple[np.ndarray, LabelSpace, np.ndar
 
 def made(kind: str, **options: Any) -> HeadLoss:
     _, space, values = labelled(kind)
-    return HeadLoss("finetune", space, values, HeadSettings(**options))
+    return head_loss("finetune", space, values, HeadSettings(**options))
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------
@@ -58,7 +60,7 @@ def test_the_loss_falls_and_what_was_learned_is_right(kind: str, options: dict[s
         options = {}
     if kind == "tree":
         options = {**options, "upper_levels": 0.3}
-    loss = HeadLoss("finetune", space, values, HeadSettings(**options))
+    loss = head_loss("finetune", space, values, HeadSettings(**options))
     head = Head("linear", SIZE, space.outputs, dropout=0.0)
     optimiser = torch.optim.Adam(head.parameters(), lr=0.1)
     seen, target = torch.from_numpy(vectors).float(), torch.from_numpy(loss.values(values))
@@ -71,7 +73,7 @@ def test_the_loss_falls_and_what_was_learned_is_right(kind: str, options: dict[s
         losses.append(found.item())
     assert np.isfinite(losses).all()
     assert losses[-1] < 0.6 * losses[0]
-    said = outputs_of(head(seen).detach(), space)
+    said = kind_of(space).outputs(head(seen).detach(), space)
     if space.kind == "score":
         assert np.corrcoef(said[:, 0], values)[0, 1] > 0.9
     elif space.kind == "multi":
@@ -90,7 +92,7 @@ def test_scores_are_learned_in_standard_units(kind: str) -> None:
     assert standard.std() == pytest.approx(1, abs=1e-5)
     logits = torch.from_numpy(standard)[:, None]
     assert loss(logits, torch.from_numpy(standard)).item() == 0
-    assert outputs_of(logits, space)[:, 0] == pytest.approx(values, rel=1e-5, abs=1e-5)
+    assert kind_of(space).outputs(logits, space)[:, 0] == pytest.approx(values, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["single", "tree", "multi"])
@@ -123,13 +125,13 @@ def test_balanced_weights_of_several_labels_are_rows_without_over_rows_with() ->
     for code, having in enumerate((200, 500, 900, 1)):
         train[:having, code] = True
     space = label_space([frozenset({name}) for name in "abcd"])
-    loss = HeadLoss("finetune", space, train, HeadSettings(class_weights="balanced"))
+    loss = head_loss("finetune", space, train, HeadSettings(class_weights="balanced"))
     assert loss.weights.tolist() == [4.0, 1.0, 1.0, MOST_WEIGHT]
 
 
 def test_a_label_without_a_training_row_has_a_finite_weight() -> None:
     space = label_space([frozenset({"a"}), frozenset({"b"})])
-    loss = HeadLoss("finetune", space, np.zeros((5, 2), dtype=bool), HeadSettings(class_weights="balanced"))
+    loss = head_loss("finetune", space, np.zeros((5, 2), dtype=bool), HeadSettings(class_weights="balanced"))
     assert loss.weights.tolist() == [4.0, 4.0]
 
 
@@ -162,7 +164,7 @@ def test_upper_levels_share_the_loss_of_a_tree() -> None:
 def test_equal_names_below_different_parents_are_different_nodes() -> None:
     paths = [("a", "x", "1"), ("b", "x", "1"), ("b", "y", "1")]
     space = label_space(paths)
-    loss = HeadLoss("finetune", space, np.arange(3), HeadSettings(upper_levels=0.5))
+    loss = head_loss("finetune", space, np.arange(3), HeadSettings(upper_levels=0.5))
     likely = torch.tensor([[0.2, 0.3, 0.5]])
     first, second = -np.log(0.2), -np.log(0.2)  # a alone, and a/x without b/x
     expected = 0.5 * -np.log(0.2) + 0.5 * (first + second) / 2

@@ -12,7 +12,7 @@ import pytest
 
 from phasefit.data.hashes import same_text_hashes
 from phasefit.data.labels import LabelSpace, label_space
-from phasefit.data.labels.reading import FEW_NUMBERS
+from phasefit.data.labels.score import FEW_NUMBERS
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 from phasefit.prepare.merge import merged

@@ -151,8 +151,8 @@ def evaluate_all(
     from phasefit.cli.inputs import load, sides_of, tasks_of
     from phasefit.data.sources import NoSplitError
     from phasefit.data.task_file import read_task_file
-    from phasefit.metrics.kinds import mean_of_tasks
     from phasefit.prepare.run_columns import reading_of
+    from phasefit.runs.evaluation.score import mean_of_tasks
 
     file, known = read_task_file(data), tasks_of(run)
     specs = [spec for spec in file.tasks if spec.name in known and only in (None, spec.name)]

@@ -98,7 +98,7 @@ def read(run: str, data: str, quiet: bool, told: dict[str, Any], **options: Any)
     """The table: pairs where they are asked for or the run's own, else labels where it has some; it is said if not."""
     from phasefit.cli.evaluate import say_notes
     from phasefit.cli.inputs import read_labelled
-    from phasefit.data.labels import kind_of
+    from phasefit.data.labels import LABEL_KINDS
     from phasefit.prepare.run_columns import columns_of, reading_of
 
     usual = columns_of(run)
@@ -113,8 +113,8 @@ def read(run: str, data: str, quiet: bool, told: dict[str, Any], **options: Any)
     try:
         table = read_labelled(data, usual=usual, **options)
         if table.labels is not None and table.levels:
-            return replace(table, labels=table.level_names, levels=())
-        if table.labels is not None and kind_of(table.labels) == "score":
+            return replace(table, labels=table.level_names, levels=(), kind=None)
+        if table.labels is not None and not LABEL_KINDS[table.label_kind].has_classes:
             say_notes(["scores are no classes: only figures that need none"], quiet)
             return replace(table, labels=None)
         return table

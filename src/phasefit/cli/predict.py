@@ -14,7 +14,7 @@ from phasefit.errors import DataError
 if TYPE_CHECKING:
     import numpy as np
 
-    from phasefit.models.heads.decision import Decision
+    from phasefit.kinds.decision import Decision
     from phasefit.models.model import Model
 
 RUNNERS_UP = 2  # how many more classes --say shows
@@ -82,6 +82,7 @@ def predict(
     from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
     from phasefit.cli.progress import counting
     from phasefit.data.sources import read_table
+    from phasefit.kinds import kind_of
     from phasefit.prepare.run_columns import columns_of
 
     check_run(run)
@@ -107,17 +108,21 @@ def predict(
     refuse_clashes(frame.columns, column_names(space, prefix, probabilities))
     with counting("predicting", len(table.texts), quiet) as progress:
         found = model.predict_outputs(table.inputs, task=name, batch_size=batch_size, progress=progress)
-    if space.kind in ("single", "tree"):
+    if not kind_of(space).no_reject:
         say_withheld(int((decision.answers(found) < 0).sum()), len(found), decision, quiet)
     write_out(add_predictions(frame, found, space, decision, prefix, probabilities), out, quiet=quiet)
 
 
 def decision_of(model: Model, reject_below: float | None, task: str | None = None) -> Decision:
     """The model's own, or with another threshold."""
+    from phasefit.kinds import kind_of
+
     name = model.known_task(task)
-    own, kind = model.decision(name), model.space_of(name).kind
-    if reject_below is not None and kind in ("multi", "score"):
-        raise DataError(f"--reject-below is about one class per text, and this model's labels are of kind '{kind}'")
+    own, kind = model.decision(name), kind_of(model.space_of(name))
+    if reject_below is not None and kind.no_reject:
+        raise DataError(
+            f"--reject-below is about one class per text, and this model's labels are of kind '{kind.name}'"
+        )
     return own if reject_below is None else replace(own, reject_below=reject_below)
 
 
@@ -136,21 +141,20 @@ def show_said(
     """Texts, or pairs, with what the model makes of them."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
-    from phasefit.models.heads.outputs import answers_of
+    from phasefit.kinds import kind_of
 
     name = model.known_task(task)
     space, found = model.space_of(name), model.predict_outputs(texts, task=name)
+    kind = kind_of(space)
     shown = [printable(text if isinstance(text, str) else " / ".join(text), 80) for text in texts]
-    if space.kind == "score":
+    if not kind.has_classes:
         table = new_table("text", "prediction", *(["score"] if len(space) else []), right=(1, 2))
-        for text, row, answer in zip(shown, found, answers_of(found, space, decision), strict=True):
+        for text, row, answer in zip(shown, found, kind.answers(found, space, decision), strict=True):
             table.add_row(text, *([str(answer)] if len(space) else []), f"{row[0]:.3f}")
     else:
         table = new_table("text", "prediction", "probability", "then", right=(2,))
-        given = decision.chosen(found) if space.kind == "multi" else None
-        for place, (text, row) in enumerate(zip(shown, found, strict=True)):
-            codes = [int(decision.answers(row[None])[0])] if given is None else list(given[place].nonzero()[0])
-            table.add_row(text, *_said(row, [code for code in codes if code >= 0], space.names))
+        for text, row, codes in zip(shown, found, kind.given(found, decision), strict=True):
+            table.add_row(text, *_said(row, codes, space.names))
     stdout().print(table)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phasefit.data.labels import kind_of
+from phasefit.data.labels.kinds import LABEL_KINDS
 from phasefit.data.table import Label, Table
 
 # fmt: off
@@ -40,14 +40,19 @@ class Positives:
 
 def positives_of(train: Table) -> Positives | None:
     """How these labels say it; None where they say nothing about it."""
-    if train.labels is None:
-        return None
-    kind = kind_of(train.labels)
-    if kind == "score":
-        scores = np.array([label for label in train.labels if isinstance(label, float)])
-        least = float(scores.min() + HIGH * (scores.max() - scores.min()))
-        return Positives(f"scores from {least:g} on", least=least)
-    names = positive_names(train.labels) if kind == "single" else frozenset()
+    return None if train.labels is None else LABEL_KINDS[train.label_kind].positives(train.labels)
+
+
+def scored_positives(labels: Iterable[Label]) -> Positives:
+    """The upper part of the scores."""
+    scores = np.array([label for label in labels if isinstance(label, float)])
+    least = float(scores.min() + HIGH * (scores.max() - scores.min()))
+    return Positives(f"scores from {least:g} on", least=least)
+
+
+def named_positives(labels: Iterable[Label]) -> Positives | None:
+    """Names that mean yes, where all others mean no."""
+    names = positive_names(labels)
     meant = " and ".join(f"'{name}'" for name in sorted(names))
     return Positives(f"label {meant}", names) if names else None
 

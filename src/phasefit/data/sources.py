@@ -10,7 +10,6 @@ from typing import Any, cast
 from phasefit.data.checks import Place
 from phasefit.data.columns import Columns, Sides, as_names
 from phasefit.data.io.files import stem
-from phasefit.data.labels import kind_of
 from phasefit.data.labels.reading import LabelReading
 from phasefit.data.named import lookup as named
 from phasefit.data.named.card import Card
@@ -114,7 +113,7 @@ class Found:
         """The same, with labels of the kind that those of `train` turned out to be: a few rows may look otherwise."""
         if train.labels is None or self.options.reading.settled:
             return self
-        reading = replace(self.options.reading, kind=kind_of(train.labels))
+        reading = replace(self.options.reading, kind=train.label_kind)
         return replace(self, options=replace(self.options, reading=reading))
 
     def _read(self, part: str) -> Table:

@@ -46,6 +46,7 @@ class Table:
     columns: Columns | None = field(default=None, compare=False)  # where texts and labels stood
     others: tuple[Sequence[str], ...] = ()
     levels: tuple[str, ...] = ()  # the names of scores 0, 1, 2 ..., where labels are levels of a scale
+    kind: str | None = field(default=None, compare=False)  # of the labels; None: what their types speak for
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -71,6 +72,13 @@ class Table:
         return chain(*self.sides)
 
     @property
+    def label_kind(self) -> str:
+        """The kind of the labels."""
+        from phasefit.data.labels import kind_of  # which needs this file
+
+        return kind_of(self.labels or ()) if self.kind is None else self.kind
+
+    @property
     def level_names(self) -> list[str]:
         """The level of each row by its name, where labels are levels of a scale."""
         return [self.levels[int(label)] for label in self.labels or () if isinstance(label, float)]
@@ -93,7 +101,7 @@ class Table:
         frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
         numbers = rows if self.rows is None else self.rows[rows]
         texts, *others = ([side[row] for row in rows] for side in self.sides)
-        taken = Table(self.name, texts, labels, frame, numbers, self.columns, tuple(others), self.levels)
+        taken = Table(self.name, texts, labels, frame, numbers, self.columns, tuple(others), self.levels, self.kind)
         if "same" in self.__dict__:  # hashing a million texts takes seconds: once is enough
             taken.__dict__["same"] = self.same[rows]
         return taken

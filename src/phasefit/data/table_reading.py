@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from phasefit.data.checks import Place, check_texts, is_missing
 from phasefit.data.columns import Columns, NoLabelsError, PairsError, Sides, find_columns
-from phasefit.data.labels.reading import LabelReading, read_labels
+from phasefit.data.labels.reading import LabelReading, read_kind
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 
@@ -86,13 +86,12 @@ def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Pl
     wanted: dict[str, Any] = {"need_labels": options.need_labels, "where": place.name, "sides": options.sides}
     found = find_columns(columns, text=text, label=label, **wanted)
     texts, *others = (_side(frame[column].tolist(), column, found, place) for column in found.texts)
-    labels = None
+    about: dict[str, Any] = {}
     if found.labels and not options.no_labels:
         values = [frame[column].tolist() for column in found.labels]
         raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
-        labels = _labels(raw, options, place)
-    levels = () if labels is None else options.reading.levels
-    table = Table(name, texts, labels, frame, columns=found, others=tuple(others), levels=levels)
+        about = _labels(raw, options, place)
+    table = Table(name, texts, frame=frame, columns=found, others=tuple(others), **about)
     return table.flat() if options.sides == "each" else table
 
 
@@ -119,16 +118,15 @@ def _side(values: Sequence[Any], column: str, found: Columns, place: Place) -> l
 def table_from_lists(lists: Lists, name: str, options: Options, place: Place) -> Table:
     """The Table of texts and labels in memory."""
     texts, *others = _columns_of_rows(lists.texts, options.sides, place)
-    labels = None
+    about: dict[str, Any] = {}
     if lists.labels is None:
         if options.need_labels:
             raise NoLabelsError(f"{place.name}: labels are needed; give (texts, labels)")
     elif len(lists.labels) != len(texts):
         raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels")
     else:
-        labels = _labels(lists.labels, options, place)
-    levels = () if labels is None else options.reading.levels
-    table = Table(name, texts, labels, others=tuple(others), levels=levels)
+        about = _labels(lists.labels, options, place)
+    table = Table(name, texts, others=tuple(others), **about)
     return table.flat() if options.sides == "each" else table
 
 
@@ -159,13 +157,17 @@ def _listing(widths: set[int]) -> str:
     return " and ".join(f"{width} texts" if width != 1 else "1 text" for width in sorted(widths))
 
 
-def _labels(values: Sequence[Any], options: Options, place: Place) -> Sequence[Any] | None:
-    """Checked labels; where none are needed and none were asked for, a column that holds none is left alone."""
+def _labels(values: Sequence[Any], options: Options, place: Place) -> dict[str, Any]:
+    """Checked labels, their kind and levels, as a Table has them.
+
+    Where none are needed and none were asked for, a column that holds none is left alone.
+    """
     if options.may_lack and all(is_missing(value) for value in values):
-        return None
+        return {}
     try:
-        return read_labels(values, place, options.reading)
+        kind, labels = read_kind(values, place, options.reading)
     except LabelError:
         if options.need_labels or options.label:
             raise
-        return None
+        return {}
+    return {"labels": labels, "kind": kind, "levels": options.reading.levels}

@@ -12,7 +12,7 @@ from phasefit.data.labels.reading import looks_like
 from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_label_rows, as_rows
-from phasefit.models.heads.decision import ABSTAINED
+from phasefit.kinds.decision import ABSTAINED
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.specification import DEFAULT_RECIPE
 

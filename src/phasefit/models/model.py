@@ -14,12 +14,12 @@ from torch.nn.functional import normalize
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label
 from phasefit.errors import DataError, ModelError, TextsCut, did_you_mean
+from phasefit.kinds import kind_of
+from phasefit.kinds.decision import Decision
 from phasefit.models.decoders.vae import Generator
 from phasefit.models.encoder.encoder import Encoder
 from phasefit.models.encoder.inference import Progress, evaluating
-from phasefit.models.heads.decision import Decision
 from phasefit.models.heads.head import Head, PairKind
-from phasefit.models.heads.outputs import answers_of, outputs_of
 from phasefit.models.tokens.cached_tokeniser import ReadyTokeniser
 from phasefit.models.tokens.rows import Rows
 from phasefit.models.tokens.tokens import Tokens
@@ -104,7 +104,7 @@ class Model(nn.Module):
         progress: Progress | None = None,
     ) -> np.ndarray:
         """Probabilities (n, classes), columns in the order of `space.classes`; of several labels each by itself."""
-        if self.space_of(task).kind == "score":
+        if not kind_of(self.space_of(task)).has_classes:
             raise ModelError("this model predicts scores, which have no probabilities; use predict")
         return self.predict_outputs(texts, task=task, batch_size=batch_size, progress=progress)
 
@@ -112,16 +112,16 @@ class Model(nn.Module):
         self, texts: Sequence[str] | Sequence[tuple[str, str]], *, task: str = TASK, batch_size: int = 64
     ) -> list[Label | None]:
         """The most probable label of each text (None where it is not sure enough), the set of its labels, its score."""
-        found = self.predict_outputs(texts, task=task, batch_size=batch_size)
-        return answers_of(found, self.space_of(task), self.decision(task))
+        outputs, space = self.predict_outputs(texts, task=task, batch_size=batch_size), self.space_of(task)
+        return kind_of(space).answers(outputs, space, self.decision(task))
 
     def outputs(self, vectors: torch.Tensor, task: str = TASK) -> np.ndarray:
         """What a head makes of sentence vectors."""
         task = self.known_task(task)
         head = self.head(task)
         with evaluating(head), torch.inference_mode():
-            own = outputs_of(head(vectors), self.spaces[task])
-        return own if self.spaces[task].kind == "score" else self.decision(task).calibrated(own)
+            own = kind_of(self.spaces[task]).outputs(head(vectors), self.spaces[task])
+        return self.decision(task).calibrated(own)
 
     def decision(self, task: str = TASK) -> Decision:
         """What stands between a head and its answers."""

@@ -15,10 +15,10 @@ from phasefit.data.labels import LabelSpace
 from phasefit.errors import DataError, ModelError, RunError
 from phasefit.files.atomic import flush, read_json, settle, write_json
 from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.kinds.decision import Decision
 from phasefit.models.device import pick_device
 from phasefit.models.encoder.encoder import load_encoder
 from phasefit.models.encoder.long_texts import WAYS
-from phasefit.models.heads.decision import Decision
 from phasefit.models.heads.head import Head
 from phasefit.models.model import Model
 

@@ -8,6 +8,7 @@ from torch import nn
 
 from phasefit.data.labels import LabelSpace
 from phasefit.errors import RecipeError
+from phasefit.kinds import kind_of
 from phasefit.models.named_option import build_named
 from phasefit.models.seeded import seeded
 from phasefit.objectives import OBJECTIVES, Objective
@@ -36,7 +37,7 @@ def check_input(where: str, objective: Objective, wanted: str) -> None:
 
 def check_labels(where: str, objective: Objective, space: LabelSpace) -> None:
     """Refuse labels that agree in part with an objective that knows only alike and unlike."""
-    if space.kind in ("tree", "multi") and not objective.graded:
+    if kind_of(space).graded and not objective.graded:
         able = [name for name, kind in OBJECTIVES.items() if kind.graded]
         raise RecipeError(
             f"{where}: objective '{objective.name}' needs one class per text and cannot use labels of kind "

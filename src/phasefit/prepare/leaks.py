@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phasefit.data.hygiene import shared
-from phasefit.data.labels import kind_of
-from phasefit.data.table import Table, label_name
+from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError, did_you_mean
+from phasefit.kinds import kind_named
 
 if TYPE_CHECKING:
     from phasefit.prepare.specification import SplitSpec
@@ -99,10 +99,7 @@ def _lost_classes(train: Table, left: Table, base: Base | None) -> list[str]:
 
 def _names(table: Table) -> set[str]:
     """The classes of a table; several labels count each for itself, and scores are none."""
-    labels = table.labels or ()
-    if kind_of(labels) == "score":
-        return set()
-    return {label_name(part) for label in labels for part in (label if isinstance(label, frozenset) else (label,))}
+    return kind_named(table.label_kind).class_names(table.labels) if table.labels else set()
 
 
 def _classes(count: int) -> str:

@@ -27,6 +27,7 @@ def merged(prepared: Prepared) -> Prepared:
         None if prepared.train.labels is None else [label for table in tables for label in labels_of(table)],
         others=_joined([table.others for table in tables]),
         levels=prepared.train.levels,
+        kind=prepared.train.kind,
     )
     return replace(prepared, train=together, validation=None, test=None)
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from phasefit.data.hashes import normal_form
 from phasefit.data.hygiene import NEAR_EMPTY, Conflict, Hygiene
-from phasefit.data.labels import LabelSpace, TreeLabels
 from phasefit.data.table import Table
 
 NUMBERS = {1: "one row", 2: "two rows", 3: "three rows"}
@@ -30,25 +29,6 @@ def data_notes(found: Hygiene, labels: bool = True) -> list[str]:
     repeated = "rows" if _of_pairs(found) else "texts"
     clean = "" if any(noted[:2]) else f"; no repeated {repeated}" + (", no conflicting labels" if labelled else "")
     return [_headline(found) + clean, *notes]
-
-
-def kind_note(space: LabelSpace, train: Table) -> str:
-    """The kind of the labels, which may have been found out, and what makes it up."""
-    if space.kind == "score":
-        what = f"a scale of {len(space)} levels" if len(space) else f"mean {space.mean:.3g}, spread {space.spread:.3g}"  # type: ignore[attr-defined]
-        return f"labels: scores (kind 'score'), {what}"
-    if space.kind == "multi":
-        sizes = [len(label) for label in train.labels or () if isinstance(label, frozenset)]
-        none = sum(size == 0 for size in sizes)
-        without = f"; {none:,} training rows have none" if none else ""
-        each = sum(sizes) / max(len(sizes), 1)
-        return (
-            f"labels: several per text (kind 'multi'), {len(space)} classes, {each:.2f} per text in the mean{without}"
-        )
-    if isinstance(space, TreeLabels):
-        levels = f"{space.shallowest} to {space.depth}" if space.shallowest < space.depth else f"{space.depth}"
-        return f"labels: kind 'tree', {len(space)} classes, paths of {levels} levels"
-    return f"labels: kind '{space.kind}', {len(space)} classes"
 
 
 def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -> str:

@@ -12,16 +12,17 @@ import numpy as np
 from phasefit.data.columns import Columns, NoLabelsError, PairsError, as_names
 from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.io.readers import free_unused
-from phasefit.data.labels import LabelSpace, kind_of
+from phasefit.data.labels import LabelSpace
 from phasefit.data.named.dataset import Dataset, content_hash
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table
 from phasefit.data.task_file import TaskFile, is_task_file
 from phasefit.errors import DataError
 from phasefit.events import Note
+from phasefit.kinds import kind_of
 from phasefit.prepare.folds import held_out_fold, keep_classes
 from phasefit.prepare.leaks import without_leaks, without_scored
-from phasefit.prepare.notes import class_notes, columns_note, data_notes, kind_note, leak_notes
+from phasefit.prepare.notes import class_notes, columns_note, data_notes, leak_notes
 from phasefit.prepare.specification import DataSpec, SplitSpec
 from phasefit.prepare.splitting import Base, cut, known_only, note_known, sampled, space_of, split_off
 from phasefit.prepare.unused_labels import known_space, settled
@@ -110,12 +111,9 @@ class Prepared:
     def _imbalance(self) -> dict[str, float]:
         if self.train.labels is None:
             return {}
-        if self.space.kind == "score":
+        counts = kind_of(self.space).class_sizes(self.space, self.values(self.train))
+        if counts is None:
             return {}
-        if self.space.kind == "multi":
-            counts = self.values(self.train).sum(axis=0)
-        else:
-            counts = np.bincount(self.codes(self.train), minlength=len(self.space))
         return {"imbalance": round(float(counts.max() / max(counts[counts > 0].min(), 1)), 2)}
 
 
@@ -164,10 +162,10 @@ def prepare(
     if base is not None and base.space is not None:
         fresh = [name for name in space.names if name not in base.space.names]
         added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
-        known = f"its {len(base.space)} classes and {added}" if space.kind != "score" else "its scale of scores"
+        known = f"its {len(base.space)} classes and {added}" if kind_of(space).has_classes else "its scale of scores"
         notes.append(f"going on from {base.name}: {known}")
     if train.labels is not None:
-        notes += [kind_note(space, train), *class_notes(space.names, len(train))]
+        notes += [kind_of(space).note(space, train.labels), *class_notes(space.names, len(train))]
         validation = known_only(validation, space, "error" if split.unseen == "error" else "drop", notes)
     test = known_only(test, space, split.unseen, notes)
     unlabelled = without_scored(unlabelled, [validation, test], notes)
@@ -219,7 +217,7 @@ def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
         raise type(error)(f"{error}, {OTHER_USE[type(error)]}") from error
     validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
     if dataset.train.labels is not None and not (data.tree or data.separator or data.levels):
-        options["kind"] = data.kind or kind_of(dataset.train.labels)  # what a few rows look like may differ
+        options["kind"] = data.kind or dataset.train.label_kind  # what a few rows look like may differ
     if data.validation is not None:
         validation = read_table(data.validation, split="validation", what="validation", **options)
     if data.test is not None:

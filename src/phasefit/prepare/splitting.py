@@ -11,11 +11,11 @@ import numpy as np
 
 from phasefit.data.columns import Columns
 from phasefit.data.hashes import are_among, text_hashes
-from phasefit.data.labels import LabelSpace, ScoreLabels, TreeLabels, kind_of, label_space
-from phasefit.data.labels.multi import parts
+from phasefit.data.labels import LabelSpace, label_space
 from phasefit.data.splits import Splits, sample, split
 from phasefit.data.table import Label, Table
 from phasefit.errors import DataError, LabelError
+from phasefit.kinds import kind_named, kind_of
 from phasefit.prepare.notes import few_rows_note
 from phasefit.prepare.run_columns import columns_of, reading_of
 from phasefit.prepare.specification import SplitSpec
@@ -51,9 +51,7 @@ class Base:
         if self.space is None:
             return {}
         own = {} if self.folder is None else reading_of(self.folder, self.task)
-        if isinstance(self.space, ScoreLabels):
-            own["levels"] = tuple(map(str, self.space.classes))
-        return own | {"kind": self.space.kind}
+        return own | kind_of(self.space).reading(self.space)
 
     def knows(self, table: Table) -> np.ndarray:
         """Which rows have a text that it was trained on."""
@@ -75,21 +73,15 @@ def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
     """The label space of a table; one to go on from keeps its classes and gets the new ones."""
     labels = labels_of(table)
     if base is None:
-        space = label_space(labels, where=table.name, levels=table.levels)
-        if isinstance(space, TreeLabels) and space.depth == 1:
-            raise LabelError(
-                f"{table.name}: labels are to be paths of a tree, and none has a second level (the first is "
-                f"'{space.names[0]}'); --tree says what separates levels, --label given again names a column for each"
-            )
+        space = label_space(labels, table.label_kind, table.name, table.levels)
+        kind_of(space).check_table(space, table.name)
         return space
-    kind = kind_of(labels)
+    kind = table.label_kind
     if kind != base.kind:
         raise LabelError(
             f"the model has labels of kind '{base.kind}', the table of kind '{kind}'; they must be the same"
         )
-    if isinstance(base, ScoreLabels) and table.levels != tuple(map(str, base.levels)):
-        theirs, ours = ", ".join(map(str, base.levels)) or "none", ", ".join(table.levels) or "none"
-        raise LabelError(f"the model has the levels {theirs}, the table {ours}; they must be the same, in one order")
+    kind_of(base).check_same(base, table.levels)
     return base.extend(labels)
 
 
@@ -137,7 +129,8 @@ def split_off(
         free = np.arange(len(train))
     drawn = split(codes[free], **shares, seed=seed, same=train.same[free])
     held = {"validation": free[drawn.validation], "test": free[drawn.test]}
-    held = _with_every_label(held, train)
+    if train.labels:
+        held = kind_named(train.label_kind).trainable(held, train.labels)
     for name, rows in held.items():
         if shares[name] and not len(rows):
             want = "several different texts" if train.labels is None else "classes with several different texts"
@@ -153,26 +146,6 @@ def split_off(
     test = train.take(held["test"]) if shares["test"] else test
     trained = np.delete(np.arange(len(train)), np.concatenate(list(held.values())))
     return train.take(trained), validation, test
-
-
-def _with_every_label(held: dict[str, np.ndarray], table: Table) -> dict[str, np.ndarray]:
-    """Held-out rows without those that have a label, among several, which no training row would have."""
-    labels = table.labels or ()
-    if not labels or kind_of(labels) != "multi":
-        return held
-    out = {int(row) for rows in held.values() for row in rows}
-    known = {part for row, label in enumerate(labels) if row not in out for part in parts(label)}
-    kept = {}
-    for name, rows in held.items():
-        found = []
-        for row in rows.tolist():
-            own = set(parts(labels[row]))
-            if own <= known:
-                found.append(row)
-            else:
-                known |= own  # it is trained on, and others like it may be held out
-        kept[name] = np.array(found, dtype=np.int64)
-    return kept
 
 
 def _strata(table: Table, base: LabelSpace | None) -> np.ndarray:

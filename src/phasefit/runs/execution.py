@@ -11,8 +11,7 @@ import numpy as np
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, TextsCut
 from phasefit.events import Listener, Note, Stage
-from phasefit.metrics.kinds import mean_of_tasks
-from phasefit.models.heads.decision import Decision
+from phasefit.kinds.decision import Decision
 from phasefit.models.model import TASK, Model
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared, prepare
@@ -20,7 +19,7 @@ from phasefit.recipes import Recipe
 from phasefit.recipes.needs import needs_of
 from phasefit.runs.evaluation.calibrate import decide
 from phasefit.runs.evaluation.geometry import run_geometry
-from phasefit.runs.evaluation.score import score
+from phasefit.runs.evaluation.score import mean_of_tasks, score
 from phasefit.runs.fitting.checkpointer import Checkpointer, NullCheckpointer, fingerprint
 from phasefit.runs.fitting.fit import Fitted, fit
 from phasefit.runs.fitting.history import History
@@ -156,8 +155,7 @@ def _outputs(model: Model, table: Table, task: str, split: str, spec: RunSpec, l
         of = "" if task == TASK else f"{task}: "
         for note in decide(model, table, found, spec, task):
             listen(Note(of + note))
-        if model.space_of(task).kind != "score":
-            found = model.decision(task).calibrated(found)
+        found = model.decision(task).calibrated(found)
     return found
 
 

@@ -27,7 +27,7 @@ from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import read_json, write_json, write_text
 from phasefit.files.lock import LOCK, locked
 from phasefit.files.manifest import MANIFEST
-from phasefit.models.heads.decision import Decision
+from phasefit.kinds.decision import Decision
 from phasefit.models.model import Model
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.runs.evaluation.score import score_outputs

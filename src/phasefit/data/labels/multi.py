@@ -1,18 +1,22 @@
-"""Several labels per text, or none: a set of classes."""
+"""Several labels per text, or none: how cells hold them, and the space of their classes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import ast
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
+from phasefit.data.checks import Place, is_missing, plain_label
 from phasefit.data.labels.space import LabelSpace, in_order, plain
 from phasefit.data.table import Label
 from phasefit.errors import LabelError
 
 SEPARATOR = "|"  # between the labels of a text where they are written in one cell
 NO_LABEL = "(no label)"  # the group of texts without any
+LISTS = (list, set, frozenset, np.ndarray)
+SEVERAL = (*LISTS, tuple)
 
 
 class MultiLabels(LabelSpace):
@@ -83,3 +87,66 @@ def parts(label: Any) -> Iterable[Any]:
     if isinstance(label, tuple | list | set):
         raise LabelError(f"labels of kind 'multi' are sets of classes, not {label!r:.60}")
     return (label,)
+
+
+def are_sets(values: Sequence[Any], different: Collection[Any]) -> bool:
+    """Whether labels look like several per text: lists, lists as cells spell them, or joined names."""
+    if any(isinstance(value, LISTS) for value in values):
+        return True
+    names = [value for value in different if isinstance(value, str)]
+    if not names or len(names) < len(different):
+        return False
+    return all(written_list(name) is not None for name in names) or _are_joined(names)
+
+
+def read_sets(values: Sequence[Any], place: Place, separator: str) -> list[Label]:
+    """The sets of all rows; a cell is split at the separator, and an empty one is a text without labels."""
+    made: dict[Any, Label] = {}  # equal labels become one object
+    labels: list[Label] = []
+    for row, value in enumerate(values):
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        if isinstance(value, str) and value not in made and (spelled := written_list(value)) is not None:
+            value = spelled
+        if isinstance(value, SEVERAL):
+            members = list(value)
+        elif is_missing(value):
+            members = []  # a text that has none of the labels
+        elif isinstance(value, str):
+            if value not in made:
+                names = filter(None, (part.strip() for part in value.split(separator)))
+                made[value] = frozenset(plain_label(name, place, row) for name in names)
+            labels.append(made[value])
+            continue
+        else:
+            members = [value]
+        if any(isinstance(part, SEVERAL) or is_missing(part) for part in members):
+            raise LabelError(f"{place.row(row)}: one of several labels is missing or a list; give names or numbers")
+        label = frozenset(plain_label(part, place, row) for part in members)
+        if len(label) < len(members) and set(members) <= {0, 1}:
+            raise LabelError(
+                f"{place.row(row)}: the labels are zeros and ones; a matrix of them is given as an array, np.array(y)"
+            )
+        labels.append(label)
+    if len(labels) > 1 and set(labels) == {frozenset({0, 1})}:
+        raise LabelError(f"{place.name}: all labels are 0 and 1; a matrix of them is given as an array, np.array(y)")
+    return labels
+
+
+def written_list(text: str) -> list[Any] | None:
+    """The list that a cell spells out, as JSON or as Python prints it; None for any other text."""
+    if not (text.strip().startswith("[") and text.strip().endswith("]")):
+        return None
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return value if isinstance(value, list) else None
+
+
+def _are_joined(names: Sequence[str]) -> bool:
+    """Names with bars in them are several labels where their parts come back: no more of them than names."""
+    if not any(SEPARATOR in name for name in names):
+        return False
+    parts = [part.strip() for name in names for part in name.split(SEPARATOR)]
+    return all(parts) and len(set(parts)) <= len(names)

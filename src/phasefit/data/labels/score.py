@@ -1,19 +1,21 @@
-"""A number per text, or per pair of texts: a measurement, or a place on a scale of named levels."""
+"""A number per text, or per pair of texts: a measurement, or a place on a scale of named levels; read and coded."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from phasefit.data.checks import Place, is_missing, plain_label
 from phasefit.data.labels.space import LabelSpace
 from phasefit.data.table import Label
-from phasefit.errors import LabelError
+from phasefit.errors import LabelError, did_you_mean
 
 ROWS_IN_BIN = 10
 BINS = 10  # groups that scores fall into, of about as many rows each, for splits, maps and probes
+FEW_NUMBERS = 10  # so many different decimal numbers may still be names of classes, such as versions
 LARGEST = 1e100  # of a score: the squares of larger ones may be no numbers
 
 
@@ -150,3 +152,39 @@ def as_numbers(labels: Iterable[Any], where: str = "labels") -> np.ndarray:
             raise LabelError(f"{where}, row {row}: {label!r:.40} is no score; scores are numbers, up to {LARGEST:g}")
         found.append(float(label))
     return np.asarray(found, dtype=np.float64)
+
+
+def are_scores(different: Collection[Any]) -> bool:
+    """Whether labels look like scores: decimal numbers, or, where all are texts, many that spell decimals."""
+    if any(isinstance(value, float | np.floating) and not float(value).is_integer() for value in different):
+        return True
+    names = [value for value in different if isinstance(value, str)]
+    if len(names) < len(different) or len(names) <= FEW_NUMBERS:
+        return False
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return False
+    return all(map(math.isfinite, numbers)) and not all(number.is_integer() for number in numbers)
+
+
+def read_score(value: Any, place: Place, row: int, levels: Sequence[str]) -> float:
+    """The score in a cell; with levels, the place of the name among them."""
+    if isinstance(value, list | set | frozenset | np.ndarray | tuple):
+        raise LabelError(f"{place.row(row)}: a score is one number, and there is a list")
+    if is_missing(value):
+        raise LabelError(f"{place.row(row)}: the score is missing; fill it in or remove the row")
+    if levels:
+        name = str(plain_label(value, place, row)).strip()
+        if name not in levels:
+            raise LabelError(f"{place.row(row)}: '{name}' is not among the levels; {did_you_mean(name, levels)}")
+        return float(levels.index(name))
+    try:
+        number = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise LabelError(
+            f"{place.row(row)}: {value!r:.40} is no number; a scale of names needs their order: --levels bad,fair,good"
+        )
+    return number

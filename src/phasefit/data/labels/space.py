@@ -142,9 +142,9 @@ class LabelSpace(ABC):
     @staticmethod
     def from_json(data: dict[str, Any]) -> LabelSpace:
         """The space that `to_json` wrote, of whichever kind."""
-        from phasefit.data.labels import LABEL_KINDS, known_kind
+        from phasefit.data.labels.kinds import LABEL_KINDS
 
-        return LABEL_KINDS[known_kind(str(data.get("kind")))].of_json(data)
+        return LABEL_KINDS[str(data.get("kind"))].space.of_json(data)
 
 
 def plain(label: Any) -> Label:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.io.readers import read_frame
-from phasefit.data.labels import kind_of
 from phasefit.data.named import lookup as named
 from phasefit.data.named.card import Card
 from phasefit.data.named.dataset import Dataset
@@ -107,7 +106,7 @@ def _kind(table: Table) -> str:
         return "pair" if len(table.others) == 1 else "triple"
     if table.labels is None:
         return "none"
-    return kind_of(table.labels)
+    return table.label_kind
 
 
 def _look_at_card(card: Card, data_dir: Path | None) -> Look:

@@ -8,9 +8,8 @@ from torch import nn
 from torch.nn.functional import cosine_similarity
 
 from phasefit.data.batches import Batches, ShuffledBatches
-from phasefit.data.labels import ScoreLabels
-from phasefit.data.positives import is_positive, positive_names
 from phasefit.errors import RecipeError
+from phasefit.kinds import kind_of
 from phasefit.metrics.regression import quick_regression
 from phasefit.models.gather import gather
 from phasefit.models.model import Model
@@ -85,16 +84,11 @@ def agreements(where: str, data: PhaseData) -> np.ndarray:
     """What each label says about how alike the two texts are, from 0 to 1; 0 where there is no label."""
     found = np.zeros(len(data.texts), dtype=np.float32)
     known = np.concatenate([data.train, data.validation])
-    if isinstance(data.space, ScoreLabels):
-        own = data.values[data.train]
-        low, high = float(own.min()), float(own.max())
-        found[known] = np.clip((data.values[known] - low) / ((high - low) or 1.0), 0.0, 1.0)
-        return found
-    if data.space.kind != "single" or not positive_names(data.space.classes):
+    likeness = kind_of(data.space).likeness(data.space, data.values[known], data.values[data.train])
+    if likeness is None:
         raise RecipeError(
             f"{where}: labels must say how alike two texts are: scores, or names such as 1 and 0, yes and no, "
             f"entailment and contradiction; found {', '.join(data.space.names[:5])}"
         )
-    meant = np.array([is_positive(label) for label in data.space.classes])
-    found[known] = meant[data.codes[known]]
+    found[known] = likeness
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from phasefit.kinds import kind_of
 from phasefit.models.heads.head import Head
 from phasefit.models.model import Model
 from phasefit.phases.contract import PhaseData
@@ -27,6 +28,8 @@ def fresh_head(data: PhaseData, dimension: int, options: HeadSettings, seed: int
     """A head that knows nothing but how frequent each of several labels is; balanced weights make all as frequent."""
     pair = None if data.pairs is None else options.pair
     head = Head(options.head, dimension, data.space.outputs, dropout=options.dropout, seed=seed, pair=pair)
-    if data.space.kind == "multi" and options.class_weights == "none" and len(data.train):
-        head.start_at(torch.from_numpy(data.values[data.train].mean(axis=0)))
+    if options.class_weights == "none" and len(data.train):
+        frequencies = kind_of(data.space).frequencies(data.values[data.train])
+        if frequencies is not None:
+            head.start_at(torch.from_numpy(frequencies))
     return head

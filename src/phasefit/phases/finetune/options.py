@@ -40,11 +40,13 @@ class HeadSettings(Strict):
 
     def check_kind(self, where: str, kind: str) -> None:
         """Options that mean nothing for these labels are not passed over in silence."""
-        if self.upper_levels and kind != "tree":
-            raise RecipeError(f"{where}: upper_levels is about paths of a tree, and labels are of kind '{kind}'")
-        for name in ("class_weights", "label_smoothing", "focal") if kind == "score" else ():
-            if getattr(self, name) != type(self).model_fields[name].default:
-                raise RecipeError(f"{where}: {name} is about classes, and the labels are scores; leave it out")
+        from phasefit.kinds import kind_named
+        from phasefit.kinds.contract import LOSS_OPTIONS
+
+        for name in LOSS_OPTIONS:
+            refusal = kind_named(kind).refusal(name)
+            if refusal and getattr(self, name) != type(self).model_fields[name].default:
+                raise RecipeError(f"{where}: {refusal}")
 
 
 class Options(PhaseOptions, ChunkOptions, HeadSettings):
@@ -99,11 +101,11 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
 
     def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
         """The head's loss, and the score to watch."""
-        from phasefit.metrics.kinds import WATCHING
+        from phasefit.kinds import kind_named
 
         for kind in kinds.values():
             self.check_kind(where, kind)
-            WATCHING[kind].check(self.watch, kind, where)
+            kind_named(kind).check_watch(self.watch, where)
 
     @field_validator("watch")
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
-from phasefit.metrics.kinds import WATCHING
+from phasefit.kinds import kind_of
 from phasefit.metrics.registry import METRICS
 from phasefit.models.heads.head import PairKind
 from phasefit.models.model import TASK, Model
@@ -19,7 +19,7 @@ from phasefit.objectives import CrossEntropy
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.auxiliary_objective import Beside
 from phasefit.phases.finetune.head import head_for
-from phasefit.phases.finetune.loss import HeadLoss
+from phasefit.phases.finetune.loss import head_loss
 from phasefit.phases.finetune.options import Options
 from phasefit.phases.finetune.stacked import stacked
 from phasefit.seeds import derive
@@ -41,9 +41,9 @@ class Finetune(Phase):
         self._went_on, self.head = head_for(model, TASK, data, options, derive(seed, name, "head"))
         model.heads[TASK] = self.head
         model.spaces[TASK] = data.space
-        self.head_loss = HeadLoss(name, data.space, data.values[data.train], options)
-        self._watching = WATCHING[data.space.kind]
-        self._watch = self._watching.check(options.watch, data.space.kind, name)
+        self.head_loss = head_loss(name, data.space, data.values[data.train], options)
+        self._kind = kind_of(data.space)
+        self._watch = self._kind.check_watch(options.watch, name)
         self.rows = read_rows(model, data, options.pair)
         self.weighting_loss = CrossEntropy(options.label_smoothing, options.focal)
         self.beside: Beside | None = None
@@ -86,7 +86,7 @@ class Finetune(Phase):
         """In standard errors of the accuracy, or what comes nearest to it; losses have none."""
         if self.lower_is_better:
             return 0.0
-        return self.options.slack * self._watching.error(scores, len(self.data.validation))
+        return self.options.slack * self._kind.standard_error(scores, len(self.data.validation))
 
     def notes(self) -> list[str]:
         """What the views have to say, and how many pairs are cut."""
@@ -152,7 +152,7 @@ class Finetune(Phase):
         if not len(rows):
             return {}
         vectors = self._frozen_vectors(rows) if self.options.freeze else self.rows.encode(self.encoder, rows)
-        return self._watching.quick(self.data.values[rows], self._model[0].outputs(vectors))
+        return self._kind.quick(self.data.values[rows], self._model[0].outputs(vectors))
 
     def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
         """Vectors of labelled rows."""

@@ -22,9 +22,10 @@ class TaskSettings(HeadSettings):
 
     def watched(self, where: str, kind: str) -> str:
         """The metric that a task with labels of this kind is judged by."""
-        from phasefit.metrics.kinds import JUDGED, WATCHING
+        from phasefit.kinds import kind_named
 
-        watch = JUDGED[kind] if self.watch == "auto" else WATCHING[kind].check(self.watch, kind, where)
+        labels = kind_named(kind)
+        watch = labels.judged if self.watch == "auto" else labels.check_watch(self.watch, where)
         if not METRICS[watch].higher_is_better:
             raise RecipeError(
                 f"{where}: '{watch}' falls as it gets better, and cannot be part of a mean; watch another"

@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches, TaskBatches
 from phasefit.errors import RecipeError
-from phasefit.metrics.kinds import WATCHING
+from phasefit.kinds import kind_of
 from phasefit.models.model import Model
 from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.head import head_for
-from phasefit.phases.finetune.loss import HeadLoss
+from phasefit.phases.finetune.loss import head_loss
 from phasefit.phases.finetune.phase import read_rows
 from phasefit.phases.multitask.options import Options, TaskSettings
 from phasefit.seeds import derive
@@ -28,11 +28,10 @@ class Task(nn.Module):
         self.name, self.settings, self.data = name, settings, data
         self.went_on, self.head = head_for(model, name, data, settings, derive(seed, phase, name, "head"))
         model.heads[name], model.spaces[name] = self.head, data.space
-        self.loss = HeadLoss(where, data.space, data.values[data.train], settings)
+        self.loss = head_loss(where, data.space, data.values[data.train], settings)
         self.rows: Rows = read_rows(model, data, settings.pair)
-        kind = data.space.kind
-        self._watching = WATCHING[kind]
-        self.watch = settings.watched(where, kind)
+        self._kind = kind_of(data.space)
+        self.watch = settings.watched(where, data.space.kind)
         self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation]))
 
     def batches(self, size: int, seed: int) -> Batches:
@@ -44,7 +43,7 @@ class Task(nn.Module):
         """Of its validation rows."""
         rows = self.data.validation
         vectors = self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
-        return self._watching.quick(self.data.values[rows], model.outputs(vectors, self.name))
+        return self._kind.quick(self.data.values[rows], model.outputs(vectors, self.name))
 
     def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
         """Vectors of its rows, which stay as they are."""

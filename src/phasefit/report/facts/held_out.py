@@ -10,7 +10,7 @@ import numpy as np
 
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label, Table
-from phasefit.models.heads.decision import Decision
+from phasefit.kinds.decision import Decision
 from phasefit.prepare.prepare import Prepared
 from phasefit.prepare.splitting import labels_of
 

@@ -173,9 +173,10 @@ def _confidence(model: Model, vectors: np.ndarray) -> dict[str, float]:
     """How sure the classifier is of the texts with these vectors, and if it guessed; nothing where there is none."""
     from torch import from_numpy
 
+    from phasefit.kinds import kind_of
     from phasefit.models.model import TASK
 
-    if TASK not in model.heads or model.space.kind not in ("single", "tree") or model.head().pair is not None:
+    if TASK not in model.heads or kind_of(model.space).answer != "class" or model.head().pair is not None:
         return {}
     found = model.outputs(from_numpy(vectors).to(model.device))
     return {"confidence_entropy": confidence_entropy(found), "most_entropy": float(np.log2(found.shape[1]))}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from phasefit.data.labels import LabelSpace, ScoreLabels
+from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Table
-from phasefit.metrics.calibration import bins_of, calibration_bins, calibration_error, selective
-from phasefit.metrics.classification import classification_metrics
-from phasefit.metrics.multi_label import multi_metrics
-from phasefit.metrics.registry import added_scores
-from phasefit.metrics.regression import regression_metrics
-from phasefit.models.heads.decision import Decision
+from phasefit.kinds import kind_named, kind_of
+from phasefit.kinds.decision import Decision
 from phasefit.models.model import TASK, Model
 from phasefit.prepare.splitting import labels_of
 
@@ -30,38 +27,14 @@ def score_outputs(space: LabelSpace, decision: Decision, table: Table, outputs: 
     """The same for whatever made the outputs: (n, classes) probabilities, or (n, 1) scores."""
     space = space.extend(labels_of(table))
     values = space.values(labels_of(table), where=table.name)
-    if isinstance(space, ScoreLabels):
-        metrics = regression_metrics(values, outputs, list(map(str, space.levels)))
-        return metrics | added_scores(space.kind, values, outputs)
-    missing = np.zeros((len(outputs), len(space) - outputs.shape[1]))
-    outputs = np.hstack([outputs, missing])
-    if space.kind == "multi":
-        thresholds = [*decision.thresholds, *np.full(len(space) - len(decision.thresholds), 0.5)]
-        metrics = multi_metrics(values, outputs, space.names, thresholds) | _of_sigmoids(decision, values, outputs)
-    else:
-        metrics = classification_metrics(values, outputs, space.names, _paths(space))
-        metrics |= _of_decision(decision, values, outputs)
-    return metrics | added_scores(space.kind, values, outputs)
+    return kind_of(space).metrics(space, decision, values, outputs)
 
 
-def _paths(space: LabelSpace) -> list[tuple[Any, ...]] | None:
-    paths = [label if isinstance(label, tuple) else (label,) for label in space.classes]
-    return paths if space.kind == "tree" else None
-
-
-def _of_decision(decision: Decision, codes: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
-    """What calibration changed, and what abstaining gains; nothing where the model does neither."""
-    metrics: dict[str, Any] = {}
-    if decision.temperature != 1:
-        before = calibration_bins(codes, decision.uncalibrated(probabilities))
-        metrics["ece_uncalibrated"] = calibration_error(before)
-    if decision.reject_below:
-        metrics |= selective(codes, decision.answers(probabilities))
-    return metrics
-
-
-def _of_sigmoids(decision: Decision, values: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
-    if decision.temperature == 1:
-        return {}
-    before = decision.uncalibrated(probabilities)
-    return {"ece_uncalibrated": calibration_error(bins_of(before.ravel(), values.ravel()))}
+def mean_of_tasks(
+    tasks: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str], watches: Mapping[str, str] | None = None
+) -> float:
+    """The mean of what each task is judged by: what it watches, or accuracy, of several labels micro F1, of scores
+    Pearson's."""
+    watched = {name: kind_named(kinds[name]).judged for name in tasks}
+    watched |= {name: watch for name, watch in (watches or {}).items() if name in tasks and watch != "auto"}
+    return float(np.mean([float(metrics.get(watched[name]) or 0.0) for name, metrics in tasks.items()]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from phasefit.errors import DataError, RecipeError
+from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe
 from phasefit.runs.specification import RunSpec
@@ -28,8 +29,7 @@ def check_reject(spec: RunSpec, prepared: Prepared) -> None:
     if prepared.tasks:
         raise DataError("--reject is about one task, and there are several; leave it out")
     space, validation = prepared.space, prepared.validation
-    if space.kind in ("multi", "score"):
-        why = "a text may get no label as it is" if space.kind == "multi" else "scores have no probabilities"
+    if why := kind_of(space).no_reject:
         raise DataError(f"--reject is about one class per text, and the labels are of kind '{space.kind}': {why}")
     if validation is None or validation.labels is None:
         raise DataError("--reject chooses its threshold on validation rows, and there are none; give --validation")

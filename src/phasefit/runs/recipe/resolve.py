@@ -12,6 +12,7 @@ from phasefit.errors import RecipeError
 from phasefit.events import Note
 from phasefit.files.atomic import read_json
 from phasefit.files.manifest import MANIFEST
+from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.runs.recipe.check import check_recipe, idle_notes
@@ -51,7 +52,7 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         return recipe.with_tasks(prepared.file)
     if spec.recipe.name != DEFAULT_RECIPE:
         return recipe
-    if prepared.train.others or prepared.space.kind == "score":
+    if prepared.train.others or not kind_of(prepared.space).has_classes:
         what = "pairs of texts" if prepared.train.others else "scores"
         recipe = read_recipe(PLAIN, (*_kept(spec), *spec.recipe.settings))
         listen(Note(f"no recipe is named: {recipe.name}, for {what}; --recipe names another"))

@@ -1,0 +1,51 @@
+"""The loss of a head as a module: kinds make one, phases own it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from phasefit.objectives.head_losses import UpperLevels
+
+Plain = Callable[[Tensor, Tensor, Tensor | None], Tensor]  # logits, values, class weights -> scalar
+
+
+class HeadLoss(nn.Module):
+    """Logits and the `values` of labels -> scalar; `learned` turns values into what is learned of them."""
+
+    weights: Tensor | None
+
+    def __init__(
+        self,
+        plain: Plain,
+        weights: np.ndarray | None = None,
+        learned: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        super().__init__()
+        self.plain, self._learned = plain, learned
+        self.register_buffer("weights", None if weights is None else torch.from_numpy(weights).float(), False)
+
+    def values(self, values: np.ndarray) -> np.ndarray:
+        """The values as they are learned: scores in standard units."""
+        return values if self._learned is None else self._learned(values)
+
+    def forward(self, logits: Tensor, values: Tensor) -> Tensor:
+        """What `values` gave, as a tensor."""
+        return self.plain(logits, values, self.weights)
+
+
+@dataclass(frozen=True)
+class WithUpperLevels:
+    """A loss of the paths of a tree, with that of their upper levels."""
+
+    plain: Plain
+    upper: UpperLevels
+    share: float
+
+    def __call__(self, logits: Tensor, values: Tensor, weights: Tensor | None) -> Tensor:
+        """(n, classes) logits and (n,) codes -> scalar."""
+        return (1 - self.share) * self.plain(logits, values, weights) + self.share * self.upper(logits, values)
