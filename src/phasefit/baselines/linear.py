@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 
 MOST_STEPS = 1000  # of the solver
@@ -15,12 +16,13 @@ MOST_STEPS = 1000  # of the solver
 def fit_linear(features: Any, prepared: Prepared, seed: int, C: float) -> Callable[[Any], np.ndarray]:
     """Logistic regression of classes, one for each of several labels, ridge regression of scores."""
     values = prepared.values(prepared.train)
-    if prepared.space.kind == "score":
+    answer = kind_of(prepared.space).answer
+    if answer == "number":
         from sklearn.linear_model import Ridge
 
         ridge = Ridge(alpha=1 / C, random_state=seed).fit(features, np.ravel(values))
         return lambda unseen: np.asarray(ridge.predict(unseen)).reshape(-1, 1)
-    if prepared.space.kind == "multi":
+    if answer == "set":
         return _several(features, np.asarray(values), seed, C)
     from sklearn.linear_model import LogisticRegression
 

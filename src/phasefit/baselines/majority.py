@@ -6,6 +6,7 @@ import numpy as np
 
 from phasefit.baselines.contract import Baseline, FitOptions, Predict
 from phasefit.data.table import Table
+from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 
 
@@ -17,7 +18,7 @@ class Majority(Baseline):
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Shares of the classes as probabilities, of several labels their frequencies, of scores the mean."""
         values = prepared.values(prepared.train)
-        if prepared.space.kind in ("single", "tree"):
+        if kind_of(prepared.space).answer == "class":
             values = np.eye(len(prepared.space))[values]
         mean = np.asarray(values, dtype=np.float64).reshape(len(prepared.train), -1).mean(axis=0)
 

@@ -11,6 +11,7 @@ import numpy as np
 from phasefit.baselines.contract import Baseline, FitOptions, Predict
 from phasefit.data.table import Table
 from phasefit.errors import DataError, MissingExtra
+from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 
 SETTINGS: dict[str, Any] = {"num_iterations": 20, "batch_size": 16, "num_epochs": 1}  # its paper's, its defaults
@@ -28,7 +29,7 @@ class SetFit(Baseline):
 
     def check_rows(self, prepared: Prepared) -> None:
         """What its quick start does not cover."""
-        if prepared.space.kind not in ("single", "tree") or prepared.train.others:
+        if kind_of(prepared.space).answer != "class" or prepared.train.others:
             raise DataError("the baseline 'setfit' takes single texts with one class each; leave it out here")
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:

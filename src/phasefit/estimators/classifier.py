@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from phasefit.data.labels.kinds import LABEL_KINDS, USUAL
 from phasefit.data.labels.reading import looks_like
 from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_label_rows, as_rows
+from phasefit.kinds import kind_of
 from phasefit.kinds.decision import ABSTAINED
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.specification import DEFAULT_RECIPE
@@ -76,12 +78,12 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self._refuse_encoders("classifier")
         labels, columns = as_label_rows(y)
         names = all(isinstance(label, str) for label in labels)  # whatever they look like: sets are lists here
-        if not names and looks_like(labels) == "score":
+        if not names and not LABEL_KINDS[looks_like(labels)].has_classes:
             raise LabelError("y holds decimal numbers, which are scores; use TextRegressor")
         base = base_run(self.model)
         known = None if base is None or base.space is None else base.space.kind  # a run reads labels as its own were
-        plain = "single" if names and labels and known in (None, "single") else None
-        kind = "multi" if columns is not None else plain
+        plain = USUAL if names and labels and known in (None, USUAL) else None
+        kind = looks_like(labels) if columns is not None else plain
         scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
         more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
         self._columns = columns
@@ -95,7 +97,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         Of several labels per text, an indicator matrix if `fit` was given one, else an array of tuples.
         """
         found, decision = self.predict_proba(X), self._fitted().decision()
-        if self._fitted().space.kind == "multi":
+        if kind_of(self._fitted().space).answer == "set":
             return self._sets(decision.chosen(found))
         codes = decision.answers(found) if len(found) else np.empty(0, dtype=np.int64)
         labels: np.ndarray = self.classes_[codes]
@@ -126,7 +128,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         space = self._fitted().space
         labels = as_label_rows(y)[0]
         # A label that was never seen in fit is one the classifier cannot get right.
-        if space.kind == "multi":
+        if kind_of(space).answer == "set":
             sets = [label if isinstance(label, frozenset) else frozenset(label) for label in labels]
             found = self._fitted().predict(as_rows(X), batch_size=self.batch_size)
             right = np.array([one == other for one, other in zip(found, sets, strict=True)])
@@ -147,7 +149,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     def _take_over(self) -> None:
         """The classes, in the order of the columns of `predict_proba`."""
         space = self.model_.space
-        if space.kind == "score":
+        if not kind_of(space).has_classes:
             raise ModelError("this model predicts scores; load it with TextRegressor")
         classes = space.classes
         if isinstance(classes[0], tuple):

@@ -13,6 +13,7 @@ from phasefit.data.labels.reading import LabelReading, read_labels
 from phasefit.errors import ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_labels, as_rows
+from phasefit.kinds import kind_of
 from phasefit.runs.specification import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
@@ -90,6 +91,6 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
     def _take_over(self) -> None:
         """The levels of a model that was loaded."""
         space = self.model_.space
-        if space.kind != "score":
+        if kind_of(space).has_classes:
             raise ModelError(f"this model has labels of kind '{space.kind}'; load it with TextClassifier")
         self.levels_ = tuple(map(str, space.classes))

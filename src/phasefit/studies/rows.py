@@ -53,7 +53,7 @@ def write_once(table: Table, path: Path) -> str:
 def reading(table: Table, kind: str) -> dict[str, Any]:
     """The options that read `write_rows`'s file as the table was."""
     found: dict[str, Any] = {"text": _texts(table), "kind": kind, "label": (LABEL,)}
-    if kind == "tree":
+    if table.labels and isinstance(table.labels[0], tuple):
         found["label"] = tuple(f"{LABEL}_{level}" for level in range(1, _depth(table.labels or ()) + 1))
     if table.levels:
         found["levels"] = table.levels

@@ -27,6 +27,7 @@ from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import read_json, write_json, write_text
 from phasefit.files.lock import LOCK, locked
 from phasefit.files.manifest import MANIFEST
+from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.models.model import Model
 from phasefit.prepare.prepare import Prepared, prepare
@@ -156,14 +157,10 @@ def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _decision(prepared: Prepared, predict: Any) -> Decision:
     """Of several labels, the thresholds that do best on validation, as for our own heads."""
-    if prepared.space.kind != "multi":
-        return Decision()
-    from phasefit.metrics.multi_label import best_thresholds
-
-    table = prepared.validation
+    table, space = prepared.validation, prepared.space
     if table is None or table.labels is None:
-        return Decision(thresholds=tuple([0.5] * len(prepared.space)))
-    return Decision(thresholds=tuple(best_thresholds(prepared.values(table), predict(table))))
+        return Decision()
+    return kind_of(space).decide(space, prepared.values(table), predict(table), calibrate=False)[0]
 
 
 def _untrained(spec: RunSpec) -> Model:

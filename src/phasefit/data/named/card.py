@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from phasefit.data.columns import Sides
+from phasefit.data.labels.kinds import LABEL_KINDS
 from phasefit.errors import DataError, LabelError
 
 SEVERAL_TEXTS = {  # the kinds whose rows have more than one text
@@ -15,7 +16,7 @@ SEVERAL_TEXTS = {  # the kinds whose rows have more than one text
     "score": "pairs of texts with scores",
     "triple": "triples of texts without labels",
 }
-LABEL_KINDS = {"pair": "single", "triple": None}  # of the kinds that are not called by their labels
+OTHER_NAMES = {"pair": "single", "triple": None}  # of the kinds that are not called by their labels
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Card:
     title: str
     description: str
     folder: str
-    kind: str = "single"  # single, tree, multi, pair, score, triple
+    kind: str = "single"  # of its labels, or pair or triple
     text: tuple[str, ...] = ("text",)
     label: tuple[str, ...] = ("label",)
     separator: str | None = None  # between several labels in one cell (multi)
@@ -56,7 +57,7 @@ class Card:
     @property
     def has_classes(self) -> bool:
         """Whether its labels are classes: of a text, of several per text, or of a pair."""
-        return self.kind not in ("score", "triple")
+        return self.label_kind is not None and LABEL_KINDS[self.label_kind].has_classes
 
     @property
     def several_texts(self) -> bool:
@@ -66,7 +67,7 @@ class Card:
     @property
     def label_kind(self) -> str | None:
         """The kind of its labels."""
-        return LABEL_KINDS.get(self.kind, self.kind)
+        return OTHER_NAMES.get(self.kind, self.kind)
 
     def check_handled(self, *, sides: Sides = "one", need_labels: bool = True, named: int = 0) -> None:
         """Raise, by name, for the kinds that cannot be used as asked; `named` is how many text columns the user named.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.io.readers import read_frame
+from phasefit.data.labels.kinds import LABEL_KINDS
 from phasefit.data.named import lookup as named
 from phasefit.data.named.card import Card
 from phasefit.data.named.dataset import Dataset
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PARTS = ("train", "validation", "test", "unlabelled")
-CLASSES = ("single", "tree", "pair")  # the kinds with one class per row
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,8 @@ def _frames(card: Card, folder: Path) -> dict[str, pd.DataFrame]:
 def _table(card: Card, part: str, frame: pd.DataFrame) -> Table:
     """A split as a table, unchecked; several labels or scores are none."""
     texts, *others = (frame[column].tolist() for column in card.text)
-    if part == "unlabelled" or card.kind not in CLASSES:
+    one_class = card.label_kind is not None and LABEL_KINDS[card.label_kind].answer == "class"
+    if part == "unlabelled" or not one_class:
         return Table(card.name, texts, others=tuple(others))
     labels = [row if len(row) > 1 else row[0] for row in zip(*(frame[c].tolist() for c in card.label), strict=True)]
     return Table(card.name, texts, labels if any(labels) else None, others=tuple(others))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from phasefit.kinds import kind_named
 from phasefit.metrics.geometry import geometry_rows, has_classes
 from phasefit.metrics.registry import titles
 from phasefit.report.card.data import data_paragraphs
@@ -19,13 +20,6 @@ from phasefit.report.pictures import OF_RUNS, OF_SCORES
 
 TASKS = {True: ("text-classification",), False: ("sentence-similarity", "feature-extraction")}  # what the hub calls it
 ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
-WORDS = {  # what a model of each kind of labels is
-    "single": "classifier of {} classes",
-    "multi": "classifier that gives each text any of {} labels",
-    "tree": "classifier of {} paths through a tree",
-    "score": "model that predicts a score",
-    "tasks": "model of several tasks over one encoder",
-}
 PICTURES = {picture.file: picture for picture in (*OF_SCORES, *OF_RUNS)}
 
 
@@ -169,12 +163,9 @@ def headline(kind: str, classes: int, pairs: bool, metrics: Mapping[str, Any]) -
     """What the model is, in a sentence."""
     if kind == "none":
         return ENCODER
-    if kind == "score" and classes:
-        what = f"model that predicts one of {classes} levels of a scale"
-    else:
-        what = WORDS[kind].format(classes)
-    of = "" if kind == "tasks" else " of pairs of texts" if pairs else " of texts" if kind == "score" else ""
-    return f"A {'' if kind in ('score', 'tasks') else 'text '}{what}{of}, trained in phases with phasefit."
+    several = kind == "tasks"
+    what = "model of several tasks over one encoder" if several else kind_named(kind).model_noun(classes, pairs)
+    return f"A {what}, trained in phases with phasefit."
 
 
 def task_results(metrics: Mapping[str, Any], splits: Sequence[str]) -> list[str]:

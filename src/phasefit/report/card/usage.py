@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from phasefit.kinds import kind_named
 from phasefit.report.card.markdown import fence
 
 
@@ -16,9 +17,10 @@ def usage(name: str, kind: str = "single", pairs: bool = False, metrics: Mapping
     tasks = next((list((metrics or {})[split]["tasks"]) for split in ("test", "validation")
                   if "tasks" in ((metrics or {}).get(split) or {})), [])  # fmt: skip
     task = f" --task {tasks[0]}" if tasks else ""
-    made, called = ("TextRegressor", "regressor") if kind == "score" else ("TextClassifier", "classifier")
+    has_classes = kind == "tasks" or kind_named(kind).has_classes
+    made, called = ("TextClassifier", "classifier") if has_classes else ("TextRegressor", "regressor")
     lines = [f"from phasefit import {made}", "", f"{called} = {made}.load({folder})", f"{called}.predict([{text}])"]
-    if kind != "score":
+    if has_classes:
         lines.append(f"classifier.predict_proba([{text}])  # columns in the order of classifier.classes_")
     if kind == "tasks":
         lines = [

@@ -10,6 +10,7 @@ import numpy as np
 
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label, Table
+from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.prepare.prepare import Prepared
 from phasefit.prepare.splitting import labels_of
@@ -59,7 +60,6 @@ def held_out(prepared: Prepared, decision: Mapping[str, Any], outputs: Outputs, 
             continue
         space = prepared.space.extend(labels_of(table))
         known = said.shape[1]
-        if space.kind != "score":
-            said = np.hstack([said, np.zeros((len(said), len(space) - known), dtype=said.dtype)])
-        found.append(HeldOut(split, table, space, Decision.from_json(decision), said, known))
+        widened = kind_of(space).widened(said, space)
+        found.append(HeldOut(split, table, space, Decision.from_json(decision), widened, known))
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phasefit.data.labels import ScoreLabels
+from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.report.facts.layout import Floats, agreement, method, stage_layouts
 from phasefit.report.limits import MOST_COLOURED
@@ -102,10 +102,5 @@ def map_points(prepared: Prepared, taken: Snapshots) -> MapPoints:
         names = list(prepared.tasks) if (codes >= 0).all() else []  # the map may be of what comes before the tasks
         return MapPoints(names, codes if names else np.full_like(codes, -1), "task", what, caption, texts)
     names = prepared.space.groups if (taken.codes >= 0).any() else []
-    return MapPoints(names, taken.codes, _group(prepared), what, caption, texts)
-
-
-def _group(prepared: Prepared) -> str:
-    if not isinstance(prepared.space, ScoreLabels):
-        return "class"
-    return "level" if prepared.space.levels else "range of scores"
+    group = kind_of(prepared.space).group_noun(prepared.space) if names else "class"
+    return MapPoints(names, taken.codes, group, what, caption, texts)

@@ -8,6 +8,7 @@ import numpy as np
 
 from phasefit.data.labels import LabelSpace, ScoreLabels
 from phasefit.data.table import Label, label_name
+from phasefit.kinds import kind_of
 from phasefit.metrics.label_errors import doubted_labels, doubted_sets
 from phasefit.report.facts.held_out import HeldOut
 from phasefit.report.limits import Limits
@@ -33,7 +34,7 @@ def row_sections(held: Sequence[HeldOut], limits: Limits) -> list[Section]:
     if not held:
         return [Section("Mistakes", [paragraph(UNKNOWN)]), Section("Labels to check", [paragraph(UNKNOWN)])]
     scored = held[-1]
-    if scored.space.kind == "score":
+    if kind_of(scored.space).answer == "number":
         lead = f"The {scored.split} rows whose predicted score is farthest from the true one."
         return [Section("Largest errors", [largest_errors(scored, limits)], lead)]
     lead = f"The {scored.split} rows that the model got wrong, the surest first."
@@ -60,9 +61,10 @@ def named(label: Label) -> str:
 
 def confident_mistakes(held: HeldOut, limits: Limits) -> Html:
     """The rows that are wrong, the most probable of the wrong answers first."""
-    found = _set_mistakes(held, limits) if held.space.kind == "multi" else _class_mistakes(held, limits)
+    several = kind_of(held.space).answer == "set"
+    found = _set_mistakes(held, limits) if several else _class_mistakes(held, limits)
     columns = [TEXT, Column("true"), Column("predicted"), Column("probability", "number", 3, bar=True), ROW]
-    if held.space.kind == "multi":
+    if several:
         columns.insert(3, Column("surest mistake"))
     return table(columns, found, "The most confident mistakes", longest=NAME) if found else Html()
 
@@ -107,7 +109,7 @@ def label_doubts(held: Sequence[HeldOut], limits: Limits) -> tuple[Html, int]:
     """The labels that are likeliest to be wrong, over all held-out rows together, and how many are in doubt."""
     space = max((one.space for one in held), key=len)  # a later split may have labels that no other has
     width = len(space)
-    several = space.kind == "multi"
+    several = kind_of(space).answer == "set"
     values = [np.pad(one.values, ((0, 0), (0, width - len(one.space)))) if several else one.values for one in held]
     said = [np.pad(one.outputs, ((0, 0), (0, width - one.outputs.shape[1]))) for one in held]
     given, likely = np.concatenate(values), np.concatenate(said)

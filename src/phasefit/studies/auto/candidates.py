@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phasefit.errors import RecipeError
+from phasefit.kinds import kind_named, kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import read_recipe
 from phasefit.recipes.content import WHOLE
@@ -53,17 +54,13 @@ def facts_of(prepared: Prepared) -> DataFacts:
     table = pooled(prepared)
     texts = list(table.texts)
     long = np.mean([len(text.split()) > LONG_WORDS for text in texts])
-    kind = prepared.space.kind
-    counts = np.array([])
-    if kind == "multi":
-        counts = prepared.values(table).sum(axis=0)
-    elif kind != "score":
-        counts = np.bincount(prepared.codes(table), minlength=len(prepared.space))
-    counts = counts[counts > 0]
+    kind = kind_of(prepared.space)
+    sizes = kind.class_sizes(prepared.space, prepared.values(table))
+    counts = np.array([]) if sizes is None else sizes[sizes > 0]
     return DataFacts(
         len(table),
-        kind,
-        0 if kind == "score" else len(prepared.space),
+        kind.name,
+        len(prepared.space) if kind.has_classes else 0,
         bool(table.others),
         0 if prepared.unlabelled is None else len(prepared.unlabelled),
         float(counts.max() / counts.min()) if len(counts) else 1.0,
@@ -134,8 +131,9 @@ def _suitable(facts: DataFacts) -> Iterator[Candidate]:
     yield Candidate("finetune, lr 3e-4", "finetune", ("finetune.lr=3e-4",), "bolder steps")
     if facts.pairs:
         yield Candidate("finetune, together", "finetune", ("finetune.pair=together",), "both texts in one input")
-    named = facts.kind in ("single", "tree")
-    if facts.imbalance >= UNEVEN and facts.kind != "score":
+    kind = kind_named(facts.kind)
+    named = kind.answer == "class"
+    if facts.imbalance >= UNEVEN and kind.has_classes:
         why = f"classes are uneven, {facts.imbalance:.0f} to 1"
         yield Candidate("finetune, balanced", "finetune", ("finetune.class_weights=balanced",), why)
         yield Candidate("finetune, focal", "finetune", ("finetune.focal=2",), why)
@@ -144,15 +142,15 @@ def _suitable(facts: DataFacts) -> Iterator[Candidate]:
         yield Candidate("finetune, head-tail", "finetune", ("long=head-tail",), why)
     if named and facts.rows_per_class <= FEW_ROWS:
         yield Candidate("few-shot", "few-shot", why=f"{facts.rows_per_class:.0f} rows per class are few")
-    if named or facts.kind == "multi":
+    if kind.has_classes:
         yield Candidate("supcon-finetune", "supcon-finetune", why="SupCon beside cross-entropy")
     if named:
         yield Candidate("triple-entropy", "triple-entropy", why="SoftTriple beside cross-entropy")
-    if named or facts.kind == "multi":
+    if kind.has_classes:
         yield Candidate("contrast-finetune", "contrast-finetune", why="a phase of contrast first")
     if facts.unlabelled and not facts.pairs:
         yield Candidate("denoise-finetune", "denoise-finetune", why=f"{facts.unlabelled:,} texts without labels")
-    if named or facts.kind == "multi":
+    if kind.has_classes:
         yield Candidate("three-phase", "three-phase", why="all three phases")
 
 
