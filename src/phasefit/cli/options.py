@@ -40,11 +40,25 @@ Tree: TypeAlias = Annotated[
         help="Labels are paths, split at this: with '/', a/b is b under a.", metavar="SEP", rich_help_panel=DATA
     ),
 ]
+
+
+def label_kind(name: str) -> str:
+    """A kind of labels that is registered, by phasefit or by another package."""
+    from phasefit.data.labels import LABEL_KINDS
+
+    if name not in LABEL_KINDS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, LABEL_KINDS))}")
+    return name
+
+
 Kind: TypeAlias = Annotated[
-    Literal["single", "multi", "tree", "score"] | None,
+    str | None,
     typer.Option(
-        help="What labels are: one class per text, several, paths of a tree, or numbers. Found out if not given: "
-        "lists, or names joined with |, are several; decimal numbers are scores; whole numbers are classes.",
+        parser=label_kind,
+        metavar="KIND",
+        help="What labels are: single (one class per text), multi (several), tree (paths of a tree), score (numbers), "
+        "or what a plugin adds. Found out if not given: lists, or names joined with |, are several; decimal numbers "
+        "are scores; whole numbers are classes.",
         rich_help_panel=DATA,
     ),
 ]
