@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from phasefit.kinds.decision import Decision
-from phasefit.metrics.kinds import mean_of_tasks
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.report.facts.run import RunFacts
-from phasefit.runs.evaluation.score import score_outputs
+from phasefit.runs.evaluation.score import mean_of_tasks, score_outputs
 from phasefit.runs.fitting.snapshots import Snapshots
 from specs import prepare, run_spec
 

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from phasefit.data.labels import LABEL_KINDS
+from phasefit.kinds import kind_named, kind_of_metrics
 from phasefit.metrics import METRICS, Metric
-from phasefit.metrics.kinds import JUDGED, WATCHING, kind_of_metrics
 from phasefit.metrics.registry import added_scores, metric_at, spelled, titles
 
 
@@ -21,15 +22,15 @@ def test_an_entry_is_whole(metric: Metric) -> None:
     assert not metric.watch or metric.higher_is_better is not None
 
 
-@pytest.mark.parametrize("kind", WATCHING)
+@pytest.mark.parametrize("kind", LABEL_KINDS)
 def test_what_a_kind_names_is_of_that_kind(kind: str) -> None:
-    watching = WATCHING[kind]
-    assert {watching.watch, watching.judged, watching.scale} <= set(watching.names)
+    labels = kind_named(kind)
+    assert {labels.watch, labels.judged, labels.trusted} <= set(labels.watchable)
     of = {kind, "levels"} if kind == "score" else {kind, "tree"} if kind == "single" else {kind}
-    assert all(of & {*METRICS[name].of} for name in watching.headline if name != "hierarchical_f1")
-    assert set(watching.headline) <= set(titles())
-    assert kind_of_metrics(dict.fromkeys(watching.headline)) == ("single" if kind == "tree" else kind)
-    assert JUDGED[kind] == watching.judged
+    assert all(of & {*METRICS[name].of} for name in labels.headline if name != "hierarchical_f1")
+    assert set(labels.headline) <= set(titles())
+    assert kind_of_metrics(dict.fromkeys(labels.headline)).name == ("single" if kind == "tree" else kind)
+    assert METRICS[labels.judged].higher_is_better
 
 
 def test_a_path_leads_to_the_metric_at_its_end() -> None:
@@ -59,10 +60,10 @@ def test_added_metrics_are_of_their_kinds() -> None:
     METRICS.add(quiet.name, quiet)
     try:
         values, outputs = np.array([1.0, 2.0]), np.array([[1.5], [4.0]])
-        assert added_scores("score", values, outputs) == {"widest": 2.0}
-        assert added_scores("score", values, outputs, watched=True) == {}
-        assert added_scores("single", values, outputs) == {}
-        assert "widest" not in WATCHING["score"].quick(values, outputs)
+        assert added_scores(["score"], values, outputs) == {"widest": 2.0}
+        assert added_scores(["score"], values, outputs, watched=True) == {}
+        assert added_scores(["single"], values, outputs) == {}
+        assert "widest" not in kind_named("score").validate(values, outputs)
         assert "widest" in titles()
     finally:
         METRICS.remove(quiet.name)

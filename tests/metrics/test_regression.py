@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from phasefit.errors import DataError, RecipeError
-from phasefit.metrics.kinds import WATCHING, mean_of_tasks
+from phasefit.kinds import kind_named
 from phasefit.metrics.regression import (
     MOST_POINTS,
     fisher_interval,
@@ -23,6 +23,7 @@ from phasefit.metrics.regression import (
     regression_metrics,
     spearman,
 )
+from phasefit.runs.evaluation.score import mean_of_tasks
 
 LEVELS = ["bad", "fair", "good", "great"]
 Case = tuple[np.ndarray, np.ndarray]
@@ -180,27 +181,27 @@ def test_a_score_counts_as_the_nearest_level() -> None:
 
 
 def test_the_error_of_a_correlation_falls_with_the_rows() -> None:
-    watching = WATCHING["score"]
-    assert watching.error({"pearson": 0.6}, 101) == pytest.approx(0.064)
-    assert watching.error({"pearson": -0.3}, 101) == pytest.approx(0.1)
-    assert watching.error({"pearson": 0.5}, 1) == pytest.approx(0.75)
-    assert WATCHING["multi"].error({"micro_f1": 0.5}, 25) == pytest.approx(0.1)
+    kind = kind_named("score")
+    assert kind.standard_error({"pearson": 0.6}, 101) == pytest.approx(0.064)
+    assert kind.standard_error({"pearson": -0.3}, 101) == pytest.approx(0.1)
+    assert kind.standard_error({"pearson": 0.5}, 1) == pytest.approx(0.75)
+    assert kind_named("multi").standard_error({"micro_f1": 0.5}, 25) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(("kind", "usual"), [("single", "macro_f1"), ("multi", "macro_f1"), ("score", "pearson")])
 def test_a_kind_has_a_usual_score_and_no_foreign_ones(kind: str, usual: str) -> None:
-    watching = WATCHING[kind]
-    assert watching.check("auto", kind, "finetune") == usual
-    assert watching.check(watching.names[-1], kind, "finetune") == watching.names[-1]
+    labels = kind_named(kind)
+    assert labels.check_watch("auto", "finetune") == usual
+    assert labels.check_watch(labels.watchable[-1], "finetune") == labels.watchable[-1]
     foreign = "macro_f1" if kind == "score" else "pearson"
     with pytest.raises(RecipeError, match=f"finetune: labels of kind '{kind}' have no '{foreign}' to watch"):
-        watching.check(foreign, kind, "finetune")
+        labels.check_watch(foreign, "finetune")
 
 
 @pytest.mark.parametrize("kind", ["multi", "score"])
 def test_all_that_can_be_watched_is_measured(kind: str) -> None:
     true = np.array([[True], [False]]) if kind == "multi" else np.array([1.0, 2.0])
-    assert set(WATCHING[kind].names) == set(WATCHING[kind].quick(true, np.array([[0.2], [0.7]])))
+    assert set(kind_named(kind).watchable) == set(kind_named(kind).quick(true, np.array([[0.2], [0.7]])))
 
 
 def test_tasks_are_judged_together_by_what_each_is_judged_by() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from phasefit.errors import DataError, PhasefitError, RecipeError
+from phasefit.kinds import kind_named
 from phasefit.metrics import METRICS, quick_scores, watchable
-from phasefit.metrics.kinds import WATCHING
 
 
 @st.composite
@@ -48,7 +48,7 @@ def test_quick_scores_are_those_of_sklearn(case: tuple[np.ndarray, np.ndarray]) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         quick = quick_scores(*case)
-    assert list(quick) == list(WATCHING["single"].names)
+    assert list(quick) == list(kind_named("single").watchable)
     assert set(quick) <= set(METRICS)
     assert quick == pytest.approx(by_sklearn(*case), abs=1e-12)
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from phasefit.data.labels import label_space
 from phasefit.errors import ModelError, RecipeError
-from phasefit.metrics.kinds import JUDGED, WATCHING
+from phasefit.kinds import kind_named
 from phasefit.models.model import Model
 from phasefit.phases import options_of
 from phasefit.phases.contract import Batch, PhaseData
@@ -249,7 +249,8 @@ def test_validation_is_the_mean_of_the_tasks_own_metrics(model, data, freeze: bo
         pairs = None if task.pairs is None else [data.texts[row] for row in task.pairs[task.validation]]
         said = model.predict_outputs(texts if pairs is None else list(zip(texts, pairs, strict=True)), task=name)
         kind = TASKS[name]
-        expected[f"{name} {JUDGED[kind]}"] = WATCHING[kind].quick(task.values[task.validation], said)[JUDGED[kind]]
+        labels = kind_named(kind)
+        expected[f"{name} {labels.judged}"] = labels.quick(task.values[task.validation], said)[labels.judged]
     mean = found.pop("mean")
     assert found == pytest.approx(expected, abs=1e-4)
     assert mean == pytest.approx(np.mean(list(found.values())))

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from phasefit import metrics as registered
 from phasefit.cli.app import app
 from phasefit.errors import PluginError
+from phasefit.kinds import kind_named
 from phasefit.metrics import METRICS, Metric
-from phasefit.metrics.kinds import WATCHING
 from tiny import make_table, read_json
 
 ROWS = 60
@@ -139,8 +139,8 @@ def wrong_and_sure() -> Iterator[Metric]:
 
 
 def test_a_metric_can_be_added_watched_and_kept(folder: Path, tiny_folder: Path, wrong_and_sure: Metric) -> None:
-    assert "sure_errors" in WATCHING["single"].names
-    assert "sure_errors" not in WATCHING["multi"].names
+    assert "sure_errors" in kind_named("single").watchable
+    assert "sure_errors" not in kind_named("multi").watchable
     found = train(folder, "single", tiny_folder, "-r finetune -s finetune.max_steps=3 -s finetune.watch=sure_errors")
     assert 0 <= found["test"]["sure_errors"] <= 1
     phase = found["phases"][-1]

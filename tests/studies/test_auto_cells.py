@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from phasefit.metrics.kinds import JUDGED
+from phasefit.kinds import kind_named
 from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import candidates_for, facts_of
 from phasefit.studies.auto.halving import Round
@@ -54,7 +54,7 @@ def test_a_fold_of_every_kind(kind: str, pairs: bool, tiny_folder: Path, tmp_pat
     cell = ground.cell(candidate, Round(54, 1, whole=True), 0)
     (tmp_path / "cell").mkdir()
     found = carry_out(cell, tmp_path / "cell")
-    assert figure(found["metrics"], f"test.{JUDGED[kind]}") is not None
+    assert figure(found["metrics"], f"test.{kind_named(kind).judged}") is not None
     assert sum(found["rows"].values()) == 54
 
 

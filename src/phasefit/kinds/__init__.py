@@ -9,17 +9,25 @@ without it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from phasefit.data.labels import LABEL_KINDS, LabelSpace
+from phasefit.data.labels.kinds import USUAL
 from phasefit.kinds.contract import LabelKind
 
-__all__ = ["LabelKind", "kind_named", "kind_of"]
+__all__ = ["LabelKind", "kind_named", "kind_of", "kind_of_metrics"]
 
 
 def kind_named(name: str) -> LabelKind:
     """The kind of that name; a LabelError with the nearest name where there is none."""
     return cast(LabelKind, LABEL_KINDS[name])
+
+
+def kind_of_metrics(metrics: Mapping[str, object]) -> LabelKind:
+    """The kind of the labels that these metrics of a split are of, as far as they tell; paths count as classes."""
+    kinds, usual = map(kind_named, LABEL_KINDS), kind_named(USUAL)
+    return next((kind for kind in kinds if kind.judged != usual.judged and kind.judged in metrics), usual)
 
 
 def kind_of(space: LabelSpace) -> LabelKind:

@@ -13,6 +13,7 @@ from phasefit.data.labels import LabelFormat, LabelSpace
 from phasefit.data.table import Label, label_name
 from phasefit.errors import RecipeError
 from phasefit.kinds.decision import Decision
+from phasefit.metrics.registry import added_scores, watchable_names
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,7 +45,8 @@ class LabelKind(LabelFormat):
 
     judged: ClassVar[str]  # the metric of metrics.json that a model is judged by
     watch: ClassVar[str]  # the metric that chooses weights, where a recipe names none
-    watchable: ClassVar[tuple[str, ...]]  # what `quick` gives
+    headline: ClassVar[tuple[str, ...]]  # the metrics that a report shows first
+    scored_as: ClassVar[tuple[str, ...]] = ()  # kinds whose registered metrics these labels have too
     trusted: ClassVar[str]  # a metric between 0 and 1 whose standard error tells how far scores can be trusted
     graded: ClassVar[bool] = False  # whether two labels may agree in part
     loss_options: ClassVar[tuple[str, ...]] = ()  # those of LOSS_OPTIONS that act
@@ -75,9 +77,23 @@ class LabelKind(LabelFormat):
 
     # --- scores while training ----------------------------------------------------------------------------------------
 
+    @property
+    def metric_groups(self) -> tuple[str, ...]:
+        """What the metrics of such labels are registered as metrics of."""
+        return (self.name, *self.scored_as)
+
+    @property
+    def watchable(self) -> tuple[str, ...]:
+        """The metrics that a phase may watch."""
+        return watchable_names(*self.metric_groups)
+
     @abstractmethod
     def quick(self, values: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        """The metrics of `watchable`, cheap enough for every validation."""
+        """The metrics that a phase may watch, cheap enough for every validation."""
+
+    def validate(self, values: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+        """The scores of one validation, with those that plugins add."""
+        return self.quick(values, outputs) | added_scores(self.metric_groups, values, outputs, watched=True)
 
     def check_watch(self, name: str, where: str) -> str:
         """The metric to watch; `auto` is the usual one."""
@@ -117,7 +133,14 @@ class LabelKind(LabelFormat):
 
     @abstractmethod
     def metrics(self, space: LabelSpace, decision: Decision, values: np.ndarray, outputs: np.ndarray) -> dict[str, Any]:
-        """Everything `metrics.json` says; the space may have classes, behind the others, that the model lacks."""
+        """Everything `metrics.json` says of a split; classes that the model lacks have outputs of 0."""
+
+    def evaluate(
+        self, space: LabelSpace, decision: Decision, values: np.ndarray, outputs: np.ndarray
+    ) -> dict[str, Any]:
+        """The same with what plugins add; the space may have classes, behind the others, that the model lacks."""
+        outputs = self.widened(np.asarray(outputs, dtype=np.float64), space)
+        return self.metrics(space, decision, values, outputs) | added_scores(self.metric_groups, values, outputs)
 
     def widened(self, outputs: np.ndarray, space: LabelSpace) -> np.ndarray:
         """The outputs with a column of zeros for each class that the model lacks."""

@@ -39,7 +39,7 @@ class Multi(LabelKind):
     made_of = frozenset
     judged = "micro_f1"
     watch = "macro_f1"
-    watchable = ("accuracy", "micro_f1", "macro_f1", "roc_auc", "log_loss")
+    headline = ("micro_f1", "macro_f1", "samples_f1", "accuracy", "labels_per_text", "ece")
     trusted = "micro_f1"
     graded = True
     loss_options = ("class_weights", "label_smoothing", "focal")
@@ -107,7 +107,6 @@ class Multi(LabelKind):
 
     def metrics(self, space: LabelSpace, decision: Decision, values: np.ndarray, outputs: np.ndarray) -> dict[str, Any]:
         """With what calibration changed, where there is one."""
-        outputs = self.widened(outputs.astype(np.float64, copy=False), space)
         thresholds = [*decision.thresholds, *np.full(len(space) - len(decision.thresholds), 0.5)]
         scores = multi_metrics(values, outputs, space.names, thresholds)
         if decision.temperature != 1:

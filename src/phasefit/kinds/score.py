@@ -35,7 +35,7 @@ class Score(LabelKind):
     made_of = float
     judged = "pearson"
     watch = "pearson"
-    watchable = ("pearson", "spearman", "mse", "mae")
+    headline = ("pearson", "spearman", "mae", "r2", "quadratic_kappa", "accuracy")
     trusted = "pearson"
     no_reject = "scores have no probabilities"
 

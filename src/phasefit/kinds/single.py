@@ -40,7 +40,10 @@ class Single(LabelKind):
     answer = "class"
     judged = "accuracy"
     watch = "macro_f1"
-    watchable = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "weighted_f1", "roc_auc", "log_loss")
+    headline = (
+        *("accuracy", "macro_f1", "weighted_f1", "hierarchical_f1", "roc_auc", "ece"),
+        *("answered", "accuracy_answered"),
+    )
     trusted = "accuracy"
     loss_options: ClassVar[tuple[str, ...]] = ("class_weights", "label_smoothing", "focal")
 
@@ -109,7 +112,6 @@ class Single(LabelKind):
 
     def metrics(self, space: LabelSpace, decision: Decision, values: np.ndarray, outputs: np.ndarray) -> dict[str, Any]:
         """With what calibration changed, and what abstaining gains, where the model does either."""
-        outputs = self.widened(outputs.astype(np.float64, copy=False), space)
         scores = classification_metrics(values, outputs, space.names, self.paths(space))
         if decision.temperature != 1:
             before = calibration_bins(values, decision.uncalibrated(outputs))

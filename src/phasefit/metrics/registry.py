@@ -7,7 +7,7 @@ group `phasefit.metrics`. Imports no torch.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
@@ -168,9 +168,9 @@ def metrics_of(*groups: str) -> list[Metric]:
     return [metric for metric in METRICS.values() if any(group in metric.of for group in groups)]
 
 
-def watchable_names(kind: str) -> tuple[str, ...]:
-    """What a phase may watch of labels of a kind."""
-    return tuple(metric.name for metric in metrics_of(kind) if metric.watch)
+def watchable_names(*groups: str) -> tuple[str, ...]:
+    """What a phase may watch of labels that have the metrics of these groups."""
+    return tuple(metric.name for metric in metrics_of(*groups) if metric.watch)
 
 
 def watchable(name: str) -> Metric:
@@ -211,10 +211,12 @@ def spelled(name: str) -> str:
     return " ".join(WORDS.get(word, word) for word in re.split(r"[_.]", name))
 
 
-def added_scores(kind: str, values: np.ndarray, outputs: np.ndarray, *, watched: bool = False) -> dict[str, float]:
-    """The metrics of labels of a kind that plugins added; `watched`: only those that a phase may watch."""
+def added_scores(
+    groups: Sequence[str], values: np.ndarray, outputs: np.ndarray, *, watched: bool = False
+) -> dict[str, float]:
+    """The metrics of these groups that plugins added; `watched`: only those that a phase may watch."""
     return {
         metric.name: float(metric.compute(values, outputs))
-        for metric in metrics_of(kind)
+        for metric in metrics_of(*groups)
         if metric.compute is not None and (metric.watch or not watched)
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from phasefit.baselines import baseline
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, PhasefitError, did_you_mean
+from phasefit.kinds import kind_of
 from phasefit.metrics.registry import CLASS, LEVELS, comparable_names, leaf
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.recipes import read_recipe
@@ -62,10 +63,10 @@ def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> No
 
 def _check_kind(score: str, prepared: Prepared) -> None:
     """Refuse a figure that labels of this kind do not have."""
-    name, kind = leaf(score), prepared.space.kind
-    of_classes = (LEVELS, CLASS) if kind == "score" else (CLASS,)
-    if name not in comparable_names(kind, *(of_classes if len(prepared.space) else ())):
-        raise DataError(f"--score {score}: labels of kind '{kind}' have no such figure")
+    kind = kind_of(prepared.space)
+    of_classes = (CLASS,) if kind.has_classes else (LEVELS, CLASS)
+    if leaf(score) not in comparable_names(*kind.metric_groups, *(of_classes if len(prepared.space) else ())):
+        raise DataError(f"--score {score}: labels of kind '{kind.name}' have no such figure")
 
 
 def check_score(path: str | None) -> None:

@@ -13,7 +13,7 @@ from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.errors import ModelError
 from phasefit.events import Scored
 from phasefit.files.atomic import read_json
-from phasefit.metrics.kinds import JUDGED, kind_of_metrics
+from phasefit.kinds import kind_of_metrics
 from phasefit.metrics.registry import metric_at
 from phasefit.runs.specification import RunSpec
 
@@ -109,7 +109,7 @@ def usual_score(result: Result, split: str = "test") -> str:
     scored = result.metrics.get(split, {})
     if "tasks" in scored:
         return f"{split}.mean"
-    return f"{split}.{JUDGED[kind_of_metrics(scored)]}"
+    return f"{split}.{kind_of_metrics(scored).judged}"
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class Finetune(Phase):
         if not len(rows):
             return {}
         vectors = self._frozen_vectors(rows) if self.options.freeze else self.rows.encode(self.encoder, rows)
-        return self._kind.quick(self.data.values[rows], self._model[0].outputs(vectors))
+        return self._kind.validate(self.data.values[rows], self._model[0].outputs(vectors))
 
     def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
         """Vectors of labelled rows."""

@@ -43,7 +43,7 @@ class Task(nn.Module):
         """Of its validation rows."""
         rows = self.data.validation
         vectors = self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
-        return self._kind.quick(self.data.values[rows], model.outputs(vectors, self.name))
+        return self._kind.validate(self.data.values[rows], model.outputs(vectors, self.name))
 
     def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
         """Vectors of its rows, which stay as they are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phasefit.metrics.kinds import WATCHING, kind_of_metrics
+from phasefit.kinds import kind_of_metrics
 from phasefit.metrics.registry import METRICS, titles
 from phasefit.report.facts.calibration import Calibration
 from phasefit.report.facts.classes import class_scores, weakest
@@ -25,7 +25,7 @@ NAME = 80  # characters of a class's name
 
 def score_figures(scored: Scores) -> list[Figure]:
     """What counts first, by the kind of the labels."""
-    headline = [METRICS[name] for name in WATCHING[kind_of_metrics(scored)].headline if _has(scored, name)]
+    headline = [METRICS[name] for name in kind_of_metrics(scored).headline if _has(scored, name)]
     shown = [Figure(one.title, f"{scored[one.name]:.3f}", _interval(scored, one.name)) for one in headline]
     rows = scored.get("rows")
     return [*shown, *([Figure("rows", f"{rows:,}")] if rows is not None else [])]

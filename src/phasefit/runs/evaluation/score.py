@@ -27,7 +27,7 @@ def score_outputs(space: LabelSpace, decision: Decision, table: Table, outputs: 
     """The same for whatever made the outputs: (n, classes) probabilities, or (n, 1) scores."""
     space = space.extend(labels_of(table))
     values = space.values(labels_of(table), where=table.name)
-    return kind_of(space).metrics(space, decision, values, outputs)
+    return kind_of(space).evaluate(space, decision, values, outputs)
 
 
 def mean_of_tasks(

@@ -13,7 +13,7 @@ from statistics import mean
 from phasefit.data.named.dataset import content_hash
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
-from phasefit.metrics.kinds import JUDGED
+from phasefit.kinds import kind_named
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.recipes import read_recipe
 from phasefit.recipes.needs import needs_of
@@ -80,7 +80,7 @@ def choose_recipe(
     facts = facts_of(prepared)
     candidates = candidates_for(facts, spec.recipe.settings)
     jobs = _jobs(spec)
-    result = AutoResult(facts, JUDGED[facts.kind], minutes, spec.seed, jobs, candidates)
+    result = AutoResult(facts, kind_named(facts.kind).judged, minutes, spec.seed, jobs, candidates)
     result.left_out = left_out(facts, spec.recipe.settings)
     rows = content_hash([pooled(prepared), prepared.unlabelled])  # not the source's: which of its rows are used counts
     folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, None)

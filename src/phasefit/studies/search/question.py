@@ -10,7 +10,7 @@ from typing import Any
 
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, RecipeError, did_you_mean
-from phasefit.metrics.kinds import JUDGED, WATCHING
+from phasefit.kinds import kind_of
 from phasefit.metrics.registry import METRICS, metric_at
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.recipes import Recipe, read_recipe
@@ -92,9 +92,9 @@ def score_name(given: str | None, prepared: Prepared) -> str:
         known: tuple[str, ...] = (MEAN,)
         usual = MEAN
     else:
-        kind = prepared.space.kind
-        known, usual = WATCHING[kind].names, JUDGED[kind]
-        known += ("ece",) if kind in METRICS["ece"].of else ()
+        kind = kind_of(prepared.space)
+        known, usual = kind.watchable, kind.judged
+        known += ("ece",) if {*kind.metric_groups} & {*METRICS["ece"].of} else ()
     if given is None:
         return usual
     if given.startswith("test."):
