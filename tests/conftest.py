@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis  # noqa: F401 - imported after `gc.freeze` it takes the generators it knows for garbage
 import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub
@@ -28,6 +30,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first; xdist hands them out in this order."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(LONGEST)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _imports_are_no_garbage() -> None:
+    """Collections of garbage pass over what was imported: half a million objects, and every phase ends with one."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import: `Nursery` is the test's side of it. The child kills itself with SIGKILL,
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -199,10 +200,15 @@ def answer(number: int) -> None:
 def main() -> None:
     """Fork a child per line of standard input and answer with its exit code, or with its id if it is not waited for."""
     import matplotlib.pyplot  # noqa: F401
-    import sentence_transformers  # noqa: F401
     import sklearn.linear_model
     import sklearn.manifold  # noqa: F401
+    import transformers.models.bert.modeling_bert  # noqa: F401
 
+    import phasefit.cli  # noqa: F401
+    import running  # noqa: F401
+    import tiny  # noqa: F401
+
+    gc.freeze()  # a child that collects garbage, as every phase does, need not look at what was imported
     for line in sys.stdin:
         job = json.loads(line)
         child = job["wait"] if "wait" in job else os.fork()

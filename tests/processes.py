@@ -5,6 +5,7 @@ Run as a script, once per rank, by the fixture `two_processes`; each job's weigh
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import subprocess
@@ -96,6 +97,7 @@ def shared(rank: int, processes: int) -> dict[str, torch.Tensor]:
 def main(folder: Path, out: Path) -> None:
     """All jobs as one rank of two."""
     torch.set_num_threads(1)
+    gc.freeze()  # every phase collects garbage and need not look at what was imported
     accelerator = make_accelerator("cpu", "no")
     rank, count = accelerator.process_index, accelerator.num_processes
     assert count == 2

@@ -6,6 +6,7 @@ file trains every recipe of the library that differs in what it draws once, and 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
@@ -51,6 +52,7 @@ def train_all(table: Path, model: Path) -> None:
     from phasefit.models.storage import write_model
     from phasefit.runs.execution import fit_spec
 
+    gc.freeze()  # every phase collects garbage and need not look at what was imported
     for name in NAMES:
         source = table.with_name(source_of(name))
         request = run_spec(
