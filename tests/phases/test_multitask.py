@@ -274,7 +274,7 @@ def test_tasks_without_validation_rows_are_left_out(model, data) -> None:
 def test_rows_are_counted_over_all_tasks(model, data) -> None:
     phase = made(model, data)
     assert phase.facts() == {"rows": float(len(TASKS) * TRAIN)}
-    assert phase.rows_looked_at() == (len(TASKS) + len(PAIRED)) * HELD, "a pair is two texts to encode"
+    assert phase.evaluation_rows() == (len(TASKS) + len(PAIRED)) * HELD, "a pair is two texts to encode"
 
 
 # --- the model --------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from phasefit.phases.finetune.options import Options
-from phasefit.training.schedule import LONGEST_WAIT, MOST_LOOKS, Schedule
+from phasefit.training.schedule import LONGEST_WAIT, MOST_EVALUATIONS, Schedule
 
 
 def schedule(batches: int, **options) -> Schedule:
@@ -53,17 +53,17 @@ def test_every_step_learns_and_none_too_fast(shape, warmup, batches) -> None:
     assert all(0 < factor <= 1 for factor in factors(schedule(batches, epochs=2, schedule=shape, warmup=warmup)))
 
 
-def looks(chosen: Schedule) -> list[int]:
-    return [step for step in range(1, chosen.total + 1) if chosen.looks(step)]
+def evaluations(chosen: Schedule) -> list[int]:
+    return [step for step in range(1, chosen.total + 1) if chosen.evaluates(step)]
 
 
 def test_the_score_is_looked_at_every_epoch_and_at_the_end() -> None:
-    assert looks(schedule(10, epochs=3)) == [10, 20, 30]
-    assert looks(schedule(10, epochs=2.5)) == [10, 20, 25]
-    assert looks(schedule(10, epochs=3, evaluate_every=4)) == [4, 8, 12, 16, 20, 24, 28, 30]
-    assert looks(schedule(10, epochs=1, max_steps=3)) == [3]
+    assert evaluations(schedule(10, epochs=3)) == [10, 20, 30]
+    assert evaluations(schedule(10, epochs=2.5)) == [10, 20, 25]
+    assert evaluations(schedule(10, epochs=3, evaluate_every=4)) == [4, 8, 12, 16, 20, 24, 28, 30]
+    assert evaluations(schedule(10, epochs=1, max_steps=3)) == [3]
 
 
 def test_long_epochs_are_looked_into_and_short_ones_are_not_looked_at_each_time() -> None:
-    assert looks(schedule(1700, epochs=1)) == [LONGEST_WAIT, 2 * LONGEST_WAIT, 3 * LONGEST_WAIT, 1700]
-    assert len(looks(schedule(2, epochs=200))) <= MOST_LOOKS
+    assert evaluations(schedule(1700, epochs=1)) == [LONGEST_WAIT, 2 * LONGEST_WAIT, 3 * LONGEST_WAIT, 1700]
+    assert len(evaluations(schedule(2, epochs=200))) <= MOST_EVALUATIONS

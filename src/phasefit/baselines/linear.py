@@ -29,9 +29,9 @@ def fit_linear(features: Any, prepared: Prepared, seed: int, C: float) -> Callab
     model = LogisticRegression(C=C, max_iter=MOST_STEPS, random_state=seed).fit(features, values)
 
     def probabilities(unseen: Any) -> np.ndarray:
-        found = np.zeros((unseen.shape[0], len(prepared.space)))
-        found[:, model.classes_] = model.predict_proba(unseen)
-        return found
+        shares = np.zeros((unseen.shape[0], len(prepared.space)))
+        shares[:, model.classes_] = model.predict_proba(unseen)
+        return shares
 
     return probabilities
 

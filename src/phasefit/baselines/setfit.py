@@ -55,9 +55,9 @@ class SetFit(Baseline):
             Trainer(model=model, args=arguments, train_dataset=rows).train()
 
         def predict(table: Table) -> np.ndarray:
-            found = np.zeros((len(table), len(prepared.space)))
-            found[:, model.model_head.classes_] = model.predict_proba(list(table.texts), as_numpy=True)
-            return found
+            probabilities = np.zeros((len(table), len(prepared.space)))
+            probabilities[:, model.model_head.classes_] = model.predict_proba(list(table.texts), as_numpy=True)
+            return probabilities
 
         return predict
 

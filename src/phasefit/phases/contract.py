@@ -154,7 +154,7 @@ class Phase(nn.Module, ABC):
     def validate(self) -> dict[str, float]:
         """Validation scores, the watched one among them; empty where there is nothing to validate on."""
 
-    def rows_looked_at(self) -> int:
+    def evaluation_rows(self) -> int:
         """About how many rows one validation encodes: what it costs."""
         return len(self.data.validation)
 

@@ -35,7 +35,7 @@ class Probe:
             raise RecipeError(f"{name}: watch = 'probe' needs labels of two classes or more; use watch = 'auto'")
 
     def __len__(self) -> int:
-        """Rows that one look encodes."""
+        """Rows that one evaluation encodes."""
         return len(self._train) + len(self._validation) if self else 0
 
     def scores(self, encoder: Encoder) -> dict[str, float]:

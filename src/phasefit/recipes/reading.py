@@ -79,10 +79,10 @@ def _first_problem(options: type[BaseModel], error: ValidationError) -> str:
         known = _names_at(options, place[:-1])
         inside = f" in '{'.'.join(place[:-1])}'" if place[1:] else ""
         return f"unknown option '{place[-1]}'{inside}; {_nearest(options, place, known)}"
-    said = problem["msg"].removeprefix("Value error, ")
+    message = problem["msg"].removeprefix("Value error, ")
     if not place:  # of several options together: the sentence names them
-        return said
-    return f"option '{place[0]}': {said[0].lower()}{said[1:]} (found {problem['input']!r})"
+        return message
+    return f"option '{place[0]}': {message[0].lower()}{message[1:]} (found {problem['input']!r})"
 
 
 def _nearest(options: type[BaseModel], place: Sequence[str], known: Sequence[str]) -> str:
@@ -91,9 +91,9 @@ def _nearest(options: type[BaseModel], place: Sequence[str], known: Sequence[str
     if len(known) <= MOST_NAMED or not near.startswith("known:"):
         return near
     kind, few = options.model_fields["kind"].default, [name for name in known if name != "kind"][:MOST_NAMED]
-    said = f"known: {', '.join(few)} ... ('phasefit recipes options {kind}' lists all)"
+    listed = f"known: {', '.join(few)} ... ('phasefit recipes options {kind}' lists all)"
     inside = "options of an objective go into it, e.g. objective.temperature"
-    return f"{said}; {inside}" if "objective" in known else said
+    return f"{listed}; {inside}" if "objective" in known else listed
 
 
 def _names_at(options: type[BaseModel], place: Sequence[str]) -> list[str]:

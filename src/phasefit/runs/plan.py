@@ -98,7 +98,7 @@ def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
     events = list(train_phase(phase, accelerator, seed=seed, fixed_steps=min(TIMED_STEPS, schedule.total)))
     took = [event.seconds for event in events if isinstance(event, StepDone)]
     facts = next(event.facts for event in events if isinstance(event, PhaseStarted))
-    look = _seconds_per_row(phase) * phase.rows_looked_at()
+    look = _seconds_per_row(phase) * phase.evaluation_rows()
     looks = schedule.total // schedule.every + 1
     return PhasePlan(
         phase.name,

@@ -16,7 +16,7 @@ class Best:
     """Keeps a copy of the trained weights that are best so far by the watched score.
 
     Weights that come later and are worse by less than the phase's `slack` are kept too: on few validation rows the
-    highest score of many is mostly luck, and a later look has the lower learning rate behind it.
+    highest score of many is mostly luck, and a later evaluation has the lower learning rate behind it.
     """
 
     def __init__(self, phase: Phase) -> None:
@@ -26,10 +26,10 @@ class Best:
         self._peak: float | None = None
         self.step = 0
         self.scores: dict[str, float] = {}
-        self.misses = 0  # looks since the score last rose
+        self.misses = 0  # evaluations since the score last rose
 
     def see(self, step: int, scores: dict[str, float]) -> bool:
-        """Take note of a look at the scores; True if its weights are the ones to keep."""
+        """Take note of an evaluation; True if its weights are the ones to keep."""
         if self._phase.watch not in scores:
             return False
         score = scores[self._phase.watch]

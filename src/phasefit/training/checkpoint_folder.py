@@ -9,5 +9,5 @@ CHECKPOINTS = "checkpoints"
 
 def numbered(run: Path) -> list[Path]:
     """The complete checkpoints of a run, the oldest first."""
-    found = (run / CHECKPOINTS).glob("*") if (run / CHECKPOINTS).is_dir() else ()
-    return sorted((path for path in found if path.name.isdecimal()), key=lambda path: int(path.name))
+    folders = (run / CHECKPOINTS).glob("*") if (run / CHECKPOINTS).is_dir() else ()
+    return sorted((path for path in folders if path.name.isdecimal()), key=lambda path: int(path.name))

@@ -15,7 +15,7 @@ class Unlearnable:
 
     def __init__(self, phase: str) -> None:
         self._phase = phase
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._fresh: list[str] = []
 
     @contextmanager
@@ -25,15 +25,15 @@ class Unlearnable:
             warnings.simplefilter("always", NothingToLearn)
             yield
         for warning in caught:
-            said = str(warning.message)
+            message = str(warning.message)
             if not issubclass(warning.category, NothingToLearn):
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-            elif said not in self._told:
-                self._told.add(said)
-                self._fresh.append(said)
+            elif message not in self._reported:
+                self._reported.add(message)
+                self._fresh.append(message)
 
     def notes(self) -> Iterator[Note]:
-        """What has not been told yet."""
+        """Warnings that have not been reported yet."""
         fresh, self._fresh = self._fresh, []
-        for said in fresh:
-            yield Note(f"{self._phase}: {said} (said once)", warning=True)
+        for message in fresh:
+            yield Note(f"{self._phase}: {message} (said once)", warning=True)

@@ -55,7 +55,7 @@ def train_phase(
     if resume is not None:
         resume(state)
     elif fixed_steps is None and not phase.starts_untrained:
-        yield from _look(phase, accelerator, state.best, 0, 0.0)
+        yield from _evaluate(phase, accelerator, state.best, 0, 0.0)
     module, stepper = accelerator.prepare(phase, state.optimiser)
     phase.train()
     before = state.seconds
@@ -66,8 +66,8 @@ def train_phase(
             done = _step(state, module, stepper, next(steps), schedule, seed, last)
         yield done
         yield from unlearnable.notes()
-        if fixed_steps is None and schedule.looks(state.step):
-            yield from _look(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
+        if fixed_steps is None and schedule.evaluates(state.step):
+            yield from _evaluate(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
             state.stopped = 0 < phase.options.patience <= state.best.misses
         state.seconds = before + time.perf_counter() - begun
         if on_step_end is not None:
@@ -75,8 +75,8 @@ def train_phase(
     if not state.best.restore():
         state.best.step = state.step
     if state.step and not state.best.step and state.best.scores:
-        said = f"at no look was {phase.watch} better than before it began, so the encoder is left as it was"
-        yield Note(f"{phase.name} changed nothing: {said}", warning=True)
+        reason = f"at no look was {phase.watch} better than before it began, so the encoder is left as it was"
+        yield Note(f"{phase.name} changed nothing: {reason}", warning=True)
     accelerator.free_memory()
     took = before + time.perf_counter() - begun
     best = state.best
@@ -120,14 +120,14 @@ def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]
         epoch, skipped = epoch + 1, 0
 
 
-def _look(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> list[Event]:
+def _evaluate(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> list[Event]:
     """One process scores for all: were they to differ in the last bit, one would stop and the others wait for it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingToLearn)  # few validation rows may well have no two alike
-        told = [phase.validate() if accelerator.is_main_process else {}]
+        shared = [phase.validate() if accelerator.is_main_process else {}]
     if accelerator.num_processes > 1:
-        broadcast_object_list(told)
-    scores = told[0]
+        broadcast_object_list(shared)
+    scores = shared[0]
     if not scores:
         return []
     improved = best.see(step, scores)

@@ -15,16 +15,16 @@ def make_optimiser(phase: Phase) -> torch.optim.AdamW:
     """Each group keeps its own peak as `peak_lr`; the loop multiplies it with the schedule's factor."""
     options = phase.options
     above = layers_above(phase.encoder.transformer) if options.layer_decay < 1 else {}
-    found: dict[tuple[str, float, float], list[torch.nn.Parameter]] = {}
+    parameters_by_rate: dict[tuple[str, float, float], list[torch.nn.Parameter]] = {}
     for part, parameters in phase.groups().items():
         for parameter in parameters:
             if parameter.requires_grad:
                 lr = options.lrs.get(part, options.lr) * options.layer_decay ** above.get(id(parameter), 0)
                 decay = options.weight_decay if parameter.dim() > 1 else 0.0
-                found.setdefault((part, lr, decay), []).append(parameter)
+                parameters_by_rate.setdefault((part, lr, decay), []).append(parameter)
     groups: list[dict[str, Any]] = [
         {"params": chosen, "lr": lr, "peak_lr": lr, "weight_decay": decay, "part": part}
-        for (part, lr, decay), chosen in found.items()
+        for (part, lr, decay), chosen in parameters_by_rate.items()
     ]
     if not groups:
         raise RecipeError(f"{phase.name}: nothing is left to train; is everything frozen?")

@@ -7,8 +7,8 @@ from math import ceil, cos, pi
 
 from phasefit.phases.options import PhaseOptions
 
-LONGEST_WAIT = 500  # steps between two looks at the score, however long an epoch is
-MOST_LOOKS = 40  # per phase, however short an epoch is
+LONGEST_WAIT = 500  # steps between two evaluations, however long an epoch is
+MOST_EVALUATIONS = 40  # per phase, however short an epoch is
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Schedule:
         if total is None:
             total = max(ceil(options.epochs * per_epoch), options.min_steps)
             total = min(total, options.max_steps or total)
-        said = options.evaluate_every
-        every = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_LOOKS)) if said == "auto" else said
+        usual, given = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_EVALUATIONS)), options.evaluate_every
+        every = usual if given == "auto" else given
         return cls(total, per_epoch, every, options.schedule, round(options.warmup * total))
 
     def factor(self, step: int) -> float:
@@ -41,6 +41,6 @@ class Schedule:
         done = (step - 1 - self.warmup) / max(self.total - self.warmup, 1)
         return 1.0 - done if self.shape == "linear" else 0.5 * (1.0 + cos(pi * done))
 
-    def looks(self, step: int) -> bool:
+    def evaluates(self, step: int) -> bool:
         """Whether the score is due after this step."""
         return step % self.every == 0 or step == self.total

@@ -34,12 +34,12 @@ class PhaseState:
 
     def tensors(self) -> dict[str, Tensor]:
         """The optimiser's moments, the best weights so far, and the default generators."""
-        found = {BEST + name: value for name, value in self.best.weights.items()}
+        tensors = {BEST + name: value for name, value in self.best.weights.items()}
         for number, moments in self.optimiser.state_dict()["state"].items():
-            found |= {f"{OPTIMISER}{number}.{name}": value for name, value in moments.items()}
+            tensors |= {f"{OPTIMISER}{number}.{name}": value for name, value in moments.items()}
         # The loop seeds them anew before each micro-batch; they are kept for phases that draw elsewhere.
-        found |= {GENERATOR + name: state for name, state in _generators(self.accelerator.device)}
-        return found
+        tensors |= {GENERATOR + name: state for name, state in _generators(self.accelerator.device)}
+        return tensors
 
     def facts(self) -> dict[str, Any]:
         """Everything else, ready for JSON."""
@@ -68,15 +68,15 @@ class PhaseState:
 
 def weights_of(**modules: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers by name; what several modules share appears once, under its first name."""
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     seen: set[tuple[Any, ...]] = set()
     for prefix, module in modules.items():
         for name, value in (*module.named_parameters(), *module.named_buffers()):
             place = (value.data_ptr(), tuple(value.shape))
             if value.numel() and place not in seen:
                 seen.add(place)
-                found[f"{prefix}.{name}"] = value.detach()
-    return found
+                tensors[f"{prefix}.{name}"] = value.detach()
+    return tensors
 
 
 def put_weights(tensors: Mapping[str, Tensor], **modules: nn.Module) -> None:

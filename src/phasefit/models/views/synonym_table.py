@@ -24,17 +24,17 @@ def read_synonyms(path: Path) -> dict[str, tuple[str, ...]]:
     """Case-folded word -> its synonyms, in the order of the file."""
     lines = _lines(path)
     directed = bool(lines) and [cell.casefold() for cell in lines[0]] == HEADER
-    found: dict[str, dict[str, None]] = {}
+    synonyms: dict[str, dict[str, None]] = {}
     for number, cells in enumerate(lines[1:] if directed else lines, start=2 if directed else 1):
         if directed and len(cells) != len(HEADER):
             raise DataError(f"synonyms '{path}', row {number}: expected a word and a synonym, found {_cells(cells)}")
         for word in cells[:1] if directed else cells:
             others = [cell for cell in cells if cell.casefold() != word.casefold()]
             if others:
-                found.setdefault(word.casefold(), {}).update(dict.fromkeys(others))
-    if not found:
+                synonyms.setdefault(word.casefold(), {}).update(dict.fromkeys(others))
+    if not synonyms:
         raise DataError(f"synonyms '{path}': the file has no synonyms, no line has two words; {FORMAT}")
-    return {word: tuple(others) for word, others in found.items()}
+    return {word: tuple(others) for word, others in synonyms.items()}
 
 
 def _cells(cells: list[str]) -> str:

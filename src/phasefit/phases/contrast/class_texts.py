@@ -35,11 +35,11 @@ class ClassTexts:
 
     def notes(self, where: str) -> list[str]:
         """What was added, and to which classes nothing was."""
-        said = [f"{where}: {len(self.texts):,} class text{'s' * (len(self.texts) > 1)} beside the training rows"]
+        notes = [f"{where}: {len(self.texts):,} class text{'s' * (len(self.texts) > 1)} beside the training rows"]
         if self.without:
             shown = ", ".join(f"'{name}'" for name in self.without[:5]) + (" ..." if len(self.without) > 5 else "")
-            said.append(f"{where}: no class text for {len(self.without):,} of the classes: {shown}")
-        return said
+            notes.append(f"{where}: no class text for {len(self.without):,} of the classes: {shown}")
+        return notes
 
 
 def readable(label: Label) -> str:
@@ -64,8 +64,10 @@ def read_class_texts(given: str, where: str) -> Table | None:
     try:
         find_columns(names, text=None, label=(), need_labels=True, where=path.name)
     except DataError:
-        found = ", ".join(f"'{name}'" for name in names[:MOST_NAMED])
-        raise RecipeError(f"{where}: class_texts {given!r} needs the columns label and text; it has {found}") from None
+        columns = ", ".join(f"'{name}'" for name in names[:MOST_NAMED])
+        raise RecipeError(
+            f"{where}: class_texts {given!r} needs the columns label and text; it has {columns}"
+        ) from None
     return table_from_frame(frame, path.name, TableOptions(), Place(path.name, path))
 
 

@@ -75,17 +75,17 @@ class GrownRows:
         """The texts of these places; copies lose some stop words, drawn anew each time."""
         if not self._added:
             return self._of_rows(places, random)
-        found: list[tuple[np.ndarray, Features]] = []
+        parts: list[tuple[np.ndarray, Features]] = []
         own = np.flatnonzero(places < len(self.rows))
         if len(own):
-            found.append((own, self._of_rows(places[own], random)))
+            parts.append((own, self._of_rows(places[own], random)))
         start = len(self.rows)
         for tokens in self._added:
             here = np.flatnonzero((places >= start) & (places < start + len(tokens)))
             if len(here):
-                found.append((here, tokens.batch(places[here] - start)))
+                parts.append((here, tokens.batch(places[here] - start)))
             start += len(tokens)
-        return _in_order(found, self._tokens.pad)
+        return _in_order(parts, self._tokens.pad)
 
     def vectors(self, encoder: Encoder, places: np.ndarray) -> torch.Tensor:
         """Sentence vectors of ascending places, without noise, dropout or gradient."""
@@ -103,11 +103,11 @@ class GrownRows:
         if self.generated is None or not (used := self.generated.used(places[copies] - first)).any():
             return self._noised(places, random)
         made = copies[used]
-        found = [(made, self.generated.features(places[made] - first))]
+        parts = [(made, self.generated.features(places[made] - first))]
         others = np.setdiff1d(np.arange(len(places)), made)
         if len(others):
-            found.append((others, self._noised(places[others], random)))
-        return _in_order(found, self._tokens.pad)
+            parts.append((others, self._noised(places[others], random)))
+        return _in_order(parts, self._tokens.pad)
 
     def _noised(self, places: np.ndarray, random: np.random.Generator) -> Features:
         rows, noisy = self.rows[places], self.noisy[places]
@@ -118,14 +118,14 @@ class GrownRows:
         return delete_stop_words(self._tokens, rows, self._stop, self._ratio, random, only=noisy)
 
 
-def _in_order(found: Sequence[tuple[np.ndarray, Features]], padding: int) -> Features:
+def _in_order(parts: Sequence[tuple[np.ndarray, Features]], padding: int) -> Features:
     """Features of several sources as those of one batch; each source comes with its places in it."""
-    order = torch.from_numpy(np.argsort(np.concatenate([places for places, _ in found])))
-    width = max(part["input_ids"].shape[1] for _, part in found)
+    order = torch.from_numpy(np.argsort(np.concatenate([places for places, _ in parts])))
+    width = max(part["input_ids"].shape[1] for _, part in parts)
     joined: Features = {}
     for name, fill in (("input_ids", padding), ("attention_mask", 0)):
-        parts = [pad(part[name], (0, width - part[name].shape[1]), value=fill) for _, part in found]
-        joined[name] = torch.cat(parts)[order]
+        padded = [pad(part[name], (0, width - part[name].shape[1]), value=fill) for _, part in parts]
+        joined[name] = torch.cat(padded)[order]
     return joined
 
 

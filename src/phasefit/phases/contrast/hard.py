@@ -35,8 +35,8 @@ class HardNegatives(nn.Module):
         if (step - 1) % self._refresh:
             return
         vectors, codes = self._grown.vectors(encoder, self._place), self._grown.codes[self._place]
-        found = nearest_others(vectors, codes, self.neighbours.shape[1], seed=self._seed)
-        self.neighbours.copy_(torch.from_numpy(found))
+        nearest = nearest_others(vectors, codes, self.neighbours.shape[1], seed=self._seed)
+        self.neighbours.copy_(torch.from_numpy(nearest))
 
     def of(self, places: np.ndarray, chance: np.ndarray) -> np.ndarray:
         """The place of one neighbour of each place, picked by a number from 0 to 1; -1 where none is known."""

@@ -115,13 +115,13 @@ def contrast_objective(settings: ContrastSettings, where: str) -> Objective:
     from phasefit.phases.objective_option import build_objective
 
     objective = build_objective(where, settings.objective)
-    said = f"{where}: objective '{objective.name}'"
+    subject = f"{where}: objective '{objective.name}'"
     if "labelled" not in objective.inputs:
-        raise RecipeError(f"{said} compares views of one text, not texts by label; it is for simcse, mirror and mnr")
+        raise RecipeError(f"{subject} compares views of one text, not texts by label; it is for simcse, mirror and mnr")
     if objective.weighs_classes:
-        raise RecipeError(f"{said} needs a second network that weighs the classes, which only finetune has")
+        raise RecipeError(f"{subject} needs a second network that weighs the classes, which only finetune has")
     if settings.pairs == "explicit" and "pairs" not in objective.inputs:
-        raise RecipeError(f"{said} takes no explicit pairs; use pairs = 'batch'")
+        raise RecipeError(f"{subject} takes no explicit pairs; use pairs = 'batch'")
     if settings.pairs == "explicit" and settings.hard_negatives:
         raise RecipeError(f"{where}: explicit pairs are drawn once, without hard negatives; use pairs = 'batch'")
     return objective

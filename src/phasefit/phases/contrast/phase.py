@@ -59,10 +59,10 @@ class Contrast(Phase):
         if self.options.class_texts == class_texts.NONE:
             return []
         present = np.unique(self.data.codes[self.data.train])
-        found = class_texts.class_texts(self.options.class_texts, self.data.space, present, self.name)
-        values = self.data.space.class_values(found.codes)
-        self.grown.add(self.encoder.tokenise(found.texts), found.codes, values)
-        return found.notes(self.name)
+        added = class_texts.class_texts(self.options.class_texts, self.data.space, present, self.name)
+        values = self.data.space.class_values(added.codes)
+        self.grown.add(self.encoder.tokenise(added.texts), added.codes, values)
+        return added.notes(self.name)
 
     def _class_aware(self) -> Batches:
         seed = derive(self.seed, self.name)
@@ -165,7 +165,7 @@ class Contrast(Phase):
             scores |= self.probe.scores(self.encoder)
         return scores
 
-    def rows_looked_at(self) -> int:
+    def evaluation_rows(self) -> int:
         """Those that are paired, and the probe's."""
         return min(len(self.data.validation), PAIRED_ROWS) + len(self.probe)
 

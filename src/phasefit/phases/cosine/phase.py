@@ -75,7 +75,7 @@ class Cosine(Phase):
         found = quick_regression(self._targets[rows], cosine_similarity(left, right).cpu().double().numpy())
         return {name: found[name] for name in ("spearman", "pearson")}
 
-    def rows_looked_at(self) -> int:
+    def evaluation_rows(self) -> int:
         """Both texts of each pair."""
         return 2 * len(self.data.validation)
 

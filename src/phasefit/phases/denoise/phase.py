@@ -97,13 +97,13 @@ class Denoise(Phase):
         )
 
     def validate(self) -> dict[str, float]:
-        """Reconstruction loss under noise that is the same at every look, and the probe."""
+        """Reconstruction loss under noise that is the same at every evaluation, and the probe."""
         scores = self.reconstruction()
         if self.probe:
             scores |= self.probe.scores(self.encoder)
         return scores
 
-    def rows_looked_at(self) -> int:
+    def evaluation_rows(self) -> int:
         """Those that are rebuilt, and the probe's."""
         return min(len(self.data.validation), VALIDATION_ROWS) + len(self.probe)
 

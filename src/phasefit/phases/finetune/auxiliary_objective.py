@@ -71,15 +71,15 @@ class Beside(nn.Module):
             encoded["weights"] = self.weighting(features)
         return {name: self._by_row(value) for name, value in encoded.items()}
 
-    def _by_row(self, found: Tensor) -> Tensor:
+    def _by_row(self, values: Tensor) -> Tensor:
         """What was found of each sequence, side by side for each row: chunks of a batch are counted in rows."""
         if self.sequences == 1:
-            return found
-        return found.reshape(len(found) // self.sequences, self.sequences * found.shape[1], *found.shape[2:])
+            return values
+        return values.reshape(len(values) // self.sequences, self.sequences * values.shape[1], *values.shape[2:])
 
-    def by_sequence(self, found: Tensor) -> Tensor:
+    def by_sequence(self, values: Tensor) -> Tensor:
         """(rows, sequences * width) -> (rows * sequences, width)."""
-        return found.reshape(len(found) * self.sequences, -1)
+        return values.reshape(len(values) * self.sequences, -1)
 
     def for_sequences(self, labels: Tensor) -> Tensor:
         """The label of a row for each of its sequences."""

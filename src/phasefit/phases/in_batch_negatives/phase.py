@@ -101,13 +101,13 @@ class InBatchNegatives(Phase):
         return self.objective.views(encoded[ANCHOR], encoded[POSITIVE], encoded.get(NEGATIVE))
 
     def validate(self) -> dict[str, float]:
-        """The objective on (some) validation rows, with noise that is the same at every look, and the probe."""
+        """The objective on (some) validation rows, with noise that is the same at every evaluation, and the probe."""
         scores = self._held_out()
         if self.probe:
             scores |= self.probe.scores(self.encoder)
         return scores
 
-    def rows_looked_at(self) -> int:
+    def evaluation_rows(self) -> int:
         """The sides of those that are held against each other, and the probe's."""
         return len(self.sides.names) * min(len(self.sides.validation), VALIDATION_ROWS) + len(self.probe)
 

@@ -86,10 +86,10 @@ class Joint(Phase):
             scores |= {"loss": loss, "reconstruction": rebuilt["loss"]}
         return scores
 
-    def rows_looked_at(self) -> int:
+    def evaluation_rows(self) -> int:
         """Those of contrast, and those that denoising rebuilds."""
-        rebuilt = self.denoise.rows_looked_at() - len(self.denoise.probe)
-        return self.contrast.rows_looked_at() + rebuilt
+        rebuilt = self.denoise.evaluation_rows() - len(self.denoise.probe)
+        return self.contrast.evaluation_rows() + rebuilt
 
     def facts(self) -> dict[str, float]:
         """Rows of the denoise stream, pairs of the contrast stream."""

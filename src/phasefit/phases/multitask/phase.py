@@ -132,7 +132,7 @@ class Multitask(Phase):
                 found[f"{task.name} {task.watch}"] = task.scores(self._model[0], self.options.freeze)[task.watch]
         return {"mean": float(np.mean(list(found.values()))), **found} if found else {}
 
-    def rows_looked_at(self) -> int:
+    def evaluation_rows(self) -> int:
         """Those of all tasks."""
         return sum(len(task.data.validation) * task.rows.index.shape[1] for task in self._each())
 
