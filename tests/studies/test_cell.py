@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from phasefit.errors import DataError
-from phasefit.studies import fingerprint
+from phasefit.studies import key
 from phasefit.studies.cell import Cell
 from specs import run_spec
 
@@ -16,8 +16,8 @@ from specs import run_spec
 @pytest.fixture(autouse=True)
 def forget() -> None:
     """Tests write other content under one name."""
-    fingerprint._of_source.cache_clear()
-    fingerprint.model_fingerprint.cache_clear()
+    key._of_source.cache_clear()
+    key.model_fingerprint.cache_clear()
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_whatever_changes_the_result_changes_the_key(table: Path, changes: dict[
 def test_other_content_is_another_cell(table: Path) -> None:
     before = cell(table).key
     table.write_text("text,label\na song,music\nmuch rain,weather\n")
-    fingerprint._of_source.cache_clear()
+    key._of_source.cache_clear()
     assert cell(table).key != before
 
 

@@ -139,7 +139,7 @@ def test_cells_end_with_a_result_a_sentence_or_because_they_are_stopped(
     write_result(cell_folder(cache, cells[0]), 0.5)
     processes: list[Any] = []
 
-    def start(cell: Cell, where: Path, keep: bool) -> Any:
+    def start(cell: Cell, where: Path, keep: bool, jobs: int) -> Any:
         folder = cell_folder(where, cell)
         folder.mkdir(parents=True)
         seconds = 0.0

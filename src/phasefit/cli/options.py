@@ -352,8 +352,8 @@ Score: TypeAlias = Annotated[
 Jobs: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="So many runs at the same time, each in a process of its own; the cores are shared out between them. "
-        "Runs with other --threads are other runs: to go on with another number of jobs, say the threads of before.",
+        help="So many runs at the same time, each in a process of its own; the cores are shared out between them "
+        "unless --threads says how many each may use. Runs with other --threads are other runs.",
         min=1,
         metavar="N",
         rich_help_panel=MACHINE,

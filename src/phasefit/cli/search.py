@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -194,7 +193,6 @@ def search(
     own = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
     where = Space(space or (DEFAULT if not named else "--try"), {**own, **named})
     check_space(where, recipe, chosen)
-    common.setdefault("threads", max((os.cpu_count() or 1) // jobs, 1))
     spec = run_spec(data, **common, recipe=recipe, settings=chosen, seed=seed)
     question, prepared = question_for(Path(data).name, spec, where, score)
     if out is not None:

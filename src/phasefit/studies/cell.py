@@ -1,43 +1,24 @@
-"""A Cell: one run of a study, what it is called there, and a key made of everything that goes into it.
+"""A Cell: one run of a study, what it is called there, and the key that its result is kept under.
 
 Two cells with one key give one result, so a result is kept under its key and never computed twice. Imports no torch.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from phasefit.baselines import BASELINES
-from phasefit.files.manifest import versions
-from phasefit.recipes import read_recipe
-from phasefit.runs.saved_specification import spec_to_json
-from phasefit.runs.specification import DEFAULT_RECIPE, DEFAULTS, RunSpec
-from phasefit.studies.fingerprint import data_fingerprint, model_fingerprint
+from phasefit.runs.specification import DEFAULTS, RunSpec
+from phasefit.studies.key import digest, run_identity
 
-# What says where and how a run is shown, not what comes out of it. More checkpoints change nothing either.
-BESIDE = (
-    "out",
-    "overwrite",
-    "command",
-    "track",
-    "report",
-    "keep_phases",
-    "checkpoint_minutes",
-    "data_dir",
-    "model_name",
-)
 SAID = (  # options of one value, by the names of their fields
     *("kind", "tree", "separator", "validation", "test", "unlabelled", "validation_size", "test_size", "rows"),
     *("validation_rows", "test_rows", "top_classes", "unseen", "leaked", "model", "precision", "threads"),
 )
-SOURCES = ("data", "validation", "test", "unlabelled")
 
 
 @dataclass(frozen=True)
@@ -48,7 +29,7 @@ class Cell:
     variant: str
     spec: RunSpec
     pairs: str | None = None  # a dataset of scored pairs: the encoder's cosines are compared with its scores
-    extra: Mapping[str, Any] = field(default_factory=dict)  # whatever else its key should know
+    threads: int | None = None  # of its process, where the specification does not say; not part of the key
 
     @property
     def is_baseline(self) -> bool:
@@ -63,30 +44,16 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """A name for everything that decides the result: data, recipe, seed, model, versions, threads."""
-        return hashlib.sha256(json.dumps(self.ingredients(), sort_keys=True, default=str).encode()).hexdigest()[:24]
+        """A name for everything that decides the result: options, data, seed and protocol."""
+        return digest(self.identity())
 
-    def ingredients(self) -> dict[str, Any]:
-        """What the key is made of; recipes by what they say and tables by what they hold, not by their names."""
-        options = spec_to_json(self.spec)
-        kept = {name: value for name, value in options.items() if name not in BESIDE and name not in SOURCES}
-        sources = {name: value for name in SOURCES if (value := self.spec.option(name)) is not None}
-        where = self.spec.data.data_dir
-        kept |= {name: data_fingerprint(source, where) for name, source in sources.items()}
-        if self.spec.split.score_test:
-            kept.pop("score_test")  # as it is in every study but a search: keys are older than the field
-        kept["model"] = model_fingerprint(self.spec.model)
-        if not self.is_baseline and self.spec.recipe.name != DEFAULT_RECIPE:
-            kept["recipe"] = _resolved(self.spec.recipe.name, self.spec.recipe.settings)
-            kept.pop("settings")
-            if files := read_recipe(self.spec.recipe.name, self.spec.recipe.settings).files():
-                kept["files"] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-        pairs = {} if self.pairs is None else {"pairs": data_fingerprint(self.pairs, where)}
-        return {**kept, **pairs, **self.extra, "versions": versions()}
+    def identity(self) -> dict[str, Any]:
+        """What the key is made of."""
+        return run_identity(self.spec, self.pairs)
 
     def command(self) -> str:
         """What a user types to do this one run alone, as far as one command can."""
-        spec = self.spec
+        spec = self.spec.replace(threads=self.spec.machine.threads or self.threads)
         if self.is_baseline:  # these leave no run
             return ""
         words = ["phasefit", "train", str(spec.data.source), "--recipe", spec.recipe.name]
@@ -101,13 +68,6 @@ class Cell:
         if spec.split.fold:
             words += ["--fold", f"{spec.split.fold[0]}/{spec.split.fold[1]}"]
         return shlex.join([*words, "--seed", str(spec.seed)])
-
-
-@lru_cache(maxsize=512)
-def _resolved(recipe: str, settings: tuple[str, ...]) -> str:
-    """Every option of a recipe, without the line that names it."""
-    toml = read_recipe(recipe, settings).to_toml()
-    return toml.partition("\n")[2]
 
 
 def cell_folder(cache: Path, cell: Cell) -> Path:

@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -132,7 +132,7 @@ def run_stream(
                     report(CellEnded(cell, result, cached=True))
                     continue
                 started(cell)
-                running.append((cell, start_cell(cell, cache, keep)))
+                running.append((cell, start_cell(cell, cache, keep, jobs)))
             if not running:
                 return
             for cell in finished(running, None if watch is None else every):
@@ -143,12 +143,14 @@ def run_stream(
                     report(CellEnded(cell))
 
 
-def start_cell(cell: Cell, cache: Path, keep: bool) -> Any:
-    """Its process, begun."""
+def start_cell(cell: Cell, cache: Path, keep: bool, jobs: int = 1) -> Any:
+    """Its process, begun; unless it is said how many threads it may use, the cores are shared out between the jobs."""
     context: Any = get_context("forkserver" if hasattr(os, "fork") else "spawn")
     if hasattr(os, "fork"):
         context.set_forkserver_preload(["phasefit.studies.work"])
-    process = context.Process(target=_carry_out, args=(cell, cell_folder(cache, cell), keep), name=cell.name)
+    folder, shared = cell_folder(cache, cell), max((os.cpu_count() or 1) // max(jobs, 1), 1)
+    cell = replace(cell, threads=cell.spec.machine.threads or shared)
+    process = context.Process(target=_carry_out, args=(cell, folder, keep), name=cell.name)
     process.start()
     return process
 

@@ -33,6 +33,7 @@ class Result:
     memory_mb: float
     command: str = ""
     own_validation: Own = False
+    threads: int | None = None
 
     def overlap_on(self, split: str) -> float:
         """Scored rows per training row where repetitions share rows, as Nadeau and Bengio's correction needs it.
@@ -60,7 +61,8 @@ def read_result(folder: Path) -> Result | None:
     try:
         content = read_json(folder / RESULT)
         names = ("metrics", "rows", "own_test", "seconds", "memory_mb", "command")
-        return Result(**{name: content[name] for name in names}, own_validation=content.get("own_validation", False))
+        own_validation, threads = content.get("own_validation", False), content.get("threads")
+        return Result(**{name: content[name] for name in names}, own_validation=own_validation, threads=threads)
     except (ModelError, KeyError, TypeError):
         return None
 

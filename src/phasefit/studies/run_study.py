@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
 from phasefit.studies.page import write_study_page
 from phasefit.studies.pool import Listener, run_cells
 from phasefit.studies.result import Result, figure
-from phasefit.studies.study import Study, TableSpec, check_variants, with_common
+from phasefit.studies.study import Study, TableSpec, check_variants
 from phasefit.studies.tables import Table, fill
 
 Curves = Callable[[Sequence[Cell], Mapping[str, Result]], list[dict[str, Any]]]
@@ -49,7 +48,6 @@ def run_study(
     curves: Curves = lambda cells, results: [],
 ) -> StudyResult:
     """Run what is missing, then write every table; the same command goes on where it was stopped."""
-    study = with_threads(study, jobs)
     study = replace(study, notes=(f"Ours is trained from {model_of(study)}.", *study.notes))
     specs = tuple(tables or study.tables or (TableSpec(study.title),))
     check_variants(study.variants)
@@ -98,23 +96,17 @@ def page_content(
 ) -> dict[str, Any]:
     """Everything a study found, for JSON and for its page."""
     metric = tables[0].metric
+    threads = sorted({result.threads for result in results.values() if result.threads is not None})
     return {
         "title": study.title,
         "command": command,
         "metric": metric,
         "notes": list(study.notes),
-        "environment": versions() | {"threads of a run": str(study.common.get("threads", ""))},
+        "environment": versions() | {"threads of a run": ", ".join(map(str, threads))},
         "tables": [table.to_json() for table in tables],
         "cells": [_cell(cell, results[cell.key], metric) for cell in cells if cell.key in results],
         "curves": curves,
     }
-
-
-def with_threads(study: Study, jobs: int) -> Study:
-    """Cores shared out between the processes, unless it is said how many each may use."""
-    if study.common.get("threads") is not None:
-        return study
-    return with_common(study, threads=max((os.cpu_count() or 1) // max(jobs, 1), 1))
 
 
 def model_of(study: Study) -> str:

@@ -26,7 +26,7 @@ from phasefit.errors import PhasefitError
 from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import read_json, write_json, write_text
 from phasefit.files.lock import LOCK, locked
-from phasefit.files.manifest import MANIFEST
+from phasefit.files.manifest import MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.models.model import Model
@@ -78,7 +78,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
     try:
         if finished_result(folder, with_model=keep and not cell.is_baseline) is not None:
             return dict(read_json(folder / RESULT))
-        set_threads(cell.spec.machine.threads)
+        set_threads(cell.threads or cell.spec.machine.threads)
         started = time.perf_counter() - _spent(folder)
         metrics, rows = _baseline(cell) if cell.is_baseline else _trained(cell, folder)
         result = {
@@ -91,6 +91,9 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
             "own_validation": has_own(cell.spec, "validation"),
             "seconds": round(time.perf_counter() - started, 3),
             "memory_mb": round(peak_megabytes(), 1),
+            "threads": set_threads(None),  # a run that was resumed has those that it began with
+            "versions": versions(),
+            "identity": cell.identity(),
         }
         write_json(folder / RESULT, result)
         (folder / SPENT).unlink(missing_ok=True)
@@ -116,7 +119,7 @@ def _spent(folder: Path) -> float:
 def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """A run like any other, but for its pictures; one that was stopped goes on."""
     run = folder / RUN
-    spec = cell.spec.replace(out=run, report=False)
+    spec = cell.spec.replace(out=run, report=False, threads=cell.threads or cell.spec.machine.threads)
     listen = partial(_log, folder / PROGRESS)
     result = resume(run, listen) if _can_go_on(run) else train(spec.replace(overwrite=run.exists()), listen)
     metrics = dict(result.metrics)

@@ -85,8 +85,8 @@ def choose_recipe(
     rows = content_hash([pooled(prepared), prepared.unlabelled])  # not the source's: which of its rows are used counts
     folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, None)
     result.folder = str(folder.path)
-    cores = spec.machine.threads or os.cpu_count() or 1
-    data = write_trial_data(spec, prepared, folder.path, max(cores // jobs, 1))
+    threads = None if spec.machine.threads is None else max(spec.machine.threads // jobs, 1)
+    data = write_trial_data(spec, prepared, folder.path, threads)
     chooser = Chooser(data, result, folder.cache, listen, begun + minutes * 60, len(prepared.train))
     chooser.run()
     result.seconds = time.monotonic() - begun

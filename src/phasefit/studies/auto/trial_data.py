@@ -48,7 +48,7 @@ class TrialData:
         return Cell(self.dataset, candidate.name, on_rows(self.spec, **fields))
 
 
-def write_trial_data(spec: RunSpec, prepared: Prepared, folder: Path, threads: int) -> TrialData:
+def write_trial_data(spec: RunSpec, prepared: Prepared, folder: Path, threads: int | None) -> TrialData:
     """Write the rows down."""
     place = folder / ROWS
     place.mkdir(exist_ok=True)

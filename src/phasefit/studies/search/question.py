@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,12 @@ from phasefit.recipes import Recipe, read_recipe
 from phasefit.recipes.needs import needs_of
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.specification import RunSpec
-from phasefit.studies.cell import Cell
 from phasefit.studies.folder import ROWS
+from phasefit.studies.key import digest, run_identity
 from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once
 from phasefit.studies.search.space import Space
 
 MEAN = "mean"  # of several tasks
-ABOUT_THE_MACHINE = ("threads", "device", "precision", "compile", "versions")
 
 
 @dataclass(frozen=True)
@@ -44,11 +41,9 @@ class Question:
     @property
     def digest(self) -> str:
         """The same on every machine that is asked the same; how long and how to search is not part of it."""
-        cell = Cell(self.dataset, self.recipe.name, self.spec.replace(score_test=False))
-        kept = {name: value for name, value in cell.ingredients().items() if name not in ABOUT_THE_MACHINE}
+        identity = run_identity(self.spec.replace(score_test=False))
         space = {name: asdict(one) for name, one in self.space.dimensions.items()}
-        content = json.dumps([kept, space, self.score], sort_keys=True, default=str)
-        return hashlib.sha256(content.encode()).hexdigest()[:24]
+        return digest([{**identity, "machine": None}, space, self.score])
 
 
 def question_for(dataset: str, spec: RunSpec, space: Space, score: str | None) -> tuple[Question, Prepared]:

@@ -1,0 +1,168 @@
+"""The key of a cell: which results are the same. Imports no torch.
+
+A key is made of the options that differ from their defaults, the data, the seed and a protocol number. A new option
+therefore leaves every result where it is. Tables, models and files of a recipe count by their content, not their names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from phasefit.baselines import BASELINES
+from phasefit.data.sources import source_files
+from phasefit.data.task_file import TaskSpec, is_task_file, read_task_file
+from phasefit.errors import DataError
+from phasefit.recipes import read_recipe
+from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
+
+PROTOCOL = 1
+"""Raise it by one whenever the same options, data and seed may give other results than before: when the default of an
+option changes (of a run, a phase, an objective or a view), or the default model, a dataset's card, a baseline, a split,
+or the training itself. Keep it for a new option whose default does what was done before, and for new versions of
+packages: these are recorded in result.json. A higher protocol means that every cell is run again."""
+
+SOURCES = ("source", "validation", "test", "unlabelled")
+APART = ("name", "settings", "model", "seed", *SOURCES)  # what has a place of its own in the identity
+SHOWN = (
+    "folder",
+    "overwrite",
+    "command",
+    "track",
+    "report",
+    "keep_phases",
+    "model_name",
+)  # how it is shown and kept
+UNFELT = ("checkpoint_minutes", "data_dir")  # more checkpoints change nothing; tables count by their content
+LEFT_OUT = (*APART, *SHOWN, *UNFELT)
+CHUNK = 1 << 20
+
+
+def run_identity(spec: RunSpec, pairs: str | None = None) -> dict[str, Any]:
+    """What decides the result of a run; `pairs` is the dataset that encoders are scored on instead of test rows."""
+    sources = {name: getattr(spec.data, name) for name in SOURCES} | {"pairs": pairs}
+    sections = {one.name: getattr(spec, one.name) for one in fields(spec) if is_dataclass(getattr(spec, one.name))}
+    machine = differing(sections.pop("machine"), LEFT_OUT)
+    options = differing(spec, (*sections, "machine", *LEFT_OUT))
+    for section in sections.values():
+        options |= differing(section, LEFT_OUT)
+    identity = {
+        "protocol": PROTOCOL,
+        "seed": spec.seed,
+        "data": {name: data_fingerprint(one, spec.data.data_dir) for name, one in sources.items() if one is not None},
+        "recipe": recipe_identity(spec.recipe.name, spec.recipe.settings),
+        "options": options,
+        "machine": machine,
+    }
+    return identity if spec.model is None else {**identity, "model": model_fingerprint(spec.model)}
+
+
+def recipe_identity(name: str, settings: tuple[str, ...]) -> dict[str, Any]:
+    """The phases with the options that differ from their defaults, whatever file or setting says so."""
+    if name in BASELINES or name == DEFAULT_RECIPE:
+        return {"name": name, **({"settings": list(settings)} if settings else {})}
+    recipe = read_recipe(name, settings)
+    contents = {str(path): f"sha256 {_of_file(path)}" for path in recipe.files()}
+    whole = differing(recipe, without=("name", "phases"))
+    phases = [{"kind": phase.kind, **differing(phase)} for phase in recipe.phases]
+    identity: dict[str, Any] = _with_contents({**whole, "phases": phases}, contents)
+    return identity
+
+
+def digest(identity: Any) -> str:
+    """A short name for it."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:24]
+
+
+def differing(options: Any, without: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a dataclass or pydantic model that do not have their default; those inside of fields likewise."""
+    return {
+        name: _plain(getattr(options, name))
+        for name, default in defaults(options).items()
+        if name not in without and getattr(options, name) != default
+    }
+
+
+def defaults(options: Any) -> dict[str, Any]:
+    """The default of every field of a dataclass or pydantic model, or of its class; MISSING where there is none."""
+    kind: Any = options if isinstance(options, type) else type(options)
+    if issubclass(kind, BaseModel):
+        return {
+            name: MISSING if field.is_required() else field.get_default(call_default_factory=True)
+            for name, field in kind.model_fields.items()
+        }
+    return {
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(kind)
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel) or is_dataclass(value):
+        return differing(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _with_contents(value: Any, contents: Mapping[str, str]) -> Any:
+    """The same with the content of files in the place of their paths."""
+    if isinstance(value, dict):
+        return {name: _with_contents(one, contents) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_with_contents(one, contents) for one in value]
+    return contents.get(str(Path(value)), value) if isinstance(value, str) else value
+
+
+def data_fingerprint(source: Any, data_dir: Path | None = None) -> str:
+    """The checksum of a file, of all files of a named dataset or folder, or of all tables of a task file."""
+    if not isinstance(source, str | Path):
+        raise DataError("a study reads its tables from files: give a path or a dataset's name")
+    return _of_source(str(source), data_dir)
+
+
+@lru_cache(maxsize=256)
+def _of_source(source: str, data_dir: Path | None) -> str:
+    if is_task_file(source):
+        file = read_task_file(source)
+        content = differing(file, without=("name", "tasks", "before"))
+        content["tasks"] = [_of_task(task, data_dir) for task in file.tasks]
+        if file.before is not None:
+            content["before"] = _of_task(file.before, data_dir)
+        return _hash([json.dumps(content, sort_keys=True, default=str)])
+    files = source_files(source, data_dir)
+    return _hash(f"{part} {_of_file(file)}" for part, file in sorted(files.items())) if files else source
+
+
+def _of_task(task: TaskSpec, data_dir: Path | None) -> dict[str, Any]:
+    tables = {part: getattr(task, part) for part in ("data", "validation", "test")}
+    contents = {part: _of_source(source, data_dir) for part, source in tables.items() if source is not None}
+    return {**differing(task, without=tables), **contents}
+
+
+@lru_cache(maxsize=64)
+def model_fingerprint(model: str) -> str:
+    """The checksum of a model's folder; the name of one that is looked for elsewhere."""
+    path = Path(model).expanduser()
+    if not path.is_dir():
+        return model
+    return _hash(f"{file.relative_to(path)} {_of_file(file)}" for file in sorted(path.rglob("*")) if file.is_file())
+
+
+def _of_file(path: Path) -> str:
+    checksum = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(CHUNK):
+            checksum.update(part)
+    return checksum.hexdigest()
+
+
+def _hash(parts: Any) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
