@@ -36,7 +36,7 @@ ORDER = [
     {"__init__", "__main__"},
 ]
 RANK = {package: rank for rank, packages in enumerate(ORDER) for package in packages}
-HEAVY = {"torch", "transformers", "sentence_transformers", "pandas", "sklearn", "matplotlib", "pyarrow"}
+HEAVY = {"torch", "transformers", "sentence_transformers", "pandas", "sklearn", "matplotlib", "pyarrow", "jinja2"}
 
 
 def relative(path: Path) -> str:

@@ -7,36 +7,24 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from phasefit.report.facts.confusion import Confusion
-from phasefit.report.page import (
-    Cell,
-    Column,
-    Figure,
-    Page,
-    Section,
-    code,
-    facts,
-    figures,
-    notes,
-    paragraph,
-    table,
-    tag,
-    titled,
-    unfolded,
-    write_page,
-)
+from phasefit.report.limits import MOST_IN_MATRIX
 from phasefit.report.page.chart import Chart
-from phasefit.report.page.embed import asset, json_script, plain
-from phasefit.report.page.html import clean, shortened
-from phasefit.report.page.matrix import confusion
+from phasefit.report.page.parts import Cell, Column, Figure
 from phasefit.report.page.plots import Line, Point, Spot, interval_plot, line_plot, scatter_plot
+from phasefit.report.page.render import asset, environment, json_block, plain, render
+from phasefit.report.page.shell import Page, Section, write_page
+from phasefit.report.text import clean, shortened
 
+PARTS: Any = environment().globals["parts"]
 ODD = [
     "<script>alert(1)</script>",
     "</script><b>",
@@ -84,18 +72,24 @@ def everything(text: str) -> Page:
         line_plot([Line(text, [(0, 1, 0.5, 1.5), (1, None)])], text, text, text),
     ]
     content = [
-        figures([Figure(text, text, (0.1, 0.2), text)]),
-        facts({text: text, "more": {text: [text, 1.5]}}),
-        code(text, text),
-        notes([text]),
-        paragraph(text),
-        unfolded(text, text),
-        titled(text, text, lead=text),
-        table([Column(text, note=text), Column("n", "number", 2, bar=True), Column("long", "long")], rows, text),
-        confusion(Confusion([text, f"{text} "], np.array([[1, 1], [0, 2]])), 5),
-        *(plot.html() for plot in plots),
+        PARTS.figures([Figure(text, text, (0.1, 0.2), text)]),
+        PARTS.facts({text: text, "more": {text: [text, 1.5]}}),
+        PARTS.code(text, text),
+        PARTS.notes([text]),
+        PARTS.quiet(text),
+        PARTS.unfolded(text, caller=lambda: PARTS.bdi(text)),
+        PARTS.titled(text, caller=lambda: PARTS.quiet(text)),
+        PARTS.table([Column(text, note=text), Column("n", "number", 2, bar=True), Column("long", "long")], rows, text),
+        confusion([text, f"{text} "], [[1, 1], [0, 2]], 5),
+        *map(PARTS.chart, plots),
     ]
-    return Page(text, text, [Section(text, content, text), Section(text, content)])
+    return Page(text, text, [Section(text, Markup().join(content)), Section(text, Markup().join(content))])
+
+
+def confusion(names: list[str], matrix: list[list[int]], most: int) -> Markup:
+    facts = Confusion.of({"labels": names, "matrix": matrix})
+    pairs = None if len(names) <= MOST_IN_MATRIX else facts.pairs(most)
+    return render("run/confusion.html", confusion=facts, pairs=pairs)
 
 
 def skeleton(read: Read) -> list[str]:
@@ -119,7 +113,7 @@ def test_no_text_becomes_markup(text: str) -> None:
 
 @given(TEXTS)
 def test_data_come_back_as_they_were(text: str) -> None:
-    block = str(json_script({"text": text, "many": [text]}))
+    block = str(json_block({"text": text, "many": [text]}))
     inside = block.removeprefix('<script type="application/json">').removesuffix("</script>")
     assert json.loads(inside) == {"text": clean(text), "many": [clean(text)]}
 
@@ -166,19 +160,19 @@ def test_the_page_can_be_read_without_seeing_it() -> None:
 
 
 def test_tables_say_how_they_are_sorted() -> None:
-    drawn = table([Column("name"), Column("F1", "number", 3)], [["a", 0.5], ["b", None]], "scores")
+    drawn = PARTS.table([Column("name"), Column("F1", "number", 3)], [["a", 0.5], ["b", None]], "scores")
     read = Read(drawn)
     heads = [attributes for name, attributes in read.elements if name == "th" and attributes.get("scope") == "col"]
     assert [head["aria-sort"] for head in heads] == ["none", "none"]
     assert 'data-sort="0.5"' in drawn
     with pytest.raises(ValueError, match="zip"):
-        table([Column("name")], [["a", "b"]], "uneven")
+        PARTS.table([Column("name")], [["a", "b"]], "uneven")
 
 
 def test_pages_without_charts_carry_no_plotting_library(tmp_path: Path) -> None:
-    write_page(tmp_path / "page.html", Page("small", "", [Section("one", [paragraph("x")])]))
+    write_page(tmp_path / "page.html", Page("small", "", [Section("one", PARTS.quiet("x"))]))
     small = (tmp_path / "page.html").stat().st_size
-    write_page(tmp_path / "page.html", Page("large", "", [Section("one", [Chart({"series": []}, "x").html()])]))
+    write_page(tmp_path / "page.html", Page("large", "", [Section("one", PARTS.chart(Chart({"series": []}, "x")))]))
     assert small < 40_000 < 700_000 < (tmp_path / "page.html").stat().st_size
 
 
@@ -186,11 +180,11 @@ def test_many_classes_are_shown_as_pairs() -> None:
     names = [f"class {number}" for number in range(40)]
     matrix = [[5 if row == column else 0 for column in range(40)] for row in range(40)]
     matrix[3][7] = 4
-    drawn = confusion(Confusion(names, np.array(matrix)), 10)
+    drawn = confusion(names, matrix, 10)
     assert "class 3" in drawn
     assert "class 7" in drawn
     assert "class 5" not in drawn
-    assert not confusion(Confusion(names, np.eye(40, dtype=np.int64)), 10)
+    assert not confusion(names, np.eye(40, dtype=int).tolist(), 10)
 
 
 def test_zeros_and_long_names_of_a_matrix_can_be_read() -> None:
@@ -201,4 +195,7 @@ def test_zeros_and_long_names_of_a_matrix_can_be_read() -> None:
 
 
 def test_attributes_and_children_are_escaped() -> None:
-    assert tag("a", "<", href='"x', hidden=True, title=None) == '<a href="&quot;x" hidden>&lt;</a>'
+    element = '<a href="{{ link }}" hidden{{ {"title": none} | attributes }}>{{ text }}</a>'
+    drawn = environment().from_string(element).render(link='"x', text="<")
+    assert drawn == '<a href="&#34;x" hidden>&lt;</a>'
+    assert environment().filters["attributes"]({"title": '"x\x00'}) == ' title="&#34;x␀"'

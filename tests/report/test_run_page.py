@@ -33,7 +33,7 @@ ALWAYS = {"Embedding map", "Training", "Data", "Recipe", "Environment", "Repeat 
 
 
 def titles(run: RunFacts) -> set[str]:
-    return {section.title for section in run_page(run, Limits()).sections if any(section.content)}
+    return {section.title for section in run_page(run, Limits()).sections if section.body}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,7 +52,7 @@ def test_every_kind_has_its_sections(kind: str, tmp_path: Path) -> None:
 def test_mistakes_stand_with_their_text_the_surest_first() -> None:
     run = made_run("single", ["<i>odd</i>"])
     mistakes = next(section for section in run_page(run, Limits()).sections if section.title == "Mistakes")
-    shown = str(mistakes.content[0])
+    shown = str(mistakes.body)
     assert "&lt;i&gt;odd&lt;/i&gt;" in shown
     sure = [float(value) for value in re.findall(r'data-sort="(0\.\d+)"', shown)]
     assert sure
@@ -62,7 +62,7 @@ def test_mistakes_stand_with_their_text_the_surest_first() -> None:
 
 def test_both_texts_of_a_pair_are_shown() -> None:
     mistakes = next(s for s in run_page(made_run("pairs"), Limits()).sections if s.title == "Mistakes")
-    assert 'class="pair"' in str(mistakes.content[0])
+    assert 'class="pair"' in str(mistakes.body)
 
 
 def test_a_run_whose_outputs_are_not_known_says_so() -> None:
@@ -83,8 +83,7 @@ def test_scores_of_a_refitted_run_are_those_of_the_first_fit() -> None:
 
 
 def section(run: RunFacts, title: str) -> str:
-    found = next(section for section in run_page(run, Limits()).sections if section.title == title)
-    return f"{found.lead} {''.join(map(str, found.content))}"
+    return str(next(section for section in run_page(run, Limits()).sections if section.title == title).body)
 
 
 def charts(drawn: str) -> list[dict[str, Any]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phasefit.data.hygiene import Hygiene, Part
+from phasefit.data.hygiene import Hygiene
 from phasefit.prepare.notes import data_notes
 from phasefit.report.card.markdown import escape, table
+from phasefit.report.facts.data import HEAD, part_cells
 
 if TYPE_CHECKING:
     from phasefit.models.tokens.truncation import Truncation
-
-HEAD = ("rows", "repeated", "conflicting", "near-empty", "words", "classes", "largest / smallest class")
 
 
 def data_paragraphs(found: Hygiene, cut: Truncation | None = None) -> list[str]:
@@ -21,17 +20,3 @@ def data_paragraphs(found: Hygiene, cut: Truncation | None = None) -> list[str]:
         said.append(cut.sentence())
     listed = "\n".join(f"- {escape(note)}" for note in said)
     return [table(["", *HEAD], [[name, *part_cells(part)] for name, part in found.parts.items()]), listed]
-
-
-def part_cells(part: Part) -> list[str]:
-    """What stands below HEAD for one table."""
-    words, classes = part.words, part.classes
-    return [
-        f"{part.rows:,}",
-        f"{part.repeated:,}",
-        "" if classes is None else f"{part.conflicting_texts:,}",
-        f"{part.near_empty:,}",
-        f"{words.least:,} to {words.most:,}, median {words.median:,g}, 95 % up to {words.p95:,}",
-        "" if classes is None else f"{len(classes.sizes):,}",
-        "" if classes is None else f"{classes.imbalance:,.1f}",
-    ]

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """Rows of one class that were predicted as another, by the classes' numbers."""
+    """Rows of one class that were predicted as another, by the classes' numbers and names."""
 
     true: int
     predicted: int
+    true_name: str
+    predicted_name: str
     rows: int
     share: float  # of the true class
 
@@ -42,4 +44,8 @@ class Confusion:
         totals, shares = self.counts.sum(axis=1), self.shares
         wrong = [(int(true), int(guess)) for true, guess in np.argwhere(self.counts) if true != guess]
         wrong.sort(key=lambda pair: (-self.counts[pair], totals[pair[0]], pair))
-        return [ConfusedPair(*pair, int(self.counts[pair]), float(shares[pair])) for pair in wrong[:most]]
+        names, counts = self.names, self.counts
+        return [
+            ConfusedPair(true, guess, names[true], names[guess], int(counts[true, guess]), float(shares[true, guess]))
+            for true, guess in wrong[:most]
+        ]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phasefit.metrics.registry import metric_at
+
 Floats = NDArray[np.float64]
 Entries = Sequence[Mapping[str, Any]]
 
@@ -42,6 +44,12 @@ class PhaseCurve:
     def smooth(self) -> Floats:
         """The running mean of the losses."""
         return running_mean(self.losses, max(1, len(self.losses) // 20))
+
+    @property
+    def kept_score(self) -> float | None:
+        """The watched score of the weights that were kept."""
+        score = np.nan if self.kept is None else self.scores[self.watched][self.kept]
+        return None if np.isnan(score) else float(score)
 
     @property
     def when_kept(self) -> str:
@@ -101,3 +109,34 @@ def running_mean(values: Floats, width: int) -> Floats:
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - width, 0)
     return np.asarray((sums[ends] - sums[starts]) / (ends - starts))
+
+
+@dataclass(frozen=True)
+class PhaseResult:
+    """What a phase took, and the score that it kept, if it was validated."""
+
+    name: str
+    steps: int | None
+    seconds: float | None
+    best: Mapping[str, float]
+    stopped_early: bool
+
+    @property
+    def kept(self) -> str:
+        """The score that it kept, in words."""
+        early = ", stopped early" if self.stopped_early else ""
+        scores = [f"{metric_at(name).title} {value:.4f}{early}".strip() for name, value in self.best.items()]
+        return scores[0] if len(scores) == 1 else "not validated"
+
+
+def phase_results(phases: Entries) -> list[PhaseResult]:
+    """Out of `phases` of `metrics.json`; where it is not known what was watched, all scores are kept."""
+    results = []
+    for phase in phases:
+        best, watch = phase.get("best"), str(phase.get("watch") or "")
+        if not isinstance(best, Mapping):
+            best = {} if best is None else {watch: best}
+        best = {watch: best[watch]} if watch in best else best
+        early = bool(phase.get("stopped_early"))
+        results.append(PhaseResult(str(phase["name"]), phase.get("steps"), phase.get("seconds"), best, early))
+    return results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,13 @@ class HeldOut:
     space: LabelSpace  # with the labels that only this table has, behind those that the model knows
     decision: Decision
     outputs: np.ndarray  # a column for each class of the space; those that the model does not know are 0
-    known: int  # classes that the model knows
 
-    @property
+    @cached_property
     def labels(self) -> list[Label]:
         """The labels as they were given."""
         return list(labels_of(self.table))
 
-    @property
+    @cached_property
     def values(self) -> np.ndarray:
         """The labels as metrics see them: codes, (n, classes) bool, or scores."""
         return self.space.values(labels_of(self.table), where=self.table.name)
@@ -53,13 +53,12 @@ class HeldOut:
 
 def held_out(prepared: Prepared, decision: Mapping[str, Any], outputs: Outputs, task: str) -> list[HeldOut]:
     """The rows of one task that were scored; `prepared` is the task's own, `decision` as `metrics.json` has it."""
-    found = []
+    scored = []
     for split in SPLITS:
-        table, said = getattr(prepared, split), outputs.get(split, {}).get(task)
-        if table is None or table.labels is None or said is None or len(said) != len(table):
+        table, own = getattr(prepared, split), outputs.get(split, {}).get(task)
+        if table is None or table.labels is None or own is None or len(own) != len(table):
             continue
         space = prepared.space.extend(labels_of(table))
-        known = said.shape[1]
-        widened = kind_of(space).widened(said, space)
-        found.append(HeldOut(split, table, space, Decision.from_json(decision), widened, known))
-    return found
+        widened = kind_of(space).widened(own, space)
+        scored.append(HeldOut(split, table, space, Decision.from_json(decision), widened))
+    return scored

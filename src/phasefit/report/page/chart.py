@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from phasefit.report.limits import COLOURS, SHAPES
-from phasefit.report.page.embed import json_script
-from phasefit.report.page.html import NOTHING, Html, tag
-from phasefit.report.page.parts import unfolded
+from phasefit.report.page.parts import Table
 
 MARKERS = ("circle", "rect", "triangle", "diamond", "roundRect")
-SHOW = "The same as a table"
 
 
 @dataclass(frozen=True)
@@ -36,35 +33,15 @@ class Chart:
     option: Mapping[str, Any]
     label: str
     groups: Sequence[Group] = ()
-    table: Html = NOTHING
+    table: Table | None = None
     height: int = 320
-    caption: str = ""
     look: Literal["wide", "small", "map"] = "wide"  # a small one is no wider than a page of text, a map square
     more: Mapping[str, Any] = field(default_factory=dict)  # what a script of the page wants to know besides
 
-    def html(self, *beside: Html) -> Html:
-        """The chart's markup; `beside` stands between the legend and the table."""
-        spec = {"option": self.option, "groups": [vars(group) for group in self.groups], **self.more}
-        style = f"height:{self.height}px"
-        canvas = tag(
-            "div",
-            class_="canvas square" if self.look == "map" else "canvas",
-            style=style,
-            role="img",
-            aria_label=self.label,
-        )
-        said = tag("figcaption", self.caption) if self.caption else Html()
-        as_table = unfolded(SHOW, self.table) if self.table else Html()
-        return tag(
-            "figure",
-            said,
-            *beside,
-            canvas,
-            tag("div", class_="legend"),
-            as_table,
-            json_script(spec),
-            class_=f"chart {self.look}",
-        )
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What the page's scripts draw it from."""
+        return {"option": self.option, "groups": [vars(group) for group in self.groups], **self.more}
 
 
 def colour(place: int) -> tuple[str, str]:

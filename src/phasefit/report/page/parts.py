@@ -1,12 +1,14 @@
-"""The small parts of a page: headline figures, facts, code to copy, notes, what can be unfolded."""
+"""What the macros of `templates/parts.html` take: figures, and the columns and cells of tables."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from phasefit.report.page.html import Child, Html, escaped, joined, tag, user_text
+Value = str | int | float | None
+Kind = Literal["text", "long", "number"]
 
 
 @dataclass(frozen=True)
@@ -19,75 +21,74 @@ class Figure:
     note: str = ""
 
 
-def figures(shown: Iterable[Figure]) -> Html:
-    """Headline figures side by side."""
-    return tag("dl", *(_figure(one) for one in shown), class_="figures")
+@dataclass(frozen=True)
+class Column:
+    """A column: texts, or numbers with so many digits; `bar` draws shares from 0 to 1 behind the numbers."""
+
+    title: str
+    kind: Kind = "text"
+    digits: int = 0
+    bar: bool = False
+    note: str = ""  # what the title means
+    key: str = ""  # of what stands in it, where rows are records
+    sort: str = ""  # the key of what it is sorted by, if that is another
+    longest: int | None = None  # characters of its texts, where they are not those of the table
+
+    def look(self, value: Any, *, first: bool = False) -> dict[str, Any]:
+        """The attributes of a cell: how it is drawn, and what it is sorted by where that is not its text."""
+        by = value.sort if isinstance(value, Cell) else value
+        count = float(by) if isinstance(by, int | float) and math.isfinite(by) else None
+        shown: list[str] = [] if self.kind == "text" else [self.kind]
+        style = None
+        if self.bar and count is not None:
+            shown, style = [*shown, "share"], f"--share:{min(max(count, 0), 1):.3f}"
+        sort = by if isinstance(value, Cell) else None
+        if self.kind == "number":
+            sort = None if count is None else f"{count:.8g}"
+        scope = "row" if first else None
+        return {"scope": scope, "class": " ".join(shown) or None, "style": style, "data-sort": sort}
+
+    def count(self, value: float) -> str:
+        """A number with this column's digits."""
+        return f"{value:,.{self.digits}f}" if math.isfinite(value) else "not a number"
 
 
-def _figure(figure: Figure) -> Html:
-    said: list[Child] = [tag("span", figure.value, class_="value")]
-    if figure.interval is not None:
-        low, high = figure.interval
-        said.append(tag("span", f"{low:.3f} to {high:.3f}", class_="interval", title="95 % interval"))
-        if 0 <= low <= high <= 1:
-            style = f"left:{100 * low:.1f}%;width:{max(100 * (high - low), 0.8):.1f}%"
-            said.append(tag("span", tag("i", style=style), class_="track", aria_hidden="true"))
-    if figure.note:
-        said.append(tag("span", figure.note, class_="note"))
-    return tag("div", tag("dt", figure.title), tag("dd", *said))
+@dataclass(frozen=True)
+class Cell:
+    """A cell that is shown as one thing and sorted by another."""
+
+    shown: Value
+    sort: Value = None
 
 
-def facts(pairs: Mapping[str, Any]) -> Html:
-    """A list of names and what they are; nested ones are written out on one line."""
-    known = {name: value for name, value in pairs.items() if value not in (None, "", {}, [], ())}
-    lines = (tag("div", tag("dt", name.replace("_", " ")), tag("dd", _fact(value))) for name, value in known.items())
-    return tag("dl", *lines, class_="facts") if known else Html()
+@dataclass(frozen=True)
+class Table:
+    """A table beside a chart; texts are cut at `longest` characters."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Value | Cell]]
+    caption: str
+    longest: int | None = None
 
 
-def _fact(value: Any) -> Html:
-    return value if isinstance(value, Html) else user_text(in_words(value))
+def columns(titles: Iterable[str], kind: Kind, digits: int = 0) -> list[Column]:
+    """Columns that are all alike."""
+    return [Column(title, kind, digits) for title in titles]
 
 
-def in_words(value: Any) -> str:
-    """A recorded value on one line."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {in_words(inner)}" for key, inner in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(in_words, value))
-    if isinstance(value, float):
-        return f"{value:,.4g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+def filled(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The columns that any row has something in."""
+    return [column for column in columns if any(row.get(column.key) not in (None, "") for row in rows)]
 
 
-def code(text: str, title: str) -> Html:
-    """A block of code with a button that copies it; `title` says what it is to those who do not see it."""
-    copy = tag("button", "Copy", type="button", class_="copy", data_copy=True, aria_label=f"Copy {title}")
-    block = tag("pre", tag("code", text.strip("\n")), tabindex=0, role="region", aria_label=title)
-    return tag("div", copy, block, class_="code")
+def cells(row: Any, columns: Sequence[Column]) -> list[tuple[Column, Any]]:
+    """The columns of a row with what stands in them: by their keys if it is a record, else one after the other."""
+    if isinstance(row, list | tuple):
+        return list(zip(columns, row, strict=True))
+    return [(column, _value(row, column)) for column in columns]
 
 
-def paragraph(*said: Child, quiet: bool = False) -> Html:
-    """A paragraph; a quiet one explains what stands beside it."""
-    return tag("p", *said, class_="quiet" if quiet else None)
-
-
-def notes(said: Sequence[Child]) -> Html:
-    """A list of remarks."""
-    return tag("ul", *(tag("li", note) for note in said), class_="notes") if said else Html()
-
-
-def unfolded(title: str, *content: Child, open: bool = False) -> Html:
-    """Something that is there for who asks for it."""
-    return tag("details", tag("summary", title), *content, open=open)
-
-
-def side_by_side(*content: Child, many: bool = False) -> Html:
-    """Parts in columns where the screen is wide enough; `many` makes them narrower."""
-    shown = [part for part in map(escaped, content) if part]
-    return tag("div", *shown, class_="columns many" if many else "columns") if shown else Html()
-
-
-def titled(title: str, *content: Child, level: int = 3, lead: str = "") -> Html:
-    """Content below a heading of its own."""
-    said = paragraph(lead, quiet=True) if lead else Html()
-    return tag("div", tag(f"h{level}", title), said, joined(content), class_="titled")
+def _value(row: Any, column: Column) -> Any:
+    value, sort = (row.get(key) if isinstance(row, Mapping) else getattr(row, key or column.key)
+                   for key in (column.key, column.sort))  # fmt: skip
+    return Cell(value, sort) if column.sort and value is not None else value

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phasefit.report.page.chart import Chart, Group, base_option, category_axis, colour, value_axis
-from phasefit.report.page.html import NOTHING, Html, shortened
-from phasefit.report.page.table import Column, table
+from phasefit.report.page.parts import Column, Table
+from phasefit.report.text import shortened
 
 LINE = 26  # pixels of a line of an interval plot
 LONGEST = 60  # characters of a name
@@ -105,14 +105,14 @@ def _tip(spot: Spot) -> list[str]:
     return [line for line in (f"{spot.name}, {spot.of}", f"{spot.value:.4f}{span}", spot.note) if line]
 
 
-def _as_table(spots: Sequence[Spot], title: str, elsewhere: str) -> Html:
+def _as_table(spots: Sequence[Spot], title: str, elsewhere: str) -> Table:
     numbers = [Column(name, "number", 4) for name in (title, "low", "high")]
     columns = [Column("variant"), Column("of"), *numbers, *([Column(elsewhere, "number", 4)] if elsewhere else [])]
     rows = [
         [spot.name, spot.of, spot.value, spot.low, spot.high, *([spot.elsewhere] if elsewhere else [])]
         for spot in spots
     ]
-    return table(columns, rows, f"{title} with intervals", longest=LONGEST)
+    return Table(columns, rows, f"{title} with intervals", longest=LONGEST)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Point:
 
 
 def scatter_plot(
-    points: Sequence[Point], x_title: str, y_title: str, label: str, as_table: Html = NOTHING, *, log: bool = False
+    points: Sequence[Point], x_title: str, y_title: str, label: str, as_table: Table | None = None, *, log: bool = False
 ) -> Chart:
     """Points by group; `log` spreads the horizontal axis over powers of ten."""
     names = list(dict.fromkeys(point.group for point in points))
@@ -197,7 +197,7 @@ def _curve(group: int, look: Group, line: Line) -> list[dict[str, Any]]:
     return [curve, whiskers] if ends else [curve]
 
 
-def _lines_table(lines: Sequence[Line], x_title: str, y_title: str, most: int = 200) -> Html:
+def _lines_table(lines: Sequence[Line], x_title: str, y_title: str, most: int = 200) -> Table:
     """The points of all lines; of long ones some, evenly."""
     columns = [Column("line"), Column(x_title, "number", 4), Column(y_title, "number", 4)]
     spans = any(len(point) > 3 and point[2] is not None for line in lines for point in line.points)
@@ -206,4 +206,4 @@ def _lines_table(lines: Sequence[Line], x_title: str, y_title: str, most: int = 
     for line in lines:
         step = max(-(-len(line.points) // most), 1)
         rows += [[line.name, *[*point, None, None][: len(columns) - 1]] for point in line.points[::step]]
-    return table(columns, rows, f"{y_title} over {x_title}", longest=LONGEST)
+    return Table(columns, rows, f"{y_title} over {x_title}", longest=LONGEST)

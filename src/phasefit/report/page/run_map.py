@@ -6,32 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.metrics.geometry import geometry_rows
 from phasefit.report.facts.map import PLURALS, EmbeddingMap, MapPoints, MapStage, largest_groups
-from phasefit.report.facts.run import RunFacts
 from phasefit.report.limits import Limits
 from phasefit.report.page.chart import Chart, Group, base_option, colour
-from phasefit.report.page.html import Html, shortened, tag
-from phasefit.report.page.shell import Section
-from phasefit.report.page.table import Column, Value, table
+from phasefit.report.page.parts import Column, Table
+from phasefit.report.text import shortened
 from phasefit.runs.fitting.snapshots import BEFORE
 
 NAME = 60  # characters of a class's name
 TEXTS = ("text", "second text", "third text")
 
 
-def map_section(run: RunFacts, limits: Limits) -> Section:
-    """The map, how to read it, and the figures of the space's geometry."""
-    if run.map is None:
-        return Section("Embedding map", [])
-    lead = (
-        f"{run.map.how_laid_out}. Move the slider to see the same {run.map.points.what} before training and after each "
-        "phase."
-    )
-    return Section("Embedding map", [_map(run.map, limits), _geometry(run)], lead)
-
-
-def _map(drawn: EmbeddingMap, limits: Limits) -> Html:
+def map_chart(drawn: EmbeddingMap, limits: Limits) -> Chart:
+    """The points as the page's scripts draw them, stage by stage."""
     points = drawn.points
     shown = np.linspace(0, len(points.codes) - 1, min(len(points.codes), limits.points)).astype(int)
     names = [shortened(name, NAME) for name in points.names]
@@ -49,9 +36,9 @@ def _map(drawn: EmbeddingMap, limits: Limits) -> Html:
     what = points.what
     label = f"Map of {len(shown):,} {what} at the stage that the slider names; what the model finds alike is near"
     columns = [*([Column(points.group)] if names else []), *(Column(title, "long") for title in TEXTS[:width])]
-    as_table = table(columns, rows, f"The {what} of the map", longest=limits.hover)
+    as_table = Table(columns, rows, f"The {what} of the map", limits.hover)
     more = {"stages": stages, "rows": rows}
-    return Chart(option, label, groups, as_table, look="map", more=more).html(_slider(len(stages)))
+    return Chart(option, label, groups, as_table, look="map", more=more)
 
 
 def _texts(points: MapPoints, row: int, width: int, limits: Limits) -> list[str]:
@@ -90,20 +77,3 @@ def _stage(stage: MapStage, group: str, shown: np.ndarray) -> dict[str, Any]:
     places = np.round(stage.layout[shown] / reach, 3).tolist()
     title = "Before training" if stage.name == BEFORE else f"After {stage.name}"
     return {"name": title, "note": " ".join(notes), "points": places}
-
-
-def _slider(stages: int) -> Html:
-    last = stages - 1
-    slider = tag("input", type="range", id="stage", min=0, max=last, value=last, step=1)
-    play = tag("button", "Play", type="button", class_="play", aria_label="Play the stages one after the other")
-    label = tag("label", "Stage of training", for_="stage")
-    return tag("div", label, play, slider, tag("output", for_="stage", aria_live="polite"), class_="stages")
-
-
-def _geometry(run: RunFacts) -> Html:
-    stages = run.metrics.get("geometry") or {}
-    rows: list[list[Value]] = [
-        [name.replace("_", " "), *values, reading] for name, values, reading in geometry_rows(stages)
-    ]
-    columns = [Column("figure"), *(Column(stage, "number", 3) for stage in stages), Column("how to read it", "long")]
-    return table(columns, rows, "Geometry of the embedding space at each stage", sortable=False) if rows else Html()

@@ -1,4 +1,4 @@
-"""The page of a run: `report.html`."""
+"""The page of a run: `report.html`. A part of it is a file of `templates/run/` and what it draws of `facts/`."""
 
 from __future__ import annotations
 
@@ -6,23 +6,34 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from phasefit.files.atomic import write_text
+from phasefit.kinds import kind_of
+from phasefit.metrics.geometry import geometry_rows
+from phasefit.metrics.registry import metric_at
 from phasefit.models.model import TASK
+from phasefit.prepare.prepare import Prepared
 from phasefit.report.card.card import headline
-from phasefit.report.facts.held_out import held_out
+from phasefit.report.facts.calibration import Calibration
+from phasefit.report.facts.classes import class_scores, weakest
+from phasefit.report.facts.confusion import Confusion
+from phasefit.report.facts.curves import phase_curves, phase_results, score_ranges
+from phasefit.report.facts.data import HEAD, data_rows
+from phasefit.report.facts.held_out import HeldOut, held_out
+from phasefit.report.facts.rows import ScoreError, label_doubts, largest_errors, levels_of, mistakes, score_errors
 from phasefit.report.facts.run import RunFacts
-from phasefit.report.limits import Limits
-from phasefit.report.page.html import Html
-from phasefit.report.page.parts import Figure, figures, paragraph, titled
-from phasefit.report.page.run_curves import curves_section
-from phasefit.report.page.run_data import command_section, data_section, environment_section, recipe_section
-from phasefit.report.page.run_map import map_section
-from phasefit.report.page.run_rows import row_sections, score_scatter
-from phasefit.report.page.run_scores import result, score_figures, score_sections
-from phasefit.report.page.shell import Page, Section
+from phasefit.report.facts.scores import Scored, all_scores, headline_scores
+from phasefit.report.limits import MOST_IN_MATRIX, Limits
+from phasefit.report.page.parts import Cell, Column, Figure
+from phasefit.report.page.run_curves import loss_chart, score_chart
+from phasefit.report.page.run_map import map_chart
+from phasefit.report.page.score_charts import reliability_chart, scatter_chart
+from phasefit.report.page.shell import Page, Section, section
 
 LARGEST = 2_900_000  # bytes
 TRIES = 8
+SHOWN_ELSEWHERE = ("command", "recipe", "resume", "replaces")  # of the manifest
 
 
 def write_run_page(path: Path, run: RunFacts) -> None:
@@ -41,70 +52,141 @@ def run_page(run: RunFacts, limits: Limits) -> Page:
     classes = 0 if run.kind == "none" else len(run.prepared.space)
     sections = [
         *_results(run, limits),
-        map_section(run, limits),
-        curves_section(run, limits),
-        data_section(run),
-        recipe_section(run),
-        environment_section(run),
-        command_section(run),
+        _map(run, limits),
+        _training(run, limits),
+        _data(run),
+        section("Recipe", "run/recipe.html", recipe=run.recipe),
+        section("Environment", "environment.html", environment=_environment(run)),
+        section("Repeat it", "command.html", command=str(run.manifest.get("command") or "")),
     ]
     return Page(run.name, headline(run.kind, classes, run.pairs, run.metrics), sections)
 
 
 def _results(run: RunFacts, limits: Limits) -> Iterator[Section]:
-    scored = run.scored
-    if not scored:
-        yield Section("Result", [figures(_training(run)), _nothing_scored(run)])
+    if not run.scored:
+        yield section("Result", "run/unscored.html", figures=_training_figures(run), predicts=run.kind != "none")
         return
     if not run.prepared.tasks:
-        yield from _task(run, scored, TASK, limits)
+        yield from _task(run, run.scored, TASK, limits)
         return
-    split = list(scored)[-1]
-    mean = scored[split].get("mean")
-    shown = [Figure("mean of the tasks", f"{mean:.3f}")] if mean is not None else []
-    shown += [Figure(f"{task}: {first.title}", first.value, first.interval)
-              for task, own in scored[split]["tasks"].items() for first in score_figures(own)[:1]]  # fmt: skip
-    yield Section("Result", [figures(shown), _refitted(run)], f"Scored on {split} rows, which no phase was trained on.")
-    for task in dict.fromkeys(task for one in scored.values() for task in one["tasks"]):
-        own = {split: one["tasks"][task] for split, one in scored.items() if task in one["tasks"]}
-        parts = [titled(part.title, *part.content, lead=part.lead) for part in _task(run, own, task, limits)]
-        yield Section(f"Task {task}", parts)
+    split = list(run.scored)[-1]
+    last = run.scored[split]
+    figures = [] if last.get("mean") is None else [Figure("mean of the tasks", f"{last['mean']:.3f}")]
+    for task, own in last["tasks"].items():
+        figures += [Figure(f"{task}: {one.title}", one.value, one.interval) for one in _score_figures(own)[:1]]
+    yield section("Result", "run/tasks.html", figures=figures, split=split, refit=run.metrics.get("refit"))
+    for task in dict.fromkeys(task for scored in run.scored.values() for task in scored["tasks"]):
+        own = {split: scored["tasks"][task] for split, scored in run.scored.items() if task in scored["tasks"]}
+        yield section(f"Task {task}", "run/task.html", sections=list(_task(run, own, task, limits)))
 
 
-def _task(run: RunFacts, scored: Mapping[str, Any], task: str, limits: Limits) -> Iterator[Section]:
-    """The sections of one task."""
-    split = list(scored)[-1]
+def _task(run: RunFacts, splits: Mapping[str, Scored], task: str, limits: Limits) -> Iterator[Section]:
+    """How good the run is at one task, each part where there are data for it."""
+    split, scored = list(splits.items())[-1]
     prepared = run.prepared.tasks.get(task, run.prepared)
     decisions = run.metrics.get("decisions", {TASK: run.metrics.get("decision")})
     held = held_out(prepared, decisions.get(task) or {}, run.outputs, task)
-    yield Section("Result", [*result(scored, split), *([] if run.prepared.tasks else [_refitted(run)])])
-    if points := scored[split].get("points"):
-        lead = "A point is a row; on the dashed line prediction and truth agree."
-        yield Section("Scores", [score_scatter(points, prepared.space, held[-1] if held else None, limits)], lead)
-    yield from score_sections(scored[split], split, limits)
-    yield from row_sections(held, limits)
+    refit = None if run.prepared.tasks else run.metrics.get("refit")
+    shown = {"figures": _score_figures(scored), "scores": _score_rows(splits), "splits": list(splits)}
+    yield section("Result", "run/result.html", split=split, refit=refit, **shown)
+    if points := scored.get("points"):
+        errors = _points(points, prepared, held[-1] if held else None, limits)
+        yield section("Scores", "run/scores.html", chart=scatter_chart(errors, limits))
+    if scored.get("confusion"):
+        confusion = Confusion.of(scored["confusion"])
+        pairs = None if len(confusion.names) <= MOST_IN_MATRIX else confusion.pairs(limits.rows)
+        yield section("Confusion", "run/confusion.html", confusion=confusion, pairs=pairs)
+    if scored.get("per_class"):
+        classes = class_scores(scored["per_class"])
+        listed = weakest(classes)[: limits.classes] if len(classes) > limits.classes else classes
+        yield section("Classes", "run/classes.html", classes=listed, total=len(classes), split=split)
+    if scored.get("calibration"):
+        calibration = Calibration.of(scored["calibration"])
+        chart = reliability_chart(calibration)
+        yield section("Reliability", "run/reliability.html", chart=chart, verdict=calibration.verdict)
+    yield from _rows(held, limits)
 
 
-def _training(run: RunFacts) -> list[Figure]:
+def _score_rows(splits: Mapping[str, Scored]) -> list[list[Any]]:
+    rows = all_scores(splits)
+    return [[row.title, *(None if one is None else Cell(one.text, one.value) for one in row.splits)] for row in rows]
+
+
+def _rows(held: list[HeldOut], limits: Limits) -> Iterator[Section]:
+    """Rows to look at: mistakes of the last split, and doubted labels of all of them."""
+    if not held:
+        yield section("Mistakes", "run/unknown.html")
+        yield section("Labels to check", "run/unknown.html")
+        return
+    last = held[-1]
+    shown: dict[str, Any] = {"split": last.split, "limits": limits}
+    answer = kind_of(last.space).answer
+    if answer == "number":
+        yield section("Largest errors", "run/errors.html", errors=largest_errors(last, limits.rows), **shown)
+        return
+    shown["several"] = answer == "set"
+    yield section("Mistakes", "run/mistakes.html", mistakes=mistakes(last, limits.rows), **shown)
+    doubts, count = label_doubts(held, limits.rows)
+    rows = sum(len(one.table) for one in held)
+    yield section("Labels to check", "run/labels.html", doubts=doubts, count=count, rows=rows, **shown)
+
+
+def _points(points: Any, prepared: Prepared, held: HeldOut | None, limits: Limits) -> list[ScoreError]:
+    """True and predicted scores, with their texts where they are known."""
+    if held is not None:
+        return score_errors(held, limits.points)
+    return [ScoreError((), one, other, 0, *levels_of(prepared.space, one, other)) for one, other in points]
+
+
+def _map(run: RunFacts, limits: Limits) -> Section:
+    if run.map is None:
+        return Section("Embedding map", Markup())
+    stages = run.metrics.get("geometry") or {}
+    shown = {"stages": list(stages), "geometry": _geometry(stages)}
+    return section("Embedding map", "run/map.html", map=run.map, chart=map_chart(run.map, limits), **shown)
+
+
+def _geometry(stages: Mapping[str, Any]) -> list[list[Any]]:
+    return [[name.replace("_", " "), *values, reading] for name, values, reading in geometry_rows(stages)]
+
+
+def _training(run: RunFacts, limits: Limits) -> Section:
+    curves = phase_curves(run.history)
+    ranges = score_ranges(curves)
+    drawn = [(curve, loss_chart(curve, limits), score_chart(curve, ranges)) for curve in curves]
+    phases = phase_results(run.metrics.get("phases") or ())
+    return section("Training", "run/training.html", phases=phases, curves=drawn, metric=metric_at)
+
+
+def _data(run: RunFacts) -> Section:
+    prepared = run.prepared
+    notes = [note.removeprefix("data: ") for note in prepared.notes]
+    notes += [] if run.cut is None else [run.cut.sentence()]
+    tasks = {name: _facts(task) for name, task in prepared.tasks.items()}
+    head = [Column(name, "long" if name == "words" else "number") for name in HEAD]
+    shown = {"notes": list(dict.fromkeys(notes)), "facts": _facts(prepared), "tasks": tasks}
+    return section("Data", "run/data.html", head=head, rows=data_rows(prepared), **shown)
+
+
+def _facts(prepared: Prepared) -> dict[str, Any]:
+    return {name: value for name, value in prepared.facts().items() if name not in ("columns", "tasks")}
+
+
+def _environment(run: RunFacts) -> dict[str, Any]:
+    recorded = {name: value for name, value in run.manifest.items() if name not in SHOWN_ELSEWHERE}
+    versions = dict(recorded.pop("versions", None) or {})
+    return {**recorded, **versions}
+
+
+def _score_figures(scored: Scored) -> list[Figure]:
+    figures = [Figure(score.title, f"{score.value:.3f}", score.interval) for score in headline_scores(scored)]
+    return [*figures, *([] if scored.get("rows") is None else [Figure("rows", f"{scored['rows']:,}")])]
+
+
+def _training_figures(run: RunFacts) -> list[Figure]:
     phases = run.metrics.get("phases") or ()
     steps, seconds = (sum(phase.get(key) or 0 for phase in phases) for key in ("steps", "seconds"))
-    texts = sum(len(table) for table in run.prepared.trained_tables)
-    took = f"{seconds / 60:,.1f} min" if seconds >= 60 else f"{seconds:,.0f} s"
-    known = {"training rows": f"{texts:,}", "phases": f"{len(phases):,}", "steps": f"{steps:,}", "time": took}
-    return [Figure(name, value) for name, value in known.items()]
-
-
-def _nothing_scored(run: RunFacts) -> Html:
-    if run.kind == "none":
-        return paragraph(
-            "The run is an encoder: it turns texts into vectors and predicts nothing, so nothing is scored."
-        )
-    return paragraph("There were no rows with labels to score.")
-
-
-def _refitted(run: RunFacts) -> Html:
-    again = run.metrics.get("refit")
-    if not again:
-        return Html()
-    said = f"Scores and rows are of the first fit; the model was then trained anew on all {again['rows']:,} rows."
-    return paragraph(said)
+    rows = sum(len(table) for table in run.prepared.trained_tables)
+    time = f"{seconds / 60:,.1f} min" if seconds >= 60 else f"{seconds:,.0f} s"
+    shown = {"training rows": f"{rows:,}", "phases": f"{len(phases):,}", "steps": f"{steps:,}", "time": time}
+    return [Figure(name, value) for name, value in shown.items()]

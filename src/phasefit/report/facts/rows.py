@@ -1,0 +1,146 @@
+"""Rows to look at: the most confident mistakes, the largest errors, and labels that are likely wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from phasefit.data.labels import LabelSpace, ScoreLabels
+from phasefit.data.table import label_name
+from phasefit.kinds import kind_of
+from phasefit.metrics.label_errors import doubted_labels, doubted_sets
+from phasefit.report.facts.held_out import HeldOut
+
+NO_LABEL = "(none)"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A row that the model got wrong; of several labels, `label` is the wrong one that it was surest of."""
+
+    texts: tuple[str, ...]
+    true: str
+    predicted: str
+    probability: float
+    row: int  # in what was read, from 1
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A label that is likely wrong, and what is more likely."""
+
+    texts: tuple[str, ...]
+    label: str
+    probability: float | None  # of the label; of several labels there is none
+    better: str
+    better_probability: float
+    split: str
+    row: int
+
+
+@dataclass(frozen=True)
+class ScoreError:
+    """A true and a predicted score; of levels, the names of those that they are nearest to."""
+
+    texts: tuple[str, ...]
+    true: float
+    predicted: float
+    row: int
+    true_level: str | None = None
+    predicted_level: str | None = None
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is off."""
+        return abs(self.predicted - self.true)
+
+
+def mistakes(held: HeldOut, most: int) -> list[Mistake]:
+    """The rows that are wrong, the most probable of the wrong answers first."""
+    return _set_mistakes(held, most) if kind_of(held.space).answer == "set" else _class_mistakes(held, most)
+
+
+def _class_mistakes(held: HeldOut, most: int) -> list[Mistake]:
+    true, predicted = held.values, held.outputs.argmax(axis=1)
+    sure = held.outputs.max(axis=1)
+    wrong = np.flatnonzero(true != predicted)
+    order = wrong[np.argsort(-sure[wrong], kind="stable")][:most]
+    names, least = held.space.names, held.decision.reject_below
+    rows = []
+    for row in order.tolist():
+        withheld = " (withheld)" if sure[row] < least else ""
+        answer = names[predicted[row]] + withheld
+        rows.append(Mistake(held.texts(row), names[true[row]], answer, float(sure[row]), held.number(row)))
+    return rows
+
+
+def _set_mistakes(held: HeldOut, most: int) -> list[Mistake]:
+    """Of several labels: how sure it was of the wrong answer that it was surest of, a label too many or one missed."""
+    true, outputs = held.values, held.outputs
+    limit = np.full(outputs.shape[1], 0.5)
+    limit[: len(held.decision.thresholds)] = held.decision.thresholds
+    chosen = outputs >= limit
+    doubt = np.where(true != chosen, np.where(chosen, outputs, 1 - outputs), -1.0)
+    worst, label = doubt.max(axis=1), doubt.argmax(axis=1)
+    order = np.argsort(-worst, kind="stable")[:most]
+    names = held.space.names
+    rows = []
+    for row in order[worst[order] >= 0].tolist():
+        which = f"{names[label[row]]}, {'given' if chosen[row, label[row]] else 'missed'}"
+        sets = (_set(names, true[row]), _set(names, chosen[row]))
+        rows.append(Mistake(held.texts(row), *sets, float(worst[row]), held.number(row), which))
+    return rows
+
+
+def _set(names: Sequence[str], marked: np.ndarray) -> str:
+    return ", ".join(names[code] for code in np.flatnonzero(marked).tolist()) or NO_LABEL
+
+
+def label_doubts(held: Sequence[HeldOut], most: int) -> tuple[list[Doubt], int]:
+    """The labels that are likeliest to be wrong, over all held-out rows together, and how many are in doubt."""
+    space = max((one.space for one in held), key=len)  # a later split may have labels that no other has
+    width = len(space)
+    several = kind_of(space).answer == "set"
+    values = [np.pad(one.values, ((0, 0), (0, width - len(one.space)))) if several else one.values for one in held]
+    outputs = [np.pad(one.outputs, ((0, 0), (0, width - one.outputs.shape[1]))) for one in held]
+    given, likely = np.concatenate(values), np.concatenate(outputs)
+    doubted = (doubted_sets if several else doubted_labels)(given, likely)
+    where = [(one, row) for one in held for row in range(len(one.table))]
+    rows = []
+    for row, better in zip(doubted.rows[:most].tolist(), doubted.better.tolist(), strict=False):
+        one, place = where[row]
+        sure, name, own = float(likely[row, better]), space.names[better], None
+        if not several:
+            own = float(likely[row, given[row]])
+        elif given[row, better]:
+            sure, name = 1 - sure, f"without {name}"
+        else:
+            name = f"with {name}"
+        label = label_name(one.labels[place]) or NO_LABEL
+        rows.append(Doubt(one.texts(place), label, own, name, sure, one.split, one.number(place)))
+    return rows, len(doubted.rows)
+
+
+def largest_errors(held: HeldOut, most: int) -> list[ScoreError]:
+    """The scores that are farthest off."""
+    order = np.argsort(-np.abs(held.outputs[:, 0].astype(np.float64) - held.values), kind="stable")
+    return [_score_error(held, row) for row in order[:most].tolist()]
+
+
+def score_errors(held: HeldOut, most: int) -> list[ScoreError]:
+    """All rows, or some of them evenly."""
+    rows = np.linspace(0, len(held.table) - 1, min(len(held.table), most)).astype(int)
+    return [_score_error(held, row) for row in rows.tolist()]
+
+
+def _score_error(held: HeldOut, row: int) -> ScoreError:
+    true, predicted = float(held.values[row]), float(held.outputs[row, 0])
+    return ScoreError(held.texts(row), true, predicted, held.number(row), *levels_of(held.space, true, predicted))
+
+
+def levels_of(space: LabelSpace, *scores: float) -> list[str]:
+    """The names of the levels that scores are nearest to; none where scores have no levels."""
+    return [space.level_of(score) for score in scores] if isinstance(space, ScoreLabels) and space.levels else []
