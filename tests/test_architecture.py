@@ -168,7 +168,11 @@ def test_the_module_is_a_command() -> None:
 
 
 def test_public_names_are_pinned() -> None:
-    assert phasefit.__all__ == ["TextClassifier", "TextEncoder", "TextRegressor", "__version__"]
+    errors = "DataError Interrupted LabelError MissingExtra ModelError PhasefitError RecipeError RunError TrainingError"
+    classes = "Recipe TextClassifier TextEncoder TextRegressor TextsCut"
+    functions = "__version__ load read_table resume train"
+    assert phasefit.__all__ == sorted([*errors.split(), *classes.split(), *functions.split()])
+    assert all(getattr(phasefit, name) is not None for name in phasefit.__all__)
     assert dir(phasefit) == sorted(phasefit.__all__)
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = phasefit.no_such_name

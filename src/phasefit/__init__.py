@@ -8,14 +8,53 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from phasefit.errors import (
+    DataError,
+    Interrupted,
+    LabelError,
+    MissingExtra,
+    ModelError,
+    PhasefitError,
+    RecipeError,
+    RunError,
+    TextsCut,
+    TrainingError,
+)
+
 if TYPE_CHECKING:
     from phasefit.estimators import TextClassifier, TextEncoder, TextRegressor
+    from phasefit.estimators.functions import load, read_table, resume, train
+    from phasefit.recipes import Recipe
 
-__all__ = ["TextClassifier", "TextEncoder", "TextRegressor", "__version__"]
+__all__ = [
+    "DataError",
+    "Interrupted",
+    "LabelError",
+    "MissingExtra",
+    "ModelError",
+    "PhasefitError",
+    "Recipe",
+    "RecipeError",
+    "RunError",
+    "TextClassifier",
+    "TextEncoder",
+    "TextRegressor",
+    "TextsCut",
+    "TrainingError",
+    "__version__",
+    "load",
+    "read_table",
+    "resume",
+    "train",
+]
 
 __version__ = "0.1.0"
 
-_LAZY = dict.fromkeys(("TextClassifier", "TextEncoder", "TextRegressor"), "phasefit.estimators")
+_LAZY = {
+    **dict.fromkeys(("TextClassifier", "TextEncoder", "TextRegressor"), "phasefit.estimators"),
+    **dict.fromkeys(("load", "read_table", "resume", "train"), "phasefit.estimators.functions"),
+    "Recipe": "phasefit.recipes",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -65,7 +65,7 @@ def test_repr_is_short() -> None:
 
 
 def test_fit_returns_itself_and_learns(make) -> None:
-    classifier = make(settings={"finetune.max_steps": 60, "finetune.epochs": 30}, validation_fraction=0.0)
+    classifier = make(settings={"finetune.max_steps": 60, "finetune.epochs": 30}, validation_size=0.0)
     assert classifier.fit(TEXTS, LABELS) is classifier
     assert classifier.score(TEXTS, LABELS) > 0.8
     assert classifier.phases_[0]["name"] == "finetune"
@@ -148,7 +148,7 @@ def test_validation_rows_may_be_given(make) -> None:
     assert make().fit(TEXTS, LABELS).validation_metrics_["rows"] == 12
     classifier = make().fit(TEXTS, LABELS, validation=make_table(15, seed=4))
     assert classifier.validation_metrics_["rows"] == 15
-    classifier = make(validation_fraction=0.0).fit(TEXTS, LABELS)
+    classifier = make(validation_size=0.0).fit(TEXTS, LABELS)
     assert classifier.validation_metrics_ is None
 
 
@@ -312,7 +312,7 @@ def test_a_recipe_without_a_classifier_is_refused_before_it_trains(make) -> None
 
 
 def test_it_may_abstain(make) -> None:
-    classifier = make(reject=0.3, validation_fraction=0.4).fit(TEXTS, LABELS)
+    classifier = make(reject=0.3, validation_size=0.4).fit(TEXTS, LABELS)
     found = classifier.predict(TEXTS)
     sure = classifier.predict_proba(TEXTS).max(axis=1) >= classifier.model_.decision().reject_below
     assert [label is not None for label in found] == sure.tolist()

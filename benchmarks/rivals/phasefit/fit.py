@@ -48,7 +48,7 @@ def solve(job: Job) -> list[str]:
         recipe,
         model=job.model,
         settings=settings,
-        validation_fraction=0.0,
+        validation_size=0.0,
         seed=job.seed,
         device="cpu",
         precision="no",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -12,27 +13,35 @@ from sklearn.exceptions import NotFittedError
 
 from phasefit.errors import RecipeError
 from phasefit.estimators.inputs import as_texts
+from phasefit.estimators.parameter_names import python_errors, python_notes
 from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
 
 if TYPE_CHECKING:
+    from phasefit.data.labels import LabelSpace
     from phasefit.events import Event
     from phasefit.models.model import Model
     from phasefit.runs.execution import FitResult
+
+PARAMETERS = "estimator"  # in the manifest of a saved estimator: what `__init__` was given
+TASK = "default"  # of a model with one task
+NOT_SAVED = ("listener", "device")  # they belong to the process, not to the model
 
 
 class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model trained in phases, by scikit-learn's rules: `__init__` stores, `fit` builds, `clone` works."""
 
+    _predicts: ClassVar[bool] = True  # whether it needs a head
     recipe: str
     model: str | None
     settings: Mapping[str, Any] | None
-    validation_fraction: float
+    validation_size: float
     seed: int
     device: str
     precision: str
     batch_size: int  # of prediction; training's is an option of each phase
     listener: Callable[[Event], None] | None
 
+    @python_errors
     def transform(self, X: Sequence[str]) -> np.ndarray:
         """Embeddings (n, d)."""
         texts = as_texts(X)
@@ -40,23 +49,49 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return np.empty((0, self._fitted().encoder.dimension), dtype=np.float32)
         return self._fitted().embed(texts, batch_size=self.batch_size)
 
+    @python_errors
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Save the model; an existing folder is refused unless it holds a model and may be overwritten."""
+        """Save the model and the parameters; an existing folder is refused unless it holds a model and `overwrite`."""
         from phasefit.runs.saving import save_model
 
         save_model(self._fitted(), Path(folder), overwrite=overwrite, facts=self._facts())
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """A saved model or a finished run, ready to use."""
+    def load(cls, folder: str | Path, *, device: str = "auto", task: str | None = None) -> Self:
+        """A saved model or a finished run, ready to use, with the parameters that it was trained with.
+
+        Parameters
+        ----------
+        folder
+            A run folder, or a folder that `save` wrote.
+        device
+            Where to predict: "auto", "cpu", "cuda", "cuda:1", "mps".
+        task
+            Which task of a run with several; `phasefit.load` gives all of them.
+        """
+        return python_errors(cls._load)(folder, device, task)
+
+    @classmethod
+    def _load(cls, folder: str | Path, device: str, task: str | None) -> Self:
         from phasefit.files.manifest import MANIFEST, read_manifest
         from phasefit.models.storage import load_model
 
-        estimator = cls(device=device)
-        estimator.model_ = load_model(folder, device)
-        estimator._take_over()
         place = Path(folder).expanduser()
-        estimator._restore(read_manifest(place) if (place / MANIFEST).is_file() else {})
+        manifest = read_manifest(place) if (place / MANIFEST).is_file() else {}
+        return cls._of(load_model(folder, device), manifest, place, device, task)
+
+    @classmethod
+    def _of(
+        cls, model: Model, manifest: Mapping[str, Any], folder: Path, device: str = "auto", task: str | None = None
+    ) -> Self:
+        """An estimator over a model that is loaded already."""
+        known = cls._get_param_names()
+        parameters = {name: value for name, value in _parameters(manifest, folder).items() if name in known}
+        estimator = cls(**parameters, device=device)
+        estimator.model_ = model
+        estimator.task_ = model.known_task(task) if cls._predicts else TASK
+        estimator._adopt()
+        estimator._restore(manifest)
         return estimator
 
     def _train(self, data: Any, validation: Any, unlabelled: Sequence[str] | None, **more: Any) -> FitResult:
@@ -67,7 +102,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             data,
             validation=validation,
             unlabelled=None if unlabelled is None else as_texts(unlabelled) or None,
-            validation_size=self.validation_fraction,
+            validation_size=self.validation_size,
             test_size=0.0,
             recipe=self.recipe,
             settings=tuple(_settings(self.settings or {})),
@@ -77,11 +112,12 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             **more,
         )
-        result = fit_spec(spec, self.listener or _silent)
+        result = fit_spec(spec, python_notes(self.listener))
         self.model_ = result.model
+        self.task_ = TASK
         self.history_ = result.fitted.history.rows
         self.phases_ = result.fitted.phases
-        self._take_over()
+        self._adopt()
         return result
 
     def _refuse_encoders(self, wanted: str) -> None:
@@ -94,20 +130,28 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not any(phase.trains_head for phase in recipe.phases):
             raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no {wanted}; use TextEncoder for it")
 
-    def _take_over(self) -> None:
+    task_: str
+
+    def _adopt(self) -> None:
         """Set what follows from the model."""
 
     def _facts(self) -> dict[str, Any]:
-        """What is saved beside the model, for `_restore`."""
-        return {}
+        """What is saved with the model, for `load`."""
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name not in NOT_SAVED}
+        return {PARAMETERS: {name: _plain(value) for name, value in parameters.items()}}
 
     def _restore(self, facts: Mapping[str, Any]) -> None:
-        """Take what was saved beside the model; a run of the command line has nothing."""
+        """Take what was saved with the model; a run of the command line has nothing."""
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit, or load a saved one")
         return self.model_
+
+    @property
+    def _space(self) -> LabelSpace:
+        """The label space of the task that this estimator predicts."""
+        return self._fitted().space_of(self.task_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -116,6 +160,38 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.one_d_array = True
         tags.non_deterministic = False
         return tags
+
+
+def _parameters(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """What an estimator would have been given to train this model: saved with it, or read from its run."""
+    saved = manifest.get(PARAMETERS)
+    if isinstance(saved, Mapping):
+        return dict(saved)
+    if "recipe" not in manifest:
+        return {}
+    return {"seed": manifest.get("seed", 0), **_recipe_of_run(manifest, folder)}
+
+
+def _recipe_of_run(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The recipe by its name, with the settings of the run, if that is what was trained; else the run's own file."""
+    from phasefit.recipes import read_recipe
+
+    name, settings, file = str(manifest["recipe"]), manifest.get("settings"), folder / "recipe.toml"
+    with suppress(RecipeError, OSError):
+        if read_recipe(name, _settings(settings or {})).to_toml() == file.read_text(encoding="utf-8"):
+            return {"recipe": name, "settings": settings}
+    return {"recipe": str(file)}
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON takes it."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def _settings(settings: Mapping[str, Any]) -> list[str]:
@@ -134,7 +210,3 @@ def _toml(name: str, value: Any) -> str:
         return tomli_w.dumps({"v": plain}).partition("=")[2].strip()
     except TypeError as error:
         raise RecipeError(f"settings: {name} cannot be {value!r}; leave it out or give a value") from error
-
-
-def _silent(_: Event) -> None:
-    """Nobody listens."""

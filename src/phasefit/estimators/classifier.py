@@ -13,6 +13,7 @@ from phasefit.data.labels.reading import looks_like
 from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_label_rows, as_rows
+from phasefit.estimators.parameter_names import python_errors
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import ABSTAINED
 from phasefit.runs.fitting.starting import base_run
@@ -25,13 +26,45 @@ COLUMNS = "label_columns"  # in the manifest of a saved classifier
 
 
 class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
-    """A text classifier trained in phases, of single texts or, given as 2-tuples, of pairs.
+    """A text classifier trained in phases, for single texts or, given as 2-tuples, for pairs of texts.
 
-    `recipe` names a packaged recipe or a file ("default" is `few-shot` or `three-phase`, by the rows per class);
-    `settings` changes options of it, e.g. `{"contrast.epochs": 4}`; `model` is a hub id, a folder, or a run to go on
-    from (None: the default model). Part of the rows (`validation_fraction`) is split off, stratified, to stop phases
-    early, unless `fit` is given validation rows. On these probabilities are calibrated too (`calibrate`), and with
-    `reject` a threshold is chosen that so large a share of them stays below: `predict` then says None for such texts.
+    Parameters
+    ----------
+    recipe
+        A packaged recipe or the path of a recipe file. "default" is `few-shot` or `three-phase`, depending on the
+        number of rows per class.
+    model
+        The pretrained encoder: a hub id, a folder, or a run to continue from. None is the default model.
+    settings
+        Options of the recipe to change, for example `{"contrast.epochs": 4}`.
+    validation_size
+        The share of rows that is held out to choose the best weights when `fit` gets no validation rows.
+    calibrate
+        Whether probabilities are calibrated on the validation rows.
+    reject
+        The share of validation rows that may stay unanswered: `predict` returns None for texts below the threshold that
+        follows from it.
+    seed
+        Every random choice of the training follows from it.
+    device
+        "auto", "cpu", "cuda", "cuda:1" or "mps".
+    precision
+        "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
+    batch_size
+        Texts per batch in prediction; the batch size of training is an option of each phase.
+    listener
+        A function that receives every event of the training: notes, steps, scores.
+
+    Attributes
+    ----------
+    classes_
+        The labels, in the order of the columns of `predict_proba`.
+    model_
+        The trained model.
+    validation_metrics_
+        The metrics of the validation rows, None without any.
+    history_, phases_
+        The losses and scores of every step, and a summary of each phase.
     """
 
     def __init__(
@@ -40,7 +73,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         *,
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
-        validation_fraction: float = 0.2,
+        validation_size: float = 0.2,
         calibrate: bool = True,
         reject: float = 0.0,
         seed: int = 0,
@@ -52,7 +85,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self.recipe = recipe
         self.model = model
         self.settings = settings
-        self.validation_fraction = validation_fraction
+        self.validation_size = validation_size
         self.calibrate = calibrate
         self.reject = reject
         self.seed = seed
@@ -61,6 +94,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self.batch_size = batch_size  # of prediction; training's is an option of each phase
         self.listener = listener
 
+    @python_errors
     def fit(
         self,
         X: Sequence[Any],
@@ -91,15 +125,17 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self.validation_metrics_ = result.metrics.get("validation")
         return self
 
+    @python_errors
     def predict(self, X: Sequence[Any]) -> np.ndarray:
         """The most probable label of each text, or None where it is not sure enough; trees as an array of tuples.
 
         Of several labels per text, an indicator matrix if `fit` was given one, else an array of tuples.
         """
-        found, decision = self.predict_proba(X), self._fitted().decision()
-        if kind_of(self._fitted().space).answer == "set":
-            return self._sets(decision.chosen(found))
-        codes = decision.answers(found) if len(found) else np.empty(0, dtype=np.int64)
+        probabilities = self.predict_proba(X)
+        decision = self._fitted().decision(self.task_)
+        if kind_of(self._space).answer == "set":
+            return self._sets(decision.chosen(probabilities))
+        codes = decision.answers(probabilities) if len(probabilities) else np.empty(0, dtype=np.int64)
         labels: np.ndarray = self.classes_[codes]
         if (codes == ABSTAINED).any():
             labels = labels.astype(object)
@@ -116,22 +152,24 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
                 matrix[:, columns.index(label)] = chosen[:, code]
         return matrix
 
+    @python_errors
     def predict_proba(self, X: Sequence[Any]) -> np.ndarray:
         """Probabilities, columns in the order of `classes_`; of several labels per text each by itself."""
         rows, model = as_rows(X), self._fitted()
         if not rows:
-            return np.empty((0, len(model.space)))
-        return model.predict_proba(rows, batch_size=self.batch_size)
+            return np.empty((0, len(self._space)))
+        return model.predict_proba(rows, task=self.task_, batch_size=self.batch_size)
 
+    @python_errors
     def score(self, X: Sequence[Any], y: Any, sample_weight: Any = None) -> float:
         """Accuracy of the most probable labels, sure or not; of several labels per text, of the whole sets."""
-        space = self._fitted().space
+        space = self._space
         labels = as_label_rows(y)[0]
         # A label that was never seen in fit is one the classifier cannot get right.
         if kind_of(space).answer == "set":
             sets = [label if isinstance(label, frozenset) else frozenset(label) for label in labels]
-            found = self._fitted().predict(as_rows(X), batch_size=self.batch_size)
-            right = np.array([one == other for one, other in zip(found, sets, strict=True)])
+            predicted = self._fitted().predict(as_rows(X), task=self.task_, batch_size=self.batch_size)
+            right = np.array([one == other for one, other in zip(predicted, sets, strict=True)])
         else:
             truth = [int(space.encode([label])[0]) if space.knows(label) else -1 for label in labels]
             right = self.predict_proba(X).argmax(axis=1) == np.array(truth)
@@ -140,15 +178,15 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     def _facts(self) -> dict[str, Any]:
         """The columns of the indicator matrix that `fit` was given."""
         columns = getattr(self, "_columns", None)
-        return {} if columns is None else {COLUMNS: list(columns)}
+        return super()._facts() | ({} if columns is None else {COLUMNS: list(columns)})
 
     def _restore(self, facts: Mapping[str, Any]) -> None:
         """Answer with a matrix again where `fit` was given one."""
         self._columns = facts.get(COLUMNS)
 
-    def _take_over(self) -> None:
+    def _adopt(self) -> None:
         """The classes, in the order of the columns of `predict_proba`."""
-        space = self.model_.space
+        space = self._space
         if not kind_of(space).has_classes:
             raise ModelError("this model predicts scores; load it with TextRegressor")
         classes = space.classes

@@ -9,6 +9,7 @@ import numpy as np
 
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_labels, as_rows
+from phasefit.estimators.parameter_names import python_errors
 
 if TYPE_CHECKING:
     from phasefit.data.table import Label
@@ -16,12 +17,38 @@ if TYPE_CHECKING:
 
 
 class TextEncoder(TextEstimator):
-    """A sentence encoder trained in phases on texts, or on pairs or triples of them, without labels.
+    """A sentence encoder trained in phases on texts, or on pairs or triples of texts, without labels.
 
-    `recipe` names a packaged recipe or a file; `settings` changes options of it, e.g. `{"simcse.epochs": 2}`;
-    `model` is a hub id, a folder, or a run to go on from (None: the default model). Part of the rows
-    (`validation_fraction`) is split off to choose the best weights, unless `fit` is given validation rows.
+    Parameters
+    ----------
+    recipe
+        A packaged recipe or the path of a recipe file.
+    model
+        The pretrained encoder: a hub id, a folder, or a run to continue from. None is the default model.
+    settings
+        Options of the recipe to change, for example `{"simcse.epochs": 4}`.
+    validation_size
+        The share of rows that is held out to choose the best weights when `fit` gets no validation rows.
+    seed
+        Every random choice of the training follows from it.
+    device
+        "auto", "cpu", "cuda", "cuda:1" or "mps".
+    precision
+        "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
+    batch_size
+        Texts per batch in prediction; the batch size of training is an option of each phase.
+    listener
+        A function that receives every event of the training: notes, steps, scores.
+
+    Attributes
+    ----------
+    model_
+        The trained model.
+    history_, phases_
+        The losses and scores of every step, and a summary of each phase.
     """
+
+    _predicts = False
 
     def __init__(
         self,
@@ -29,7 +56,7 @@ class TextEncoder(TextEstimator):
         *,
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
-        validation_fraction: float = 0.2,
+        validation_size: float = 0.2,
         seed: int = 0,
         device: str = "auto",
         precision: str = "auto",
@@ -39,13 +66,14 @@ class TextEncoder(TextEstimator):
         self.recipe = recipe
         self.model = model
         self.settings = settings
-        self.validation_fraction = validation_fraction
+        self.validation_size = validation_size
         self.seed = seed
         self.device = device
         self.precision = precision
         self.batch_size = batch_size  # of `transform`; training's is an option of each phase
         self.listener = listener
 
+    @python_errors
     def fit(
         self,
         X: Sequence[Any],
@@ -66,6 +94,7 @@ class TextEncoder(TextEstimator):
             self._train((as_rows(X), as_labels(y)), scored, unlabelled)
         return self
 
+    @python_errors
     def fit_transform(self, X: Sequence[Any], y: Sequence[Label] | None = None, **options: Any) -> np.ndarray:
         """Fit, then the embeddings of the texts; of pairs and triples, of the first of each."""
         rows = as_rows(X)

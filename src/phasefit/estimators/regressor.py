@@ -13,6 +13,7 @@ from phasefit.data.labels.reading import LabelReading, read_labels
 from phasefit.errors import ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_labels, as_rows
+from phasefit.estimators.parameter_names import python_errors
 from phasefit.kinds import kind_of
 from phasefit.runs.specification import DEFAULT_RECIPE
 
@@ -21,11 +22,41 @@ if TYPE_CHECKING:
 
 
 class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
-    """What predicts a number for a text or, given as 2-tuples, for a pair of texts.
+    """A regressor trained in phases: it predicts a number for a text or, given as 2-tuples, for a pair of texts.
 
-    `recipe` names a packaged recipe or a file ("default" is `finetune`); `settings` changes options of it, e.g.
-    `{"finetune.pair": "cosine"}`; `model` is a hub id, a folder, or a run to go on from (None: the default model).
-    With `levels`, the names of a scale from its lowest on, labels are these names, and so are predictions.
+    Parameters
+    ----------
+    recipe
+        A packaged recipe or the path of a recipe file. "default" is `finetune`.
+    levels
+        The names of an ordered scale, lowest first. Labels and predictions are then these names.
+    model
+        The pretrained encoder: a hub id, a folder, or a run to continue from. None is the default model.
+    settings
+        Options of the recipe to change, for example `{"finetune.epochs": 4}`.
+    validation_size
+        The share of rows that is held out to choose the best weights when `fit` gets no validation rows.
+    seed
+        Every random choice of the training follows from it.
+    device
+        "auto", "cpu", "cuda", "cuda:1" or "mps".
+    precision
+        "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
+    batch_size
+        Texts per batch in prediction; the batch size of training is an option of each phase.
+    listener
+        A function that receives every event of the training: notes, steps, scores.
+
+    Attributes
+    ----------
+    levels_
+        The names of the scale, empty for plain numbers.
+    model_
+        The trained model.
+    validation_metrics_
+        The metrics of the validation rows, None without any.
+    history_, phases_
+        The losses and scores of every step, and a summary of each phase.
     """
 
     def __init__(
@@ -35,7 +66,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         levels: Sequence[str] | None = None,
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
-        validation_fraction: float = 0.2,
+        validation_size: float = 0.2,
         seed: int = 0,
         device: str = "auto",
         precision: str = "auto",
@@ -46,13 +77,14 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self.levels = levels
         self.model = model
         self.settings = settings
-        self.validation_fraction = validation_fraction
+        self.validation_size = validation_size
         self.seed = seed
         self.device = device
         self.precision = precision
         self.batch_size = batch_size  # of prediction; training's is an option of each phase
         self.listener = listener
 
+    @python_errors
     def fit(
         self,
         X: Sequence[Any],
@@ -69,28 +101,31 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self.validation_metrics_ = result.metrics.get("validation")
         return self
 
+    @python_errors
     def predict(self, X: Sequence[Any]) -> np.ndarray:
         """The score of each text; with levels, the name of the nearest."""
         rows, model = as_rows(X), self._fitted()
-        found = model.predict(rows, batch_size=self.batch_size) if rows else []
-        return np.array(found, dtype=None if found else float)
+        scores = model.predict(rows, task=self.task_, batch_size=self.batch_size) if rows else []
+        return np.array(scores, dtype=None if scores else float)
 
+    @python_errors
     def predict_scores(self, X: Sequence[Any]) -> np.ndarray:
         """The scores themselves; with levels, places on the scale from 0 on."""
         rows = as_rows(X)
-        return np.asarray(self._fitted().predict_outputs(rows, batch_size=self.batch_size)[:, 0])
+        return np.asarray(self._fitted().predict_outputs(rows, task=self.task_, batch_size=self.batch_size)[:, 0])
 
+    @python_errors
     def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
         """R² of the scores, as scikit-learn's regressors have it; with levels, of the places on the scale."""
         from sklearn.metrics import r2_score
 
-        levels = tuple(map(str, self._fitted().space.classes))
+        levels = tuple(map(str, self._space.classes))
         truth = read_labels(as_labels(y), Place("y"), LabelReading("score", levels=levels))
         return float(r2_score(truth, self.predict_scores(X), sample_weight=sample_weight))
 
-    def _take_over(self) -> None:
+    def _adopt(self) -> None:
         """The levels of a model that was loaded."""
-        space = self.model_.space
+        space = self._space
         if kind_of(space).has_classes:
             raise ModelError(f"this model has labels of kind '{space.kind}'; load it with TextClassifier")
         self.levels_ = tuple(map(str, space.classes))

@@ -24,9 +24,9 @@ def usage(name: str, kind: str = "single", pairs: bool = False, metrics: Mapping
         lines.append(f"classifier.predict_proba([{text}])  # columns in the order of classifier.classes_")
     if kind == "tasks":
         lines = [
-            "from phasefit.models.storage import load_model",
+            "import phasefit",
             "",
-            f"model = load_model({folder})",
+            f"model = phasefit.load({folder})",
             f"model.predict([{text}], task={json.dumps(tasks[0] if tasks else '')})",
         ]
     python = "\n".join(lines)

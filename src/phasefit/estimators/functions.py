@@ -1,0 +1,249 @@
+"""The functions of `phasefit`: train a run, resume it, load it, read a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phasefit.data.columns import as_names
+from phasefit.data.sources import read_table as read_any_table
+from phasefit.data.table import Table
+from phasefit.errors import RecipeError
+from phasefit.estimators.parameter_names import python_errors, python_notes
+from phasefit.report import write_run_report
+from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
+from phasefit.runs.train import TrainResult
+from phasefit.runs.train import resume as resume_run
+from phasefit.runs.train import train as train_run
+
+if TYPE_CHECKING:
+    from phasefit.estimators.classifier import TextClassifier
+    from phasefit.estimators.encoder import TextEncoder
+    from phasefit.estimators.regressor import TextRegressor
+    from phasefit.estimators.tasks import TextTasks
+    from phasefit.events import Event
+
+Names = Sequence[str] | str | None
+
+
+@python_errors
+def train(
+    data: Any,
+    *,
+    recipe: str | Path = DEFAULT_RECIPE,
+    settings: Mapping[str, Any] | None = None,
+    model: str | Path | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    seed: int = 0,
+    text: Names = None,
+    label: Names = None,
+    kind: str | None = None,
+    tree: str | None = None,
+    separator: str | None = None,
+    levels: Names = None,
+    validation: Any = None,
+    test: Any = None,
+    unlabelled: Any = None,
+    validation_size: float = 0.2,
+    test_size: float = 0.1,
+    rows: int | None = None,
+    validation_rows: int | None = None,
+    test_rows: int | None = None,
+    classes: Names = None,
+    top_classes: int | None = None,
+    fold: tuple[int, int] | None = None,
+    unseen: str = "error",
+    leaked: str = "keep",
+    refit: bool = False,
+    calibrate: bool = True,
+    reject: float = 0.0,
+    long: str | None = None,
+    report: bool = True,
+    keep_phases: bool = False,
+    checkpoint_minutes: float = 5.0,
+    device: str = "auto",
+    threads: int | None = None,
+    precision: str = "auto",
+    compile: bool = False,
+    track: str | None = None,
+    data_dir: str | Path | None = None,
+    listener: Callable[[Event], None] | None = None,
+) -> TrainResult:
+    """Train a run and write its folder, as `phasefit train` does.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a dataset, `hub:owner/name`, a task file, a DataFrame, or (texts, labels).
+    recipe
+        A packaged recipe or the path of a recipe file. "default" follows from the data.
+    settings
+        Options of the recipe to change, for example `{"contrast.epochs": 4}`.
+    model
+        The pretrained encoder: a hub id, a folder, or a run to continue from. None is the default model.
+    out
+        The run folder; None is `runs/NAME`, then `runs/NAME-2`.
+    overwrite
+        Whether a run in `out` is replaced, once the new run is finished.
+    seed
+        Every random choice of the run follows from it.
+    text, label
+        Column names, found by their usual names when None. Two or three texts make a pair or a triple, several labels
+        are the levels of a tree.
+    kind
+        The kind of the labels: "single", "multi", "tree" or "score"; detected when None.
+    tree, separator
+        What separates the levels of a tree, or several labels, within one cell.
+    levels
+        The names of an ordered scale, lowest first.
+    validation, test, unlabelled
+        Further tables; `unlabelled` holds texts for the phases that need no labels.
+    validation_size, test_size
+        The shares to hold out where no such table is given.
+    rows, validation_rows, test_rows
+        Use a random sample of N rows.
+    classes, top_classes
+        Use only the rows of these classes, or of the N most frequent ones.
+    fold
+        (2, 5) tests on the second of five folds of the training table.
+    unseen
+        What happens to labels that only validation or test rows have: "error", "drop" or "keep" (counted as mistakes).
+    leaked
+        What happens to texts that are both trained on and scored: "keep", "drop-scored" or "drop-train".
+    refit
+        Train once more on all rows after the evaluation.
+    calibrate
+        Whether probabilities are calibrated on the validation rows.
+    reject
+        The share of validation rows that may stay unanswered.
+    long
+        What happens to texts that are too long: "truncate", "head-tail" or "windows".
+    report
+        Whether pictures, page and card are written.
+    keep_phases
+        Whether the encoder after each phase is kept.
+    checkpoint_minutes
+        Minutes between two checkpoints; 0 writes one after every step.
+    device, threads, precision, compile
+        How to compute: "auto", "cpu", "cuda"; CPU threads; "auto", "no", "bf16", "fp16"; whether to use torch.compile.
+    track
+        An experiment tracker: "tensorboard", "wandb", "mlflow".
+    data_dir
+        Where named datasets are looked for.
+    listener
+        A function that receives every event of the run: notes, steps, scores.
+
+    Returns
+    -------
+    TrainResult
+        `folder`, `metrics` and `model` of the finished run; `phasefit.load(result.folder)` predicts with it.
+    """
+    options = {name: value for name, value in locals().items() if name not in ("data", "listener", "long")}
+    options |= {name: as_names(options[name]) for name in ("text", "label", "levels", "classes")}
+    options |= {name: Path(options[name]) for name in ("out", "data_dir") if options[name] is not None}
+    options["recipe"] = os.fspath(recipe)
+    options["model"] = None if model is None else os.fspath(model)
+    options["settings"] = _settings(settings, long)
+    return train_run(run_spec(data, **options), python_notes(listener), report=write_run_report)
+
+
+@python_errors
+def resume(
+    folder: str | Path, *, device: str | None = None, listener: Callable[[Event], None] | None = None
+) -> TrainResult:
+    """Resume a run that was stopped or killed; the result matches an uninterrupted run.
+
+    Parameters
+    ----------
+    folder
+        The folder of the run.
+    device
+        Another device than the one the run began on.
+    listener
+        A function that receives every event of the run.
+    """
+    return resume_run(Path(folder), python_notes(listener), device=device, report=write_run_report)
+
+
+@python_errors
+def load(folder: str | Path, *, device: str = "auto") -> TextClassifier | TextRegressor | TextEncoder | TextTasks:
+    """Load a finished run or a saved model.
+
+    Parameters
+    ----------
+    folder
+        A run folder, or a folder that `save` wrote. A plain encoder (a folder or a hub id) works too.
+    device
+        Where to predict: "auto", "cpu", "cuda", "cuda:1" or "mps".
+
+    Returns
+    -------
+    TextClassifier, TextRegressor, TextEncoder or TextTasks
+        A classifier for classes, a regressor for scores, an encoder for a run without a head, and `TextTasks` for a run
+        with several tasks. Each has `transform` and all but the encoder have `predict`.
+    """
+    from phasefit.estimators.loading import load_estimator
+
+    return load_estimator(folder, device)
+
+
+@python_errors
+def read_table(
+    source: Any,
+    *,
+    text: Names = None,
+    label: Names = None,
+    kind: str | None = None,
+    tree: str | None = None,
+    separator: str | None = None,
+    levels: Names = None,
+    need_labels: bool = True,
+    split: str = "train",
+    data_dir: str | Path | None = None,
+) -> Table:
+    """Read a table of texts and labels.
+
+    Parameters
+    ----------
+    source
+        A path, the name of a dataset, `hub:owner/name`, a DataFrame, or (texts, labels).
+    text, label
+        Column names, found by their usual names when None.
+    kind, tree, separator, levels
+        How labels are read, as in `train`.
+    need_labels
+        Whether a table without labels is an error.
+    split
+        Which split of a dataset that has several.
+    data_dir
+        Where named datasets are looked for.
+
+    Returns
+    -------
+    Table
+        Its `texts` and `labels` are lists; `labels` is None for a table without any.
+    """
+    return read_any_table(
+        source,
+        text=as_names(text),
+        label=as_names(label),
+        kind=kind,
+        tree=tree,
+        separator=separator,
+        levels=as_names(levels),
+        need_labels=need_labels,
+        split=split,
+        data_dir=None if data_dir is None else Path(data_dir),
+    )
+
+
+def _settings(settings: Mapping[str, Any] | None, long: str | None) -> Any:
+    """The settings with the options of the recipe that have a parameter of their own."""
+    from phasefit.estimators.base import _settings as as_settings
+
+    if settings is not None and not isinstance(settings, Mapping):
+        raise RecipeError(f"settings is a dict such as {{'finetune.epochs': 4}}, not {settings!r}")
+    return tuple(as_settings({**(settings or {}), **({} if long is None else {"long": long})}))

@@ -1,0 +1,91 @@
+"""Messages in Python's words: errors and notes name command-line options, which are parameters here.
+
+The engine words its sentences once, for the command line. Every public function and method translates what it raises:
+`--validation-size` becomes `` `validation_size` ``, `--leaked keep` becomes `leaked="keep"`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from phasefit.errors import Interrupted, PhasefitError
+from phasefit.events import Event, Listener, Note
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+NAMES = {"-o": "out", "--set": "settings"}  # options whose parameter has another name
+CHOICES = {  # options whose value may follow them in a sentence
+    "--recipe": r"[a-z]+(?:-[a-z]+)*",
+    "--kind": r"single|multi|tree|score",
+    "--leaked": r"keep|drop-scored|drop-train",
+    "--unseen": r"error|drop|keep",
+    "--long": r"truncate|head-tail|windows",
+    "--device": r"auto|cpu|cuda|mps",
+    "--precision": r"auto|no|bf16|fp16",
+    "--levels": r"\w+(?:,\w+)+",
+}
+VERBS = ("names", "auto", "is", "says")  # words that follow --recipe without being a recipe
+RESUME = re.compile(r"(?:phasefit train )?--resume (?:'(?P<quoted>[^']*)'|(?P<path>[^\s';,]+))")
+SETTING = re.compile(r"--set (?P<name>[\w.-]+)\s*=\s*(?P<value>[^\s:,;)]*)")
+COMMAND = re.compile(r"(?:phasefit|pip) [a-z]+ [^;,()]*")
+OPTION = re.compile(r"(?<![\w-])(?P<option>--[a-z][a-z-]*|-o\b)(?: (?P<value>[\w-]+(?:,[\w-]+)*))?")
+
+
+def in_python(sentence: str) -> str:
+    """A sentence with Python's parameters in place of command-line options; whole commands stay as they are."""
+    sentence = RESUME.sub(lambda match: f'phasefit.resume("{match["quoted"] or match["path"]}")', sentence)
+    parts, end = [], 0
+    for command in COMMAND.finditer(sentence):
+        parts += [_options(sentence[end : command.start()]), command.group()]
+        end = command.end()
+    return "".join([*parts, _options(sentence[end:])])
+
+
+def _options(text: str) -> str:
+    return OPTION.sub(_option, SETTING.sub(_setting, text))
+
+
+def _setting(match: re.Match[str]) -> str:
+    value = match["value"]
+    shown = value if re.fullmatch(r"[\d.e+-]+|true|false", value) else f'"{value}"'
+    return f'settings={{"{match["name"]}": {shown if value else "..."}}}'
+
+
+def _option(match: re.Match[str]) -> str:
+    option, value = match["option"], match["value"]
+    name = NAMES.get(option, option.removeprefix("--").replace("-", "_"))
+    if value is None:
+        return f"`{name}`"
+    if option in CHOICES and re.fullmatch(CHOICES[option], value) and not (option == "--recipe" and value in VERBS):
+        shown = [f'"{part}"' for part in value.split(",")]
+        return f"{name}={shown[0]}" if len(shown) == 1 else f"{name}=[{', '.join(shown)}]"
+    return f"`{name}` {value}"
+
+
+def python_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A public function or method whose errors name its parameters."""
+
+    @wraps(function)
+    def translated(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+        try:
+            return function(*arguments, **named)
+        except (PhasefitError, Interrupted) as error:
+            error.args = (in_python(str(error)), *error.args[1:])
+            raise
+
+    return translated
+
+
+def python_notes(listener: Listener | None) -> Listener:
+    """A listener whose notes name parameters; without one, nobody listens."""
+
+    def translated(event: Event) -> None:
+        if listener is not None:
+            listener(replace(event, text=in_python(event.text)) if isinstance(event, Note) else event)
+
+    return translated

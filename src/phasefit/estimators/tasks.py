@@ -1,0 +1,40 @@
+"""A run with several tasks, loaded: one encoder, and a classifier or regressor for each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from phasefit.errors import ModelError, did_you_mean
+from phasefit.estimators.classifier import TextClassifier
+from phasefit.estimators.parameter_names import python_errors
+from phasefit.estimators.regressor import TextRegressor
+
+
+class TextTasks:
+    """Several tasks over one encoder, as `phasefit.load` returns them.
+
+    Parameters
+    ----------
+    tasks
+        A fitted `TextClassifier` or `TextRegressor` for each task, by its name. `tasks["sst"].predict_proba(texts)`
+        and the like are called on these.
+    """
+
+    def __init__(self, tasks: Mapping[str, TextClassifier | TextRegressor]) -> None:
+        self.tasks = dict(tasks)
+
+    @python_errors
+    def predict(self, X: Sequence[Any], *, task: str | None = None) -> np.ndarray | dict[str, np.ndarray]:
+        """The predictions of one task or, without `task`, of every task by its name."""
+        if task is None:
+            return {name: estimator.predict(X) for name, estimator in self.tasks.items()}
+        if task not in self.tasks:
+            raise ModelError(f"this model has no task '{task}'; {did_you_mean(task, self.tasks)}")
+        return self.tasks[task].predict(X)
+
+    def transform(self, X: Sequence[str]) -> np.ndarray:
+        """Embeddings (n, d): all tasks share the encoder."""
+        return next(iter(self.tasks.values())).transform(X)

@@ -1,0 +1,157 @@
+"""The public functions: what Python users import from `phasefit`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import phasefit
+from phasefit import TextClassifier, TextEncoder, TextRegressor
+from phasefit.cli.train import train as command
+from phasefit.estimators.tasks import TextTasks
+from phasefit.events import Event, Note
+from phasefit.runs.specification import DEFAULTS
+from tiny import make_table
+
+TEXTS, LABELS = make_table(48, 3)
+SETTINGS = {"finetune.epochs": 1}
+FUNCTIONS = (phasefit.train, phasefit.resume, phasefit.load, phasefit.read_table)
+
+
+def fast(folder: Path, **more: Any) -> dict[str, Any]:
+    return {"recipe": "finetune", "settings": SETTINGS, "model": str(folder), "report": False, **more}
+
+
+@pytest.fixture(scope="module")
+def run(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> phasefit.train:
+    out = tmp_path_factory.mktemp("public") / "run"
+    events: list[Event] = []
+    result = phasefit.train((TEXTS, LABELS), **fast(tiny_folder), out=out, seed=3, listener=events.append)
+    assert any(isinstance(event, Note) for event in events)
+    return result
+
+
+def test_train_writes_a_run_and_load_predicts_with_it(run: Any) -> None:
+    model = phasefit.load(run.folder)
+    assert isinstance(model, TextClassifier)
+    assert set(model.predict(TEXTS)) <= set(LABELS)
+    assert model.predict_proba(TEXTS[:2]).shape == (2, 3)
+    assert run.metrics["test"]["rows"] > 0
+    again = phasefit.resume(run.folder)
+    assert again.metrics == run.metrics, "a finished run stays as it is"
+
+
+def test_a_saved_estimator_is_loaded_with_its_parameters(tiny_folder: Path, tmp_path: Path) -> None:
+    fitted = TextClassifier("finetune", settings=SETTINGS, model=str(tiny_folder), seed=5, reject=0.1).fit(
+        TEXTS, LABELS
+    )
+    fitted.save(tmp_path / "saved")
+    saved = TextClassifier.load(tmp_path / "saved")
+    assert saved.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(saved.predict_proba(TEXTS[:4]), fitted.predict_proba(TEXTS[:4]))
+    again = clone(saved).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(again.predict_proba(TEXTS[:4]), fitted.predict_proba(TEXTS[:4]))
+
+
+def test_a_run_of_another_recipe_file_is_restored_by_its_own(tiny_folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('# mine\n[[phase]]\nkind = "finetune"\nepochs = 1\n', encoding="utf-8")
+    result = phasefit.train((TEXTS, LABELS), recipe=mine, model=tiny_folder, report=False, out=tmp_path / "run")
+    assert TextClassifier.load(result.folder).recipe == str(tmp_path / "run" / "recipe.toml")
+
+
+def test_load_of_scores_and_of_an_encoder(tiny_folder: Path, tmp_path: Path) -> None:
+    scores = [float(len(text)) for text in TEXTS]
+    result = phasefit.train((TEXTS, scores), **fast(tiny_folder), kind="score", out=tmp_path / "scores")
+    regressor = phasefit.load(result.folder)
+    assert isinstance(regressor, TextRegressor)
+    assert regressor.predict(TEXTS[:3]).dtype == float
+    encoder = phasefit.load(tiny_folder)
+    assert isinstance(encoder, TextEncoder)
+    assert encoder.transform(TEXTS[:2]).shape[0] == 2
+
+
+def test_load_of_several_tasks(tiny_folder: Path, tmp_path: Path) -> None:
+    for name, labels in (("topic", LABELS), ("size", [float(len(text)) for text in TEXTS])):
+        lines = [f"{text}\t{label}" for text, label in zip(TEXTS, labels, strict=True)]
+        (tmp_path / f"{name}.tsv").write_text("text\tlabel\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    kinds = {"topic": "single", "size": "score"}
+    lines = [f'[[task]]\nname = "{name}"\ndata = "{name}.tsv"\nkind = "{kind}"\n' for name, kind in kinds.items()]
+    (tmp_path / "tasks.toml").write_text("".join(lines), encoding="utf-8")
+    settings = {"multitask.epochs": 1}
+    more = fast(tiny_folder, recipe="multitask", settings=settings, out=tmp_path / "run")
+    result = phasefit.train(tmp_path / "tasks.toml", **more)
+    model = phasefit.load(result.folder)
+    assert isinstance(model, TextTasks)
+    assert isinstance(model.tasks["topic"], TextClassifier)
+    assert isinstance(model.tasks["size"], TextRegressor)
+    every = model.predict(TEXTS[:3])
+    assert set(every) == {"topic", "size"}
+    np.testing.assert_array_equal(model.predict(TEXTS[:3], task="topic"), every["topic"])
+    assert model.transform(TEXTS[:2]).shape[0] == 2
+    with pytest.raises(phasefit.ModelError, match="no task 'topics'; did you mean 'topic'"):
+        model.predict(TEXTS, task="topics")
+    with pytest.raises(phasefit.ModelError, match=r"several tasks; say which with `task`: topic, size"):
+        TextClassifier.load(result.folder)
+    assert TextClassifier.load(result.folder, task="topic").predict(TEXTS[:2]).shape == (2,)
+
+
+def test_read_table_reads_columns_and_labels(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("wording,mark\na song,music\nrain,weather\n", encoding="utf-8")
+    table = phasefit.read_table(path, text="wording", label="mark")
+    assert (list(table.texts), list(table.labels or ())) == (["a song", "rain"], ["music", "weather"])
+    with pytest.raises(phasefit.DataError) as caught:
+        phasefit.read_table(path)
+    assert "`text`" in str(caught.value)
+    assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"reject": 2.0}, "`reject` is a share"),
+        ({"settings": {"finetune.epoch": 1}}, 'settings={"finetune.epoch": 1}'),
+        ({"kind": "kinds"}, "unknown kind"),
+        ({"device": "toaster"}, "`device` toaster"),
+        ({"settings": ["finetune.epochs=1"]}, "settings is a dict"),
+    ],
+)
+def test_errors_name_parameters(options: dict[str, Any], expected: str, tiny_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(phasefit.PhasefitError) as caught:
+        phasefit.train((TEXTS, LABELS), **{**fast(tiny_folder), **options}, out=tmp_path / "run")
+    assert expected in str(caught.value)
+    assert not re.search(r"(?<![\w-])--[a-z]", str(caught.value))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_is_taken_is_refused_in_pythons_words(run: Any, tiny_folder: Path) -> None:
+    with pytest.raises(phasefit.RunError, match=r"already holds a run; give another folder with `out`, .*`overwrite`"):
+        phasefit.train((TEXTS, LABELS), **fast(tiny_folder), out=run.folder)
+
+
+@pytest.mark.parametrize(
+    "door", [TextClassifier, TextRegressor, TextEncoder, *FUNCTIONS], ids=lambda door: door.__name__
+)
+def test_every_parameter_is_documented(door: Any) -> None:
+    documentation = inspect.getdoc(door) or ""
+    section = documentation.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    documented = {name for line in section.splitlines() if not line.startswith(" ") for name in line.split(", ")}
+    parameters = [name for name in inspect.signature(door).parameters if name != "self"]
+    assert sorted(documented) == sorted(parameters)
+
+
+def test_train_has_the_options_of_the_command_and_their_defaults() -> None:
+    parameters = inspect.signature(phasefit.train).parameters
+    only_python = {"listener", "report"}
+    only_command = {"ctx", "minutes", "plan", "resume", "json", "quiet"}
+    assert set(parameters) - only_python == set(inspect.signature(command).parameters) - only_command
+    for name, parameter in parameters.items():
+        if name in DEFAULTS and name != "data":
+            assert (parameter.default or None) == (DEFAULTS[name] or None), name
