@@ -151,6 +151,7 @@ def evaluate_all(
     from phasefit.cli.inputs import load, sides_of, tasks_of
     from phasefit.data.sources import NoSplitError
     from phasefit.data.task_file import read_task_file
+    from phasefit.metrics.registry import MEAN
     from phasefit.prepare.run_columns import reading_of
     from phasefit.runs.evaluation.score import mean_of_tasks
 
@@ -181,7 +182,7 @@ def evaluate_all(
     metrics = {"tasks": {name: one.metrics for name, one in found.items()}}
     kinds = {name: model.space_of(name).kind for name in found}
     watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs} | judged_by(run)
-    whole = {"mean": mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
+    whole = {MEAN: mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
     if out is not None:
         for name, one in found.items():
             write_evaluation(out / name, one.predicted, one.metrics, how.quiet)

@@ -73,13 +73,13 @@ def geometry(
     check_run(run)
     check_split(split)
     check_out_folder(out, overwrite)
-    told = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
+    reading = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:
-        if text or label or any(told.values()):
+        if text or label or any(reading.values()):
             raise PhasefitError("--text, --label and the like are about a table; give DATA to measure on")
         from phasefit.runs.evaluation.geometry import stored_geometry
 
-        found = stored_geometry(Path(run).expanduser())
+        stages = stored_geometry(Path(run).expanduser())
     elif is_task_file(data):
         raise DataError(f"{data} is a task file, and the embedding space is measured on one table; give one of its own")
     else:
@@ -87,14 +87,14 @@ def geometry(
 
         read_manifest(Path(run).expanduser())  # before a long table is read
         columns = {"text": tuple(text or ()), "label": tuple(label or ())}
-        table = read(run, data, quiet, told, split=split, data_dir=data_dir, **columns)
-        found = measured(run, table, quiet, device=device, threads=threads, batch_size=batch_size)
+        table = read(run, data, quiet, reading, split=split, data_dir=data_dir, **columns)
+        stages = measured(run, table, quiet, device=device, threads=threads, batch_size=batch_size)
     if out is not None:
-        write(out, found, quiet)
-    show(found, json)
+        write(out, stages, quiet)
+    show(stages, json)
 
 
-def read(run: str, data: str, quiet: bool, told: dict[str, Any], **options: Any) -> Table:
+def read(run: str, data: str, quiet: bool, reading: dict[str, Any], **options: Any) -> Table:
     """The table: pairs where they are asked for or the run's own, else labels where it has some; it is said if not."""
     from phasefit.cli.evaluate import say_notes
     from phasefit.cli.inputs import read_labelled
@@ -102,14 +102,14 @@ def read(run: str, data: str, quiet: bool, told: dict[str, Any], **options: Any)
     from phasefit.prepare.run_columns import columns_of, reading_of
 
     usual = columns_of(run)
-    named = bool(options["label"]) or any(told.values())
+    named = bool(options["label"]) or any(reading.values())
     if len(options["text"]) > 1 and named:
         raise DataError("--label and the like are about single texts; give one --text with them, a pair without them")
     if len(options["text"]) > 1 or (usual is not None and usual.others and not (options["text"] or options["label"])):
         table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
         if table.others:
             return replace(table, labels=None)  # they would be of the pair
-    options |= told if any(told.values()) or len(options["label"]) > 1 else reading_of(run)
+    options |= reading if any(reading.values()) or len(options["label"]) > 1 else reading_of(run)
     try:
         table = read_labelled(data, usual=usual, **options)
         if table.labels is not None and table.levels:
@@ -145,8 +145,8 @@ def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int |
     if len(sample.texts) < len(table):
         say_notes([f"{len(sample.texts):,} of the {len(table):,} {what} are looked at"], quiet)
     if known := trained_on(Path(run).expanduser(), sample):
-        said = f"{known:,} of the {len(sample):,} texts of '{table.name}'" if known < len(sample) else "all texts"
-        warn(f"the run was trained on {said}: new texts may lie otherwise")
+        seen = f"{known:,} of the {len(sample):,} texts of '{table.name}'" if known < len(sample) else "all texts"
+        warn(f"the run was trained on {seen}: new texts may lie otherwise")
     with waiting("starting torch", quiet):
         from phasefit.training.device import set_threads
 
@@ -161,40 +161,40 @@ def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int |
     )
 
 
-def show(found: Geometry, json: bool = False) -> None:
+def show(stages: Geometry, json: bool = False) -> None:
     """A row a figure, a column a stage, and how to read them."""
     from phasefit.cli.console import print_json, stdout
 
     if json:
-        print_json(found)
+        print_json(stages)
         return
-    stdout().print(geometry_table(found))
+    stdout().print(geometry_table(stages))
 
 
-def geometry_table(found: Geometry) -> RichTable:
+def geometry_table(stages: Geometry) -> RichTable:
     """Figures down, stages across, how to read a figure beside it; a figure that no stage has is left out."""
     from phasefit.cli.console import printable
     from phasefit.cli.progress import count, score
     from phasefit.cli.tables import new_table
     from phasefit.metrics.geometry import geometry_rows
 
-    stages = [printable(stage, 24) for stage in found]
-    table = new_table("", *stages, "how to read it", right=range(1, len(stages) + 1))
-    for name, values, reading in geometry_rows(found):
+    headings = [printable(stage, 24) for stage in stages]
+    table = new_table("", *headings, "how to read it", right=range(1, len(headings) + 1))
+    for name, values, reading in geometry_rows(stages):
         table.add_row(name.replace("_", " "), *map(score, values), reading)
     for name in ("texts", "pairs"):
-        if name == "texts" or any(name in figures for figures in found.values()):
-            table.add_row(name, *(count(figures.get(name, 0)) for figures in found.values()), "")
+        if name == "texts" or any(name in figures for figures in stages.values()):
+            table.add_row(name, *(count(figures.get(name, 0)) for figures in stages.values()), "")
     return table
 
 
-def write(folder: Path, found: Geometry, quiet: bool) -> None:
+def write(folder: Path, stages: Geometry, quiet: bool) -> None:
     """geometry.json, geometry.png and geometry.svg."""
     from phasefit.cli.console import as_json, stderr
     from phasefit.report.pictures import geometry_figure
 
     folder.mkdir(parents=True, exist_ok=True)
-    geometry_figure(found, folder / "geometry.png")
-    (folder / "geometry.json").write_text(as_json(found) + "\n", encoding="utf-8")
+    geometry_figure(stages, folder / "geometry.png")
+    (folder / "geometry.json").write_text(as_json(stages) + "\n", encoding="utf-8")
     if not quiet:
         stderr().print(f"geometry.json and geometry.png (and .svg) are in {folder}", soft_wrap=True)

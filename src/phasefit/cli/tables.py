@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phasefit.cli.console import printable
 from phasefit.cli.progress import count, duration, score, watched
-from phasefit.metrics.registry import spelled
+from phasefit.metrics.registry import INTERVAL, spelled
 from phasefit.report.facts.classes import class_scores, weakest
 from phasefit.report.limits import MOST_LISTED
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from phasefit.runs.plan import Plan
 
 FEW = 3
-INTERVAL = "_ci95"
 
 
 def new_table(*headings: str, title: str | None = None, right: Sequence[int] = ()) -> Table:

@@ -26,6 +26,9 @@ CLASS = "class"  # each class by itself
 GEOMETRY = "geometry"  # embeddings
 PHASE = "phase"  # what a phase watches besides the metrics of labels
 
+MEAN = "mean"  # the metric of several tasks together
+INTERVAL = "_ci95"  # ends the name of the 95 % interval of a metric
+
 ONE = ("single", "tree")
 CLASSES = (*ONE, "multi")
 WORDS = {"f1": "F1", "roc": "ROC", "auc": "AUC", "ece": "ECE", "mse": "MSE", "mae": "MAE"}
@@ -94,7 +97,7 @@ _OURS = (  # in the order to show them in
     Metric("mae", "mean absolute error", ("score",), False, high=inf, watch=True),
     Metric("r2", "R²", ("score",), low=-inf),
     Metric("quadratic_kappa", "quadratic kappa", (LEVELS,), low=-1.0, undefined=0.0),
-    Metric("mean", "mean of the tasks", (TASKS,), low=-1.0),  # there may be a correlation in it
+    Metric(MEAN, "mean of the tasks", (TASKS,), low=-1.0),  # there may be a correlation in it
     Metric("log_loss", "log loss", CLASSES, False, high=inf, watch=True),
     Metric("ece", "calibration error", CLASSES, False),
     Metric("ece_uncalibrated", "calibration error without temperature", CLASSES, False),

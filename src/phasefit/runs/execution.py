@@ -12,6 +12,7 @@ from phasefit.data.table import Table
 from phasefit.errors import ModelError, TextsCut
 from phasefit.events import Listener, Note, Stage
 from phasefit.kinds.decision import Decision
+from phasefit.metrics.registry import MEAN
 from phasefit.models.model import TASK, Model
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared, prepare
@@ -132,7 +133,7 @@ def _evaluate(
         found = {name: score(model, table, said[name], name) for name, table in labelled.items()}
         if prepared.tasks:
             kinds = {name: model.space_of(name).kind for name in found}
-            metrics[split] = {"mean": mean_of_tasks(found, kinds, recipe.watched_tasks()), "tasks": found}
+            metrics[split] = {MEAN: mean_of_tasks(found, kinds, recipe.watched_tasks()), "tasks": found}
         else:
             metrics[split] = found[TASK]
     decisions = {name: decision.to_json() for name, decision in model.decisions.items()}

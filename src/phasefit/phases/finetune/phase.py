@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.kinds import kind_of
-from phasefit.metrics.registry import METRICS
 from phasefit.models.heads.head import PairKind
 from phasefit.models.model import TASK, Model
 from phasefit.models.tokens.rows import FrozenVectors, Rows
@@ -66,11 +65,6 @@ class Finetune(Phase):
     def watch(self) -> str:
         """A metric of the validation rows."""
         return self._watch
-
-    @property
-    def lower_is_better(self) -> bool:
-        """As the metric is."""
-        return METRICS[self.watch].higher_is_better is False
 
     @property
     def starts_untrained(self) -> bool:

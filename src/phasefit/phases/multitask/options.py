@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from phasefit.data.task_file import TABLE, TaskFile, TaskSpec
 from phasefit.errors import DataError, RecipeError, did_you_mean
-from phasefit.metrics.registry import METRICS, watchable
+from phasefit.metrics.registry import MEAN, METRICS, watchable
 from phasefit.phases.finetune.options import HeadSettings
 from phasefit.phases.options import PhaseOptions
 
@@ -69,7 +69,7 @@ class Options(PhaseOptions):
     @property
     def watch(self) -> str:
         """The mean of the tasks' own metrics."""
-        return "mean"
+        return MEAN
 
     @property
     def skips_parameters(self) -> bool:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from phasefit.data.batches import Batches, ShuffledBatches, TaskBatches
 from phasefit.errors import RecipeError
 from phasefit.kinds import kind_of
+from phasefit.metrics.registry import MEAN
 from phasefit.models.model import Model
 from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
@@ -83,7 +84,7 @@ class Multitask(Phase):
     @property
     def watch(self) -> str:
         """The mean of the tasks' own metrics."""
-        return "mean"
+        return MEAN
 
     @property
     def starts_untrained(self) -> bool:
@@ -97,16 +98,16 @@ class Multitask(Phase):
 
     def encode(self, batch: Batch) -> Encoded:
         """The vectors of each task's rows, by the task's name."""
-        found = {}
+        vectors = {}
         for place, task in enumerate(self._each()):
             rows = batch.draw["rows"][batch.draw["task"] == place]
             if not len(rows):
                 continue
             if self.options.freeze:
-                found[task.name] = task.frozen(self._model[0], rows)
+                vectors[task.name] = task.frozen(self._model[0], rows)
             else:
-                found[task.name] = task.rows.vectors(self.encoder(batch.put(task.rows.features(rows))))
-        return found
+                vectors[task.name] = task.rows.vectors(self.encoder(batch.put(task.rows.features(rows))))
+        return vectors
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """The weighted mean of the losses of the tasks that the batch is about."""
@@ -126,11 +127,11 @@ class Multitask(Phase):
 
     def validate(self) -> dict[str, float]:
         """Each task's own metric, and their mean; tasks without validation rows have none."""
-        found = {}
+        scores = {}
         for task in self._each():
             if len(task.data.validation):
-                found[f"{task.name} {task.watch}"] = task.scores(self._model[0], self.options.freeze)[task.watch]
-        return {"mean": float(np.mean(list(found.values()))), **found} if found else {}
+                scores[f"{task.name} {task.watch}"] = task.scores(self._model[0], self.options.freeze)[task.watch]
+        return {MEAN: float(np.mean(list(scores.values()))), **scores} if scores else {}
 
     def evaluation_rows(self) -> int:
         """Those of all tasks."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from phasefit.kinds import kind_named
 from phasefit.metrics.geometry import geometry_rows, has_classes
-from phasefit.metrics.registry import titles
+from phasefit.metrics.registry import INTERVAL, titles
 from phasefit.report.card.data import data_paragraphs
 from phasefit.report.card.markdown import escape, facts, fence, join, number, section, table
 from phasefit.report.card.usage import encoder_usage, usage
@@ -132,7 +132,7 @@ def results(metrics: Mapping[str, Any], splits: Sequence[str]) -> str:
 
 def score(split: Mapping[str, Any], key: str) -> str:
     """One cell of the headline table."""
-    interval = split.get(f"{key}_ci95")
+    interval = split.get(key + INTERVAL)
     span = f" ({interval[0]:.4f} to {interval[1]:.4f})" if interval else ""
     return number(split.get(key)) + span
 

@@ -14,8 +14,6 @@ from phasefit.metrics.registry import metric_at
 Floats = NDArray[np.float64]
 Entries = Sequence[Mapping[str, Any]]
 
-MEAN = "mean"  # the score of several tasks
-
 
 @dataclass(frozen=True)
 class PhaseCurve:

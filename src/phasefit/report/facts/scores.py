@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phasefit.kinds import kind_of_metrics
-from phasefit.metrics.registry import METRICS, titles
+from phasefit.metrics.registry import INTERVAL, METRICS, titles
 from phasefit.report.text import number
 
 Scored = Mapping[str, Any]  # the metrics of one split of one task
@@ -62,5 +62,5 @@ def _row(title: str, name: str, splits: Sequence[Scored]) -> ScoreRow:
 def _score(scored: Scored, name: str, title: str) -> Score | None:
     if not isinstance(scored.get(name), int | float):
         return None
-    span = scored.get(f"{name}_ci95")
+    span = scored.get(name + INTERVAL)
     return Score(title, scored[name], (float(span[0]), float(span[1])) if span else None)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.metrics.registry import metric_at, spelled
-from phasefit.report.facts.curves import MEAN, Floats, PhaseCurve
+from phasefit.metrics.registry import MEAN, metric_at, spelled
+from phasefit.report.facts.curves import Floats, PhaseCurve
 from phasefit.report.limits import COLOURS, Limits
 from phasefit.report.page.chart import Chart
 from phasefit.report.page.plots import Line, line_plot

@@ -38,29 +38,29 @@ def run_geometry(snapshots: Snapshots | None, model: Model) -> Geometry:
     """The figures of each stage of a fit; those of the last know the classifier of the model that came out of it."""
     if snapshots is None or not snapshots.vectors:
         return {}
-    found = {
+    stages = {
         stage: geometry(vectors, snapshots.codes, snapshots.pairs(stage))
         for stage, vectors in snapshots.vectors.items()
     }
-    last = list(found)[-1]
-    found[last] |= _confidence(model, snapshots.vectors[last])
-    return found
+    last = list(stages)[-1]
+    stages[last] |= _confidence(model, snapshots.vectors[last])
+    return stages
 
 
 def stored_geometry(run: Path) -> Geometry:
     """What a finished run has in its metrics."""
     read_manifest(run)
     metrics = read_json(run / "metrics.json") if (run / "metrics.json").is_file() else {}
-    found = metrics.get("geometry") if isinstance(metrics, dict) else None
-    if not found:
+    stages = metrics.get("geometry") if isinstance(metrics, dict) else None
+    if not stages:
         raise ModelError(
             f"the run in '{run}' has no stored geometry; give a table to measure it on: phasefit geometry {run} DATA"
         )
-    if not isinstance(found, dict) or not all(isinstance(figures, dict) for figures in found.values()):
+    if not isinstance(stages, dict) or not all(isinstance(figures, dict) for figures in stages.values()):
         raise ModelError(
             f"'{run / 'metrics.json'}' is damaged (geometry); give a table to measure it anew, or train again"
         )
-    return found
+    return stages
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def measure(
     )  # for all stages: cut, and put into a prompt, as it was trained
     if tokens.cut:
         say(cut_sentence(tokens.cut, len(tokens), trained.encoder.reach))
-    found: Geometry = {}
+    stages: Geometry = {}
     for stage, model in _stages(run, phases_of(run), trained, say):
         if trained.encoder.long == "windows":  # the tokens are laid out for its own
             model.encoder.max_length = trained.encoder.max_length
@@ -117,10 +117,10 @@ def measure(
         with counting(stage) as progress:
             both = encode_rows(model.encoder, tokens, batch_size=batch_size, progress=progress).cpu().numpy()
         vectors, beside = both[: len(sample.texts)], both[len(sample.texts) :]
-        found[stage] = geometry(vectors, sample.codes, (vectors, beside) if len(beside) else None)
+        stages[stage] = geometry(vectors, sample.codes, (vectors, beside) if len(beside) else None)
         if model is trained:
-            found[stage] |= _confidence(model, vectors)
-    return found
+            stages[stage] |= _confidence(model, vectors)
+    return stages
 
 
 def trained_on(run: Path, sample: Sample) -> int:
@@ -178,8 +178,8 @@ def _confidence(model: Model, vectors: np.ndarray) -> dict[str, float]:
 
     if TASK not in model.heads or kind_of(model.space).answer != "class" or model.head().pair is not None:
         return {}
-    found = model.outputs(from_numpy(vectors).to(model.device))
-    return {"confidence_entropy": confidence_entropy(found), "most_entropy": float(np.log2(found.shape[1]))}
+    outputs = model.outputs(from_numpy(vectors).to(model.device))
+    return {"confidence_entropy": confidence_entropy(outputs), "most_entropy": float(np.log2(outputs.shape[1]))}
 
 
 def listed(names: Sequence[str]) -> str:

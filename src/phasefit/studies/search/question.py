@@ -9,7 +9,7 @@ from typing import Any
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, RecipeError, did_you_mean
 from phasefit.kinds import kind_of
-from phasefit.metrics.registry import METRICS, metric_at
+from phasefit.metrics.registry import MEAN, METRICS, metric_at
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.recipes.needs import needs_of
@@ -19,8 +19,6 @@ from phasefit.studies.folder import ROWS
 from phasefit.studies.key import digest, run_identity
 from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once
 from phasefit.studies.search.space import Space
-
-MEAN = "mean"  # of several tasks
 
 
 @dataclass(frozen=True)
