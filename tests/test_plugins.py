@@ -10,12 +10,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from phasefit.baselines import BASELINES
 from phasefit.cli.app import COMMANDS, app
+from phasefit.data.labels import LABEL_KINDS
 from phasefit.metrics.registry import METRICS
+from phasefit.models.storage import load_model
 from phasefit.models.views import VIEWS
 from phasefit.objectives import OBJECTIVES
 from phasefit.phases import PHASES
@@ -28,7 +31,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "plugins.md").read_text(encoding
 PROJECT, RECIPE = blocks("toml", PAGE)
 MODULES = {re.match(r"# (\w+)\.py\n", code)[1]: code for code in blocks("python", PAGE)}  # type: ignore[index]
 REGISTRIES: dict[str, Registry[Any]] = {
-    one.group: one for one in (OBJECTIVES, PHASES, VIEWS, METRICS, BASELINES, RECIPES, COMMANDS)
+    one.group: one for one in (OBJECTIVES, PHASES, VIEWS, LABEL_KINDS, METRICS, BASELINES, RECIPES, COMMANDS)
 }
 ENTRY_POINTS: dict[str, dict[str, str]] = tomllib.loads(PROJECT)["project"]["entry-points"]
 
@@ -110,10 +113,24 @@ def check_run(folder: Path) -> None:
     assert recipe.phases[1].model_dump()["objective"] == {"name": "centre", "weight": 0.5}
 
 
+def check_ordinal(folder: Path) -> None:
+    metrics, manifest = read_json(folder / "metrics.json"), read_json(folder / "phasefit.json")
+    for split in ("validation", "test"):
+        assert 0 <= 1 - metrics[split]["accuracy"] <= metrics[split]["mean_distance"]
+    assert manifest["data"]["kind"] == "ordinal"
+    model = load_model(folder)
+    assert (model.space.kind, model.head().classes) == ("ordinal", len(model.space) - 1)
+    assert set(model.predict(["a fine thing", "another"])) <= set(model.space.classes)
+    assert model.predict_proba(["a fine thing"]).shape == (1, len(model.space))
+
+
 @pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # the tiny encoder takes few tokens
 def test_an_installed_package_trains_and_compares(installed: Path, beginner: Path) -> None:  # noqa: F811
-    assert carried_out(PAGE) == 6
+    assert carried_out(PAGE) == 9
     check_run(beginner / "runs" / "plugins")
+    check_ordinal(beginner / "runs" / "ordinal")
+    predicted = pd.read_csv(beginner / "ordinal.csv")
+    assert predicted.filter(like="probability_").sum(axis=1).tolist() == pytest.approx([1, 1])
 
 
 @pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
@@ -124,6 +141,8 @@ def test_what_a_program_registers_trains(modules: Path, beginner: Path) -> None:
             REGISTRIES[group].add(name, getattr(import_module(module), attribute))
     said("train", "reviews.csv", "--recipe", "centre-spread", "-o", "run", "-q")
     check_run(beginner / "run")
+    said("train", "reviews.csv", "--recipe", "finetune", "--kind", "ordinal", "-o", "ordinal", "-q")
+    check_ordinal(beginner / "ordinal")
     assert "60 rows" in said("count", "reviews.csv")
 
 
