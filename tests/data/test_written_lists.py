@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from phasefit.data import read_table
-from phasefit.data.labels import kind_of
+from phasefit.data.labels import kind_by_type
 from phasefit.data.labels.reading import looks_like
 
 SETS = [frozenset("ab"), frozenset("b"), frozenset()]
@@ -51,4 +51,4 @@ def test_an_empty_cell_among_them_is_a_text_without_labels(tmp_path: Path) -> No
 def test_names_that_only_look_like_lists_stay_names(tmp_path: Path, cells: list[str]) -> None:
     labels = read(tmp_path / "t.csv", cells)
     assert labels == cells
-    assert kind_of(labels) == "single"
+    assert kind_by_type(labels) == "single"

@@ -74,9 +74,9 @@ class Table:
     @property
     def label_kind(self) -> str:
         """The kind of the labels."""
-        from phasefit.data.labels import kind_of  # which needs this file
+        from phasefit.data.labels import kind_by_type  # which needs this file
 
-        return kind_of(self.labels or ()) if self.kind is None else self.kind
+        return kind_by_type(self.labels or ()) if self.kind is None else self.kind
 
     @property
     def level_names(self) -> list[str]:

@@ -21,7 +21,7 @@ __all__ = [
     "ScoreLabels",
     "SingleLabels",
     "TreeLabels",
-    "kind_of",
+    "kind_by_type",
     "label_space",
 ]
 
@@ -33,14 +33,14 @@ def label_space(
 
     `where` names the table in messages; `levels` are the names of scores 0, 1, 2 ...
     """
-    known = LABEL_KINDS[kind_of(labels) if kind is None else kind]
+    known = LABEL_KINDS[kind_by_type(labels) if kind is None else kind]
     try:
         return known.build(labels, levels)
     except LabelError as error:
         raise LabelError(f"{where}: {error}" if where else str(error)) from None
 
 
-def kind_of(labels: Sequence[Label]) -> str:
+def kind_by_type(labels: Sequence[Label]) -> str:
     """The kind that the types of the labels speak for: tuples are paths, frozensets sets, floats scores."""
     types = {type(label) for label in labels}
     for name in LABEL_KINDS:

@@ -1,0 +1,144 @@
+"""What every kind of labels promises; it runs over all that are registered, so that tomorrow's is covered by itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from phasefit.data.checks import Place
+from phasefit.data.labels import LABEL_KINDS, LabelSpace, kind_by_type, label_space
+from phasefit.data.labels.reading import LabelReading, looks_like, read_labels
+from phasefit.errors import LabelError, RecipeError
+from phasefit.kinds import LabelKind, kind_named
+from phasefit.kinds.contract import LOSS_OPTIONS
+from phasefit.kinds.decision import Decision
+from phasefit.metrics.registry import METRICS
+from phasefit.phases.finetune.options import HeadSettings
+
+CELLS: dict[str, list[Any]] = {
+    "single": ["b", "a", "c"] * 8,
+    "multi": [["b"], ["a", "c"], []] * 8,
+    "tree": [("x", "1"), ("y", "1"), ("x", "2")] * 8,
+    "score": [row / 7 for row in range(24)],
+}
+every_kind = pytest.mark.parametrize("name", LABEL_KINDS)
+
+
+def labelled(name: str) -> tuple[LabelKind, LabelSpace, np.ndarray]:
+    labels = read_labels(CELLS[name], Place("table"), LabelReading(name))
+    assert kind_by_type(labels) == name
+    space = label_space(labels)
+    return kind_named(name), space, space.values(labels)
+
+
+def outputs_of(kind: LabelKind, space: LabelSpace, rows: int = 24) -> np.ndarray:
+    logits = torch.from_numpy(np.random.default_rng(0).normal(size=(rows, space.outputs)))
+    return kind.outputs(logits, space)
+
+
+@every_kind
+def test_labels_are_recognised_by_their_own_kind_alone(name: str) -> None:
+    assert looks_like(CELLS[name]) == kind_named(name).name == name
+    assert [other for other in CELLS if looks_like(CELLS[other]) == name] == [name]
+
+
+@every_kind
+def test_what_was_chosen_on_validation_can_be_saved(name: str) -> None:
+    kind, space, values = labelled(name)
+    decision, notes = kind.decide(space, values, outputs_of(kind, space), calibrate=True)
+    assert Decision.from_json(json.loads(json.dumps(decision.to_json()))) == decision
+    assert bool(notes) == (decision != Decision())
+
+
+@every_kind
+def test_every_row_has_an_answer_that_the_space_knows(name: str) -> None:
+    kind, space, values = labelled(name)
+    outputs = outputs_of(kind, space)
+    answers = kind.answers(outputs, space, Decision())
+    assert len(answers) == len(kind.given(outputs, Decision())) == len(values)
+    assert all(answer is not None and space.knows(answer) for answer in answers)
+    if kind.has_classes:
+        named = [[space.classes[code] for code in codes] for codes in kind.given(outputs, Decision())]
+        assert space.values(answers).tolist() == space.values(
+            [frozenset(own) if kind.answer == "set" else own[0] for own in named]
+        ).tolist()  # fmt: skip
+
+
+@every_kind
+def test_columns_and_cells_fit(name: str) -> None:
+    kind, space, values = labelled(name)
+    outputs = outputs_of(kind, space)
+    cells = kind.cells(outputs, space, Decision())
+    assert len(kind.columns(space)) == len(set(kind.columns(space))) == len(cells)
+    assert kind.columns(space, every_class=False) == kind.columns(space)[:2]
+    assert {len(column) for column in cells} == {len(values)}
+
+
+@every_kind
+def test_metrics_are_registered_and_plain(name: str) -> None:
+    kind, space, values = labelled(name)
+    outputs = outputs_of(kind, space)
+    quick, metrics = kind.validate(values, outputs), kind.evaluate(space, Decision(), values, outputs)
+    assert set(quick) == set(kind.watchable)
+    assert {kind.watch, kind.judged, kind.trusted} <= set(quick)
+    assert metrics[kind.judged] is not None
+    assert all(key in METRICS for key in (*kind.headline, *quick))
+    assert json.loads(json.dumps(metrics)) == metrics
+    assert 0 < kind.standard_error(quick, 100) < kind.standard_error(quick, 10) or quick[kind.trusted] in (0, 1)
+
+
+@every_kind
+def test_the_loss_can_be_learned_from(name: str) -> None:
+    kind, space, values = labelled(name)
+    loss = kind.loss(space, values, HeadSettings())
+    logits = torch.zeros(len(values), space.outputs, requires_grad=True)
+    loss(logits, torch.from_numpy(loss.values(values))).backward()
+    assert logits.grad is not None
+    assert logits.grad.abs().sum() > 0
+    assert torch.isfinite(logits.grad).all()
+
+
+@every_kind
+def test_options_act_or_are_refused_in_a_sentence(name: str) -> None:
+    kind = kind_named(name)
+    for option in LOSS_OPTIONS:
+        refusal = kind.refusal(option)
+        assert (refusal is None) == (option in kind.loss_options)
+        given = {option: "balanced" if option == "class_weights" else 0.5}
+        if refusal is None:
+            HeadSettings(**given).check_kind("finetune", name)
+        else:
+            with pytest.raises(RecipeError, match=f"^finetune: {option} is about "):
+                HeadSettings(**given).check_kind("finetune", name)
+
+
+@every_kind
+def test_labels_are_read_again_as_they_were(name: str) -> None:
+    kind, space, _ = labelled(name)
+    assert LabelReading(**kind.reading(space)).settled == name
+    kind.check_same(space, ())
+    assert kind.note(space, CELLS[name]).startswith("labels: ")
+    assert "pairs" in kind.model_noun(3, pairs=True)
+    assert kind.group_noun(space)
+
+
+def test_a_kind_that_is_not_registered_is_an_error() -> None:
+    with pytest.raises(LabelError, match="unknown kind of labels 'singel'; did you mean 'single'"):
+        kind_named("singel")
+
+
+def test_kinds_import_no_torch() -> None:
+    code = """
+import sys
+from phasefit.kinds import kind_named
+from phasefit.data.labels import LABEL_KINDS
+assert [kind_named(name).name for name in LABEL_KINDS] == list(LABEL_KINDS)
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
