@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phasefit.data.labels import LabelSpace, ScoreLabels
+from phasefit.data.labels import LabelSpace
 from phasefit.data.table import label_name
 from phasefit.kinds import kind_of
 from phasefit.metrics.label_errors import doubted_labels, doubted_sets
@@ -143,4 +143,4 @@ def _score_error(held: HeldOut, row: int) -> ScoreError:
 
 def levels_of(space: LabelSpace, *scores: float) -> list[str]:
     """The names of the levels that scores are nearest to; none where scores have no levels."""
-    return [space.level_of(score) for score in scores] if isinstance(space, ScoreLabels) and space.levels else []
+    return [space.name(score) for score in scores] if len(space) else []
