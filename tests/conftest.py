@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis  # noqa: F401 - imported after `gc.freeze` it takes the generators it knows for garbage
@@ -61,8 +61,27 @@ def tiny_folder(tiny_encoder: TinyEncoder) -> Path:
     return tiny_encoder("bert")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _pictures_where_asked_for(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs have a card but no pictures and no map, which take longer to draw than a tiny encoder takes to train.
+
+    Files whose runs need them carry the mark `pictures`.
+    """
+    if request.node.get_closest_marker("pictures"):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        without_pictures(patch)
+        yield
+
+
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs have a card but no pictures and no map, which take longer to draw than a tiny encoder takes to train."""
-    monkeypatch.setattr("phasefit.report.run.draw_run", lambda *_, **__: [])
-    monkeypatch.setattr("phasefit.report.facts.run.stage_layouts", lambda *_: {})
+    """For the tests of a file with the mark `pictures` that need none."""
+    without_pictures(monkeypatch)
+
+
+def without_pictures(patch: pytest.MonkeyPatch) -> None:
+    """No run draws a picture or lays out a map."""
+    patch.setattr("phasefit.report.run.draw_run", lambda *_, **__: [])
+    patch.setattr("phasefit.report.facts.run.stage_layouts", lambda *_: {})

@@ -47,7 +47,7 @@ def carried_out(text: str) -> int:
 
 
 @pytest.fixture
-def beginner(tmp_path: Path, tiny_folder: Path, no_pictures: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def beginner(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the README speaks of, small default weights, and few steps of each phase."""
     whole = Schedule.of
 

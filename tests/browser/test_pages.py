@@ -16,9 +16,13 @@ from phasefit.report.page.run_page import write_run_page
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 EVIL = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "שלום <b>עולם</b>"]
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="chromium and chromedriver are not installed (Debian: chromium-driver)"
-)
+pytestmark = [
+    pytest.mark.pictures,
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None,
+        reason="chromium and chromedriver are not installed (Debian: chromium-driver)",
+    ),
+]
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install 'phasefit[dev]')")
 wait = pytest.importorskip("selenium.webdriver.support.wait")
 

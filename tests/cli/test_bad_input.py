@@ -569,7 +569,6 @@ def test_the_same_in_a_shell(case: Case, folder: Path, run: Path, tiny_folder: P
 
 
 @pytest.mark.filterwarnings("default::phasefit.errors.TextsCut")
-@pytest.mark.usefixtures("no_pictures")
 def test_long_texts_are_counted_and_warned_of(folder: Path, run: Path, tiny_folder: Path, phasefit):
     (folder / "long.csv").write_text(GOOD + "the rain " * 100 + ",weather\n")
     trained = phasefit(*f"train long.csv --validation-size 0 --test-size 0 {QUICK}".format(tiny=tiny_folder).split())
@@ -580,7 +579,6 @@ def test_long_texts_are_counted_and_warned_of(folder: Path, run: Path, tiny_fold
     assert predicted.stderr == "phasefit: warning: 1 of 41 texts are longer than 64 tokens and are cut\n"
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_lone_classes_are_kept_and_spoken_of(folder: Path, tiny_folder: Path, phasefit):
     (folder / "lone.csv").write_text(GOOD + "a pizza,food\na flight,travel\n")
     words = f"train lone.csv -o out {QUICK}".format(tiny=tiny_folder).replace("-q ", "").split()
@@ -591,7 +589,6 @@ def test_lone_classes_are_kept_and_spoken_of(folder: Path, tiny_folder: Path, ph
     assert set(labels["default"]["classes"]) == {"music", "weather", "food", "travel"}
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_overwrite_replaces_a_run(folder: Path, run: Path, tiny_folder: Path, phasefit):
     shutil.copytree(run, folder / "m")
     result = phasefit(*f"train good.csv -o m --overwrite --seed 7 {QUICK}".format(tiny=tiny_folder).split())

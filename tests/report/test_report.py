@@ -23,6 +23,8 @@ from pictures import pixels, words
 from specs import prepare, run_spec
 from tiny import fresh_model, make_data, make_table
 
+pytestmark = pytest.mark.pictures
+
 NAMES = ["food", "music", "weather"]
 
 

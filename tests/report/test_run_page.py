@@ -18,6 +18,8 @@ from phasefit.report.facts.run import RunFacts
 from phasefit.report.limits import Limits
 from phasefit.report.page.run_page import run_page, write_run_page
 
+pytestmark = pytest.mark.pictures
+
 LARGEST = 3_000_000
 EXPECTED = {
     "single": {"Result", "Confusion", "Classes", "Reliability", "Mistakes", "Labels to check"},

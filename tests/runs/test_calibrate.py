@@ -19,8 +19,6 @@ from tiny import make_table, read_json, write_csv
 STEPS = ("finetune.max_steps=6", "finetune.min_steps=1", "finetune.lr=3e-3")
 TEXTS, LABELS = make_table(120)
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
-
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -22,9 +22,6 @@ TABLE = make_table(48)
 NEW = [*make_table(9, seed=1)[0], "🙂 naïve\ttext", "one"]
 
 
-pytestmark = pytest.mark.usefixtures("no_pictures")  # they do not depend on the family
-
-
 def silent(_: Event) -> None:
     pass
 

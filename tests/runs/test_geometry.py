@@ -36,6 +36,8 @@ from running import resume, train
 from specs import run_spec
 from tiny import fresh_model, make_table, read_json, save_tiny, write_csv
 
+pytestmark = pytest.mark.pictures
+
 SETTINGS = ("contrast.max_steps=2", "finetune.max_steps=2", "finetune.min_steps=1", "finetune.lr=1e-2")
 OF_CLASSES = {"alignment", "within", "between", "silhouette"}
 ALWAYS = {"texts", "uniformity", "anisotropy"}

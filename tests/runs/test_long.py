@@ -18,8 +18,6 @@ STEPS = ("finetune.max_steps=2", "finetune.min_steps=1", "max_length=8")
 TEXTS, LABELS = make_table(40)
 TEXTS = [f"{text} {text} {text} {text}" for text in TEXTS]
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
-
 
 @pytest.mark.parametrize("way", ["truncate", "head-tail", "windows"])
 def test_a_run_reads_long_texts_as_it_was_told(tiny_folder: Path, tmp_path: Path, way: str) -> None:

@@ -20,6 +20,8 @@ from running import resume, train
 from specs import prepare, run_spec
 from tiny import make_table, read_json, tree, write_csv
 
+pytestmark = pytest.mark.pictures
+
 SHORT = ("denoise.max_steps=2", "contrast.max_steps=2", "finetune.max_steps=4", "finetune.lr=1e-3")
 QUICK = ("finetune.max_steps=2", "finetune.min_steps=1")
 
