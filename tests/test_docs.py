@@ -15,6 +15,9 @@ from phasefit.recipes import list_recipes
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "objectives.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOUCH_POINTS = (
+    (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Touch points")[2].partition("\n## ")[0]
+)
 ROWS = {match[1]: match[0] for match in re.finditer(r"^\| `([\w-]+)`.*$", PAGE, flags=re.M)}
 
 
@@ -37,3 +40,9 @@ def test_a_view_stands_there_as_it_is(name: str) -> None:
 @pytest.mark.parametrize("info", list_recipes(), ids=lambda info: info.name)
 def test_every_recipe_is_told_of(info) -> None:
     assert f"`{info.name}`" in README + PAGE
+
+
+@pytest.mark.parametrize("place", sorted({*re.findall(r"`([a-z_]+/[\w/.]*)`", TOUCH_POINTS)}))
+def test_a_touch_point_is_where_it_is_said_to_be(place: str) -> None:
+    within = ROOT if place.startswith(("docs/", "tests/")) else ROOT / "src" / "phasefit"
+    assert (within / place).is_dir() if place.endswith("/") else (within / place).is_file()
