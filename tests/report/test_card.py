@@ -10,8 +10,9 @@ from markdown_it import MarkdownIt
 
 from phasefit.metrics import classification_metrics
 from phasefit.metrics.registry import METRICS
-from phasefit.report.card.card import PICTURES, model_card, picture
+from phasefit.report.card.card import PICTURES, model_card
 from phasefit.report.card.markdown import escape, fence
+from phasefit.report.facts.geometry import geometry_reading
 
 NAMES = ["Book|Restaurant", "*weather*", "<b>ride</b>", "line\nbreak"]
 
@@ -166,7 +167,8 @@ def test_an_encoder_without_a_classifier() -> None:
     ],
 )
 def test_the_geometry_is_read_by_what_was_measured(figures: dict[str, float], said: str, unsaid: str) -> None:
-    read = picture("geometry.png", {"before training": figures})
+    read = geometry_reading({"before training": figures})
+    assert read in card(metrics={"geometry": {"before training": figures}}, pictures=["geometry.png"])
     assert said in read
     assert unsaid not in read
 

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 from phasefit.data.hygiene import hygiene, lengths
 from phasefit.data.table import Table
 from phasefit.models.tokens.truncation import Truncation
-from phasefit.report.card.card import model_card
-from phasefit.report.card.data import data_paragraphs
+from phasefit.report.card.card import data_paragraphs, model_card
 from phasefit.runs.data_record import write_hygiene
 
 FOUND = hygiene(

@@ -1,26 +1,33 @@
-"""The model card: a run's README.md, which the hub shows as the model's page."""
+"""The model card: a run's README.md, which the hub shows as the model's page. Its words are in `templates/card.md`."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from phasefit.data.hygiene import Hygiene
 from phasefit.kinds import kind_named
-from phasefit.metrics.geometry import geometry_rows, has_classes
-from phasefit.metrics.registry import INTERVAL, titles
-from phasefit.report.card.data import data_paragraphs
-from phasefit.report.card.markdown import escape, facts, fence, join, number, section, table
-from phasefit.report.card.usage import encoder_usage, usage
+from phasefit.metrics.geometry import geometry_rows
+from phasefit.prepare.notes import data_notes
+from phasefit.report.card.markdown import escape, facts, render, table
 from phasefit.report.facts.classes import class_scores
-from phasefit.report.facts.run import RunFacts
+from phasefit.report.facts.curves import phase_results
+from phasefit.report.facts.data import HEAD, part_cells
+from phasefit.report.facts.geometry import geometry_reading
+from phasefit.report.facts.run import RunFacts, headline
+from phasefit.report.facts.scores import Scored, all_scores
 from phasefit.report.limits import MOST_LISTED
 from phasefit.report.pictures import OF_RUNS, OF_SCORES
+from phasefit.report.text import number
 
-TASKS = {True: ("text-classification",), False: ("sentence-similarity", "feature-extraction")}  # what the hub calls it
-ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
+if TYPE_CHECKING:
+    from phasefit.models.tokens.truncation import Truncation
+
+# What the hub calls it; the first is the main task.
+CLASSIFIES, EMBEDS = ("text-classification",), ("sentence-similarity", "feature-extraction")
 PICTURES = {picture.file: picture for picture in (*OF_SCORES, *OF_RUNS)}
+Results = tuple[str, list[str], list[list[str]]]  # a title, the splits, and the rows of a table
 
 
 def run_card(run: RunFacts, pictures: Iterable[str], page: str) -> str:
@@ -49,7 +56,7 @@ def model_card(
     classes: Sequence[str],
     data: Mapping[str, Any],
     pictures: Iterable[str] = tuple(PICTURES),
-    about_data: Iterable[str] = (),
+    about_data: Sequence[str] = (),
     kind: str = "",
     pairs: bool = False,
     page: str = "",
@@ -60,127 +67,67 @@ def model_card(
     that of the labels, `pairs` whether they are labels of pairs of texts. `page` is the report beside the card.
     """
     kind = kind or ("single" if classes else "none")
-    splits = [split for split in ("validation", "test") if metrics.get(split)]
-    scored = splits[-1] if splits else ""
-    predicts = kind != "none"
-    parts = [
-        front_matter(manifest, TASKS[predicts]),
-        f"# {escape(name)}",
-        headline(kind, len(classes), pairs, metrics),
-        f"All of it on one page, with the texts: [{page}]({page}), to be opened in a browser." if page else "",
-        section("Results", *task_results(metrics, splits), "In brackets: the 95 % interval." if splits else ""),
-        section("", *(picture(file, metrics.get("geometry", {})) for file in pictures)),
-        section("Geometry", geometry_table(metrics.get("geometry", {}))),
-        section(f"Classes ({scored})", class_table(metrics[scored].get("per_class", {})) if scored else ""),
-        section("How to use it", usage(name, kind, pairs, metrics) if predicts else encoder_usage(name)),
-        section("Training", phase_table(metrics.get("phases", []))),
-        section("", "The recipe as it was run:", fence(recipe_toml, "toml")),
-        section("Data", facts(data), *about_data),
-        section("Environment", facts({key: value for key, value in manifest.items() if key != "command"})),
-        section("Repeat it", fence(f"$ {manifest['command']}", "console") if manifest.get("command") else ""),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def front_matter(manifest: Mapping[str, Any], tasks: Sequence[str]) -> str:
-    """What the hub reads; strings are quoted as JSON, which YAML understands. The first task is the main one."""
-    lines = ["---", "library_name: phasefit", f"pipeline_tag: {tasks[0]}", "tags:"]
-    lines += [f"- {tag}" for tag in ("phasefit", "sentence-transformers", *tasks)]
-    model = str(manifest.get("model", ""))
-    if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model):  # a hub id; a folder means nothing to others
-        lines.append(f"base_model: {json.dumps(model)}")
-    return "\n".join([*lines, "---"])
-
-
-def picture(file: str, geometry: Mapping[str, Mapping[str, Any]]) -> str:
-    """A picture of the run's folder, what it shows and where it is as SVG."""
-    shown = PICTURES[file]
-    reading = shown.reading or geometry_reading(geometry)
-    return f"![{shown.title}]({file})\n\n{reading} ([SVG]({file.removesuffix('.png')}.svg))"
-
-
-def geometry_reading(stages: Mapping[str, Mapping[str, Any]]) -> str:
-    """Which way the figures that were measured should go."""
-    known = {name for figures in stages.values() for name, value in figures.items() if value is not None}
-    if not has_classes(stages.values()):
-        pairs = "bring the two texts of a pair together (alignment falls) and " if "alignment" in known else ""
-        return f"Training should {pairs}spread texts over the whole space (uniformity and anisotropy fall)."
-    if "within" not in known:
-        return "No class has two of these texts; those of different classes should come apart (their cosine falls)."
-    signs = "alignment falls, silhouette rises" if "silhouette" in known else "alignment falls"
-    return (
-        f"Training should bring texts of one class together ({signs}) without all texts coming to point one way "
-        "(anisotropy near 1). Uniformity may rise in a classifier, whose texts gather in as many places as classes."
+    splits = {split: metrics[split] for split in ("validation", "test") if metrics.get(split)}
+    scored, last = list(splits.items())[-1] if splits else ("", {})
+    model, geometry = str(manifest.get("model", "")), metrics.get("geometry", {})
+    return render(
+        "card.md",
+        name=name,
+        kind=kind,
+        headline=headline(kind, len(classes), pairs),
+        hub_tasks=EMBEDS if kind == "none" else CLASSIFIES,
+        base_model=model if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model) else "",  # a folder means nothing to others
+        page=page,
+        results=results(splits),
+        pictures=[PICTURES[file] for file in pictures],
+        stages=list(geometry),
+        geometry=[[name.replace("_", " "), *map(number, values), how] for name, values, how in geometry_rows(geometry)],
+        geometry_reading=geometry_reading(geometry),
+        scored=scored,
+        classes=[
+            [one.name, *map(number, (one.precision, one.recall, one.f1, one.support))]
+            for one in class_scores(last.get("per_class", {}))
+        ],
+        most_listed=MOST_LISTED,
+        tasks=list(last.get("tasks", ())),
+        has_classes=kind in ("none", "tasks") or kind_named(kind).has_classes,
+        text='("a text", "another")' if pairs else '"a text"',
+        phases=phase_rows(metrics.get("phases", [])),
+        recipe=recipe_toml,
+        data=facts(data),
+        about_data=list(about_data),
+        environment=facts({key: value for key, value in manifest.items() if key != "command"}),
+        command=manifest.get("command"),
     )
 
 
-def results(metrics: Mapping[str, Any], splits: Sequence[str]) -> str:
-    """The headline scores, a column a split, the accuracy with its interval."""
-    rows = []
-    names = titles()
-    for key, title in names.items():
-        if any(metrics[split].get(key) is not None for split in splits):
-            rows.append([title, *(score(metrics[split], key) for split in splits)])
-    depth = max((len(metrics[split].get("levels", [])) for split in splits), default=0)
-    for level in range(depth):
-        cells = [metrics[split].get("levels", [])[level : level + 1] for split in splits]
-        for key in dict.fromkeys(key for cell in cells for scores in cell for key in scores):
-            values = (number(cell[0].get(key)) if cell else "" for cell in cells)
-            rows.append([f"{names[key]} at level {level + 1}", *values])
-    return table(["", *splits], rows)
+def results(splits: Mapping[str, Scored]) -> list[Results]:
+    """The headline scores, a column a split; of several tasks a table each, and their mean."""
+    tasks = dict.fromkeys(task for scored in splits.values() for task in scored.get("tasks", {}))
+    each = []
+    for task in tasks:
+        own = {split: scored["tasks"][task] for split, scored in splits.items() if task in scored.get("tasks", {})}
+        each.append(_result(f"Task `{task}`:", own))
+    return [*each, *([_result("All tasks:" if tasks else "", splits)] if splits else [])]
 
 
-def score(split: Mapping[str, Any], key: str) -> str:
-    """One cell of the headline table."""
-    interval = split.get(key + INTERVAL)
-    span = f" ({interval[0]:.4f} to {interval[1]:.4f})" if interval else ""
-    return number(split.get(key)) + span
+def _result(title: str, splits: Mapping[str, Scored]) -> Results:
+    rows = all_scores(splits)
+    return title, list(splits), [[row.title, *("" if one is None else one.text for one in row.splits)] for row in rows]
 
 
-def class_table(per_class: Mapping[str, Mapping[str, Any]]) -> str:
-    """Each class's scores, unless there are too many to read."""
-    if len(per_class) > MOST_LISTED:
-        return f"{len(per_class)} classes; `metrics.json` has the scores of each."
-    rows = [
-        [one.name, *map(number, (one.precision, one.recall, one.f1, one.support))] for one in class_scores(per_class)
-    ]
-    return table(["class", "precision", "recall", "F1", "rows"], rows)
-
-
-def phase_table(phases: Sequence[Mapping[str, Any]]) -> str:
+def phase_rows(phases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """What each phase took and reached."""
     rows = []
-    for phase in phases:
-        best, watch = phase.get("best"), phase.get("watch")
-        if isinstance(best, Mapping) and watch in best:
-            best = {watch: best[watch]}
-        reached = join(best) if isinstance(best, Mapping) else number(best)
-        rows.append([phase["name"], number(phase.get("steps")), f"{phase.get('seconds', 0):.1f}", reached])
-    return table(["phase", "steps", "seconds", "validation score kept"], rows)
+    for phase in phase_results(phases):
+        reached = ", ".join(f"{name} {number(value)}".strip() for name, value in phase.best.items())
+        rows.append([phase.name, number(phase.steps), f"{phase.seconds or 0:.1f}", reached])
+    return rows
 
 
-def headline(kind: str, classes: int, pairs: bool, metrics: Mapping[str, Any]) -> str:
-    """What the model is, in a sentence."""
-    if kind == "none":
-        return ENCODER
-    several = kind == "tasks"
-    what = "model of several tasks over one encoder" if several else kind_named(kind).model_noun(classes, pairs)
-    return f"A {what}, trained in phases with phasefit."
-
-
-def task_results(metrics: Mapping[str, Any], splits: Sequence[str]) -> list[str]:
-    """The headline scores; of several tasks a table each, and their mean."""
-    tasks = list(dict.fromkeys(task for split in splits for task in metrics[split].get("tasks", {})))
-    if not tasks:
-        return [results(metrics, splits)]
-    parts = []
-    for task in tasks:
-        own = {split: metrics[split]["tasks"][task] for split in splits if task in metrics[split].get("tasks", {})}
-        parts += [f"Task `{task}`:", results(own, list(own))]
-    return [*parts, "All tasks:", results(metrics, splits)]
-
-
-def geometry_table(stages: Mapping[str, Mapping[str, Any]]) -> str:
-    """Figures down, stages across, how to read a figure beside it."""
-    rows = [[name.replace("_", " "), *map(number, values), reading] for name, values, reading in geometry_rows(stages)]
-    return table(["", *map(escape, stages), "how to read it"], rows)
+def data_paragraphs(hygiene: Hygiene, cut: Truncation | None = None) -> list[str]:
+    """The tables side by side, and a list of what deserves a look."""
+    notes = [note.removeprefix("data: ") for note in data_notes(hygiene)]
+    notes += [] if cut is None else [cut.sentence()]
+    listed = "\n".join(f"- {escape(note)}" for note in notes)
+    return [table(["", *HEAD], [[name, *part_cells(part)] for name, part in hygiene.parts.items()]), listed]

@@ -1,42 +1,40 @@
-"""Markdown out of what users and runs are called: tables, sections and code blocks that nothing in them can break."""
+"""Markdown out of what users and runs are called: tables and code blocks that nothing in them can break."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from phasefit.report.text import in_words, known
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def render(template: str, /, **values: Any) -> str:
+    """A file of `templates/` filled in; Markdown has no escaping of its own, so `table` and `escape` do it."""
+    return environment().get_template(template).render(values).strip() + "\n"
+
+
+@cache
+def environment() -> Environment:
+    """The templates of cards; jinja2 is imported only now."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("phasefit.report.card"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"escape": escape, "fence": fence, "quoted": quoted, "shell": shell}
+    made.globals["table"] = table
+    return made
 
 
 def facts(pairs: Mapping[str, Any]) -> str:
     """A table of whatever was recorded."""
-    rows = [[key.replace("_", " "), join(value)] for key, value in pairs.items() if value not in (None, "", {}, [])]
-    return table(["", ""], rows)
-
-
-def join(value: Any) -> str:
-    """A recorded value on one line."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {join(inner)}" for key, inner in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(join, value))
-    return number(value)
-
-
-def number(value: Any) -> str:
-    """A count in full, a score with four digits, nothing for None, anything else as it is."""
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
-
-
-def section(title: str, *paragraphs: str) -> str:
-    """A heading and its text; nothing at all without text."""
-    body = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
-    return f"## {title}\n\n{body}" if body and title else body
+    return table(["", ""], [[name, in_words(value)] for name, value in known(pairs).items()])
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -57,3 +55,13 @@ def fence(text: str, language: str) -> str:
     """A code block whose fence is longer than any inside it."""
     ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     return f"{ticks}{language}\n{text.strip()}\n{ticks}"
+
+
+def quoted(text: str) -> str:
+    """A string as JSON, Python and YAML read it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def shell(name: str) -> str:
+    """A folder's name as a terminal takes it."""
+    return name if re.fullmatch(r"[\w./-]+", name) else quoted(name)

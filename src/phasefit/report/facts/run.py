@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from phasefit.kinds import kind_named
 from phasefit.prepare.prepare import Prepared
 from phasefit.report.facts.held_out import SPLITS, Outputs
 from phasefit.report.facts.layout import Floats, stage_layouts
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from phasefit.runs.fitting.snapshots import Snapshots
     from phasefit.runs.train import FinishedRun
 
+ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
 SHOWN_ELSEWHERE = ("format", "status", "data", "heads", "decisions")  # of the manifest
 
 
@@ -68,3 +70,12 @@ class RunFacts:
         if self.snapshots is None or not self.layouts:
             return None
         return embedding_map(self.snapshots.vectors, map_points(self.prepared, self.snapshots), self.layouts)
+
+
+def headline(kind: str, classes: int, pairs: bool) -> str:
+    """What a model is, in a sentence."""
+    if kind == "none":
+        return ENCODER
+    several = kind == "tasks"
+    what = "model of several tasks over one encoder" if several else kind_named(kind).model_noun(classes, pairs)
+    return f"A {what}, trained in phases with phasefit."

@@ -14,7 +14,6 @@ from phasefit.metrics.geometry import geometry_rows
 from phasefit.metrics.registry import metric_at
 from phasefit.models.model import TASK
 from phasefit.prepare.prepare import Prepared
-from phasefit.report.card.card import headline
 from phasefit.report.facts.calibration import Calibration
 from phasefit.report.facts.classes import class_scores, weakest
 from phasefit.report.facts.confusion import Confusion
@@ -22,7 +21,7 @@ from phasefit.report.facts.curves import phase_curves, phase_results, score_rang
 from phasefit.report.facts.data import HEAD, data_rows
 from phasefit.report.facts.held_out import HeldOut, held_out
 from phasefit.report.facts.rows import ScoreError, label_doubts, largest_errors, levels_of, mistakes, score_errors
-from phasefit.report.facts.run import RunFacts
+from phasefit.report.facts.run import RunFacts, headline
 from phasefit.report.facts.scores import Scored, all_scores, headline_scores
 from phasefit.report.limits import MOST_IN_MATRIX, Limits
 from phasefit.report.page.parts import Cell, Column, Figure
@@ -59,7 +58,7 @@ def run_page(run: RunFacts, limits: Limits) -> Page:
         section("Environment", "environment.html", environment=_environment(run)),
         section("Repeat it", "command.html", command=str(run.manifest.get("command") or "")),
     ]
-    return Page(run.name, headline(run.kind, classes, run.pairs, run.metrics), sections)
+    return Page(run.name, headline(run.kind, classes, run.pairs), sections)
 
 
 def _results(run: RunFacts, limits: Limits) -> Iterator[Section]:
