@@ -18,7 +18,8 @@ from phasefit.studies.auto import run_auto
 from phasefit.studies.auto.candidates import YARDSTICK, DataFacts, candidates_for, facts_of, left_out
 from phasefit.studies.auto.halving import affordable, choose, folds_for, gain, predicted, rounds_for, survivors
 from phasefit.studies.auto.report import AutoResult, as_json, as_markdown, conclusion
-from phasefit.studies.auto.run_auto import choose_recipe, final_spec, prepare_tables
+from phasefit.studies.auto.run_auto import choose_recipe, final_spec
+from phasefit.studies.auto.trial_data import prepare_tables
 from phasefit.studies.cell import Cell
 from phasefit.studies.pool import CellEnded, CellError
 from phasefit.studies.result import Result

@@ -12,8 +12,7 @@ from phasefit.kinds import kind_named
 from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import candidates_for, facts_of
 from phasefit.studies.auto.halving import Round
-from phasefit.studies.auto.run_auto import prepare_tables
-from phasefit.studies.auto.trial_data import write_trial_data
+from phasefit.studies.auto.trial_data import prepare_tables, write_trial_data
 from phasefit.studies.result import figure
 from phasefit.studies.work import carry_out
 from specs import run_spec

@@ -17,7 +17,16 @@ from inline_cells import inline_cells
 from phasefit.errors import Interrupted
 from phasefit.studies import pool
 from phasefit.studies.cell import Cell, cell_folder
-from phasefit.studies.pool import CellDone, CellEnded, CellError, CellEvent, CellStarted, orderly, run_cells, run_stream
+from phasefit.studies.pool import (
+    CellDone,
+    CellEnded,
+    CellError,
+    CellEvent,
+    CellStarted,
+    managed_processes,
+    run_cells,
+    run_stream,
+)
 from phasefit.studies.result import RESULT, RUN, finished_result
 from specs import run_spec
 
@@ -94,7 +103,7 @@ def test_an_interrupted_study_ends_its_cells_and_says_how_to_go_on(monkeypatch: 
     process: Any = Lingering()
 
     def study() -> None:
-        with orderly(done=lambda: 4) as running:
+        with managed_processes(done=lambda: 4) as running:
             running.append((cells(1)[0], process))
             os.kill(os.getpid(), signal.SIGTERM)
 

@@ -10,7 +10,7 @@ from phasefit.errors import DataError
 from phasefit.studies.formats import to_markdown
 from phasefit.studies.gains import curve, gains, training_rows, write_gains
 from phasefit.studies.plan import missing, needed, refuse_missing
-from phasefit.studies.scaling import Choice, scale_study
+from phasefit.studies.scaling import Selection, scale_study
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant
 from phasefit.studies.study_file import FigurePart
 from phasefit.studies.study_reading import find_study
@@ -84,22 +84,22 @@ def test_rows_are_those_of_the_card_or_of_the_cut() -> None:
 def test_all_that_is_missing_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PHASEFIT_DATA", str(tmp_path))
     info = find_study("three-phase")
-    study = scale_study(info.file, info.name, Choice("full")).study
+    study = scale_study(info.file, info.name, Selection("full")).study
     assert missing(study) == {"SST2": "sst2-phrases", "SST5": "sst5", "AGNews": "ag-news", "IMDB": "imdb"}
     with pytest.raises(DataError) as error:
         refuse_missing(study)
     assert "SST2 (sst2-phrases), SST5 (sst5)" in str(error.value)
     assert "--datasets 'SNIPS,SNIPS2'" in str(error.value)
-    refuse_missing(scale_study(info.file, info.name, Choice("full", ("snips", "SNIPS2"))).study)
+    refuse_missing(scale_study(info.file, info.name, Selection("full", ("snips", "SNIPS2"))).study)
     tasks = find_study("multitask")
-    assert missing(scale_study(tasks.file, tasks.name, Choice()).study) == {"cs224n": "cs224n-sst"}
+    assert missing(scale_study(tasks.file, tasks.name, Selection()).study) == {"cs224n": "cs224n-sst"}
     pairs = Study("s", "S", (Data("x", {"data": "snips"}, pairs="stsb"),), (Variant("v", "untrained"),))
     assert missing(pairs) == {"x": "stsb"}
 
 
 def test_only_datasets_with_runs_are_needed() -> None:
     info = find_study("triple-entropy")
-    study = scale_study(info.file, info.name, Choice("full", (), ("5",))).study
+    study = scale_study(info.file, info.name, Selection("full", (), ("5",))).study
     assert [data.name for data in needed(study)] == ["SST2", "IMDb"]
 
 

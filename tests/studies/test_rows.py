@@ -12,7 +12,7 @@ from phasefit.data.sources import read_table
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.runs.specification import RunSpec
-from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once, write_rows
+from phasefit.studies.rows import has_part, reading, rows_without_test, spec_on_rows, write_rows, write_rows_once
 from specs import prepare, run_spec
 from tiny import make_table, tree
 
@@ -39,7 +39,7 @@ def test_a_round_trip(name: str, pairs: bool, tmp_path: Path) -> None:
     frame = pd.DataFrame({"text_a": TEXTS, "text_b": TEXTS[::-1]} if pairs else {"text": TEXTS})
     frame["label"] = labels
     prepared = prepared_of(run_spec(frame, **how))
-    table = pooled(prepared)
+    table = rows_without_test(prepared)
     told = reading(table, prepared.space.kind)
     path = write_rows(table, tmp_path / "rows.parquet")
     again = read_table(str(path), **told, sides="two")
@@ -55,16 +55,16 @@ def test_what_is_written_stays_and_nothing_of_the_source_is_left(tmp_path: Path)
     frame = pd.DataFrame({"words": TEXTS, "y": NAMES})
     request = run_spec(frame, text=("words",), label=("y",), rows=40, leaked="drop-train", seed=3)
     prepared = prepared_of(request)
-    table = pooled(prepared)
-    path = write_once(table, tmp_path / "rows.parquet")
+    table = rows_without_test(prepared)
+    path = write_rows_once(table, tmp_path / "rows.parquet")
     before = Path(path).read_bytes()
-    assert write_once(prepared.train, tmp_path / "rows.parquet") == path
+    assert write_rows_once(prepared.train, tmp_path / "rows.parquet") == path
     assert Path(path).read_bytes() == before
-    bare = on_rows(request, data=path, **reading(table, "single"))
+    bare = spec_on_rows(request, data=path, **reading(table, "single"))
     assert (bare.data.text, bare.data.label) == (("text",), ("label",))
     assert (bare.split.rows, bare.split.leaked, bare.seed) == (None, "keep", 3)
     assert not has_part(bare, "test")
-    assert has_part(on_rows(bare, test=path), "test")
+    assert has_part(spec_on_rows(bare, test=path), "test")
 
 
 def test_test_rows_can_be_left_alone(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_try_takes_choices_and_ranges() -> None:
         "finetune.batch_size": Range(8, 16, whole=True),
         "max_length": Choices(("64", "128")),
     }
-    assert found["finetune.lr"].said(0.000123456) == "0.000123"
+    assert found["finetune.lr"].as_setting(0.000123456) == "0.000123"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from phasefit.studies.pool import CellEnded, CellError
 from phasefit.studies.result import PROGRESS, Evaluation, Result, append_evaluation, read_evaluations
 from phasefit.studies.search import optuna_study, trials
 from phasefit.studies.search.question import Question
-from phasefit.studies.search.report import became_of, read_history, trial_curve, verdict, write_trials
+from phasefit.studies.search.report import read_history, trial_counts, trial_curve, verdict, write_trials
 from phasefit.studies.search.run_search import question_of, recipe_file, sealed
 from phasefit.studies.search.space import Choices, Range, Space
 from phasefit.studies.search.trials import Limits, TrialDone, Trials, new_epochs
@@ -142,7 +142,7 @@ def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
     assert [(one.done, one.total) for one in told] == [(1, 2), (2, 2), (3, 3)]
     found = read_history(study_in(tmp_path), question(THREE))
     assert (found.complete, found.failed, found.stopped) == (3, 0, 0)
-    said = became_of(question(THREE), found)
+    said = trial_counts(question(THREE), found)
     assert said.startswith("Trials: 3 complete, 0 given up early, 0 failed")
     assert said.endswith("these are all 3 points of the space, and more --trials would add none.")
 

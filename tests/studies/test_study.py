@@ -6,7 +6,7 @@ import pytest
 
 from phasefit.baselines import BASELINES, baseline
 from phasefit.errors import MissingExtra, RecipeError
-from phasefit.studies.study import Data, Study, TableSpec, Variant, check_variants, fitting, variant_of
+from phasefit.studies.study import Data, Study, TableSpec, Variant, applicable_settings, check_variants, variant_of
 
 
 def study(**changes: object) -> Study:
@@ -44,7 +44,7 @@ def test_a_variant_may_be_for_some_datasets_only() -> None:
 
 def test_settings_for_phases_that_a_recipe_has_not_are_left_out_and_later_ones_win() -> None:
     settings = ("denoise.lr=1", "finetune.lr=2", "max_length=16", "finetune.lr=3")
-    assert fitting("finetune", settings) == ("max_length=16", "finetune.lr=3")
+    assert applicable_settings("finetune", settings) == ("max_length=16", "finetune.lr=3")
 
 
 def test_recipes_as_the_command_line_has_them() -> None:

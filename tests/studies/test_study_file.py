@@ -11,8 +11,8 @@ import pytest
 from phasefit.baselines import BASELINES
 from phasefit.errors import RecipeError
 from phasefit.recipes import read_recipe
-from phasefit.studies.scaling import Choice, scale_study
-from phasefit.studies.study import Study, fitting
+from phasefit.studies.scaling import Selection, scale_study
+from phasefit.studies.study import Study, applicable_settings
 from phasefit.studies.study_file import FULL, flat, toml
 from phasefit.studies.study_reading import StudyInfo, find_study, list_studies, parse_study, read_study_file
 
@@ -128,7 +128,7 @@ def test_settings_are_written_as_the_command_line_has_them() -> None:
 def test_the_example_of_the_docs_is_one() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
     example = page.partition("```toml\n")[2].partition("```")[0]
-    study = scale_study(parse_study(tomllib.loads(example), "docs"), "docs", Choice("quick")).study
+    study = scale_study(parse_study(tomllib.loads(example), "docs"), "docs", Selection("quick")).study
     assert [variant.name for variant in study.variants] == ["cross-entropy", "SupCon"]
 
 
@@ -136,7 +136,7 @@ def test_the_example_of_the_docs_is_one() -> None:
 
 
 def test_the_file_is_the_full_scale() -> None:
-    found = scale_study(small(), "small", Choice())
+    found = scale_study(small(), "small", Selection())
     assert not found.changes
     assert found.study.seeds == (0, 1, 2)
     assert [data.request.get("rows") for data in found.study.datasets] == [None, 1000]
@@ -145,7 +145,7 @@ def test_the_file_is_the_full_scale() -> None:
 
 
 def test_settings_of_datasets_and_variants_meet() -> None:
-    study = scale_study(small(), "small", Choice()).study
+    study = scale_study(small(), "small", Selection()).study
     assert settings(study, "A", "base") == ("finetune.lr=1e-05",)
     assert settings(study, "A", "more") == ("finetune.epochs=2", "finetune.lr=1e-05")
     assert settings(study, "B", "more") == ("finetune.epochs=2", "finetune.lr=3e-05", "contrast.epochs=1")
@@ -154,7 +154,7 @@ def test_settings_of_datasets_and_variants_meet() -> None:
 
 
 def test_a_scale_cuts_and_says_so() -> None:
-    found = scale_study(small(), "small", Choice("quick"))
+    found = scale_study(small(), "small", Selection("quick"))
     assert found.study.seeds == (0, 1)
     assert [data.name for data in found.study.datasets] == ["A"]
     assert found.study.datasets[0].request["rows"] == 100
@@ -175,30 +175,30 @@ def test_a_scale_cuts_and_says_so() -> None:
 
 
 def test_what_a_user_names_wins_over_the_scale() -> None:
-    found = scale_study(small(), "small", Choice("quick", datasets=("snips2",), seeds=4))
+    found = scale_study(small(), "small", Selection("quick", datasets=("snips2",), seeds=4))
     assert [data.name for data in found.study.datasets] == ["B"]
     assert found.study.datasets[0].request["rows"] == 100
     assert found.study.seeds == (0, 1, 2, 3)
-    assert [table.number for table in scale_study(small(), "s", Choice(FULL, (), ("2",))).study.tables] == ["2"]
+    assert [table.number for table in scale_study(small(), "s", Selection(FULL, (), ("2",))).study.tables] == ["2"]
 
 
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        (Choice("tiny"), "no scale 'tiny'; known: full, quick"),
-        (Choice(FULL, ("C",)), "no dataset 'C'"),
-        (Choice(FULL, (), ("3",)), "--table 3: the study has no table of that number; they are: 1, 2"),
-        (Choice("quick", (), ("2",)), "--table 2 is about B, which this scale or --datasets leaves out"),
+        (Selection("tiny"), "no scale 'tiny'; known: full, quick"),
+        (Selection(FULL, ("C",)), "no dataset 'C'"),
+        (Selection(FULL, (), ("3",)), "--table 3: the study has no table of that number; they are: 1, 2"),
+        (Selection("quick", (), ("2",)), "--table 2 is about B, which this scale or --datasets leaves out"),
     ],
 )
-def test_choices_that_are_none(choice: Choice, said: str) -> None:
+def test_choices_that_are_none(choice: Selection, said: str) -> None:
     with pytest.raises(RecipeError, match=said.replace("(", r"\(")):
         scale_study(small(), "small", choice)
 
 
 def test_a_dataset_with_one_variant_left_is_no_comparison() -> None:
     scale = {"quick": {"variant": {"more": {"only": ["A"]}}}}
-    tables = scale_study(small(scale=scale), "small", Choice("quick")).study.tables
+    tables = scale_study(small(scale=scale), "small", Selection("quick")).study.tables
     assert [table.datasets for table in tables] == [("A",), ("B",)]
 
 
@@ -220,17 +220,17 @@ def test_its_header_has_a_title_and_a_command(info: StudyInfo) -> None:
 @every_study
 @pytest.mark.parametrize("scale", [FULL, "quick"])
 def test_every_recipe_takes_the_settings_of_every_dataset(info: StudyInfo, scale: str) -> None:
-    study = scale_study(info.file, info.name, Choice(scale)).study
+    study = scale_study(info.file, info.name, Selection(scale)).study
     for variant in study.variants:
         if variant.recipe in BASELINES:
             continue
-        for said in {fitting(variant.recipe, one) for one in variant.on.values()}:
+        for said in {applicable_settings(variant.recipe, one) for one in variant.on.values()}:
             read_recipe(variant.recipe, said).check()
 
 
 @every_study
 def test_quick_is_smaller_and_says_how(info: StudyInfo) -> None:
-    quick, full = (scale_study(info.file, info.name, Choice(scale)) for scale in ("quick", FULL))
+    quick, full = (scale_study(info.file, info.name, Selection(scale)) for scale in ("quick", FULL))
     assert len(quick.study.cells()) < len(full.study.cells())
     assert len(quick.study.seeds) * (quick.study.folds or 1) >= 2  # or there is no interval
     assert quick.changes
@@ -240,7 +240,7 @@ def test_quick_is_smaller_and_says_how(info: StudyInfo) -> None:
 
 @every_study
 def test_every_table_has_lines_and_published_figures_have_theirs(info: StudyInfo) -> None:
-    study = scale_study(info.file, info.name, Choice()).study
+    study = scale_study(info.file, info.name, Selection()).study
     grid = {(cell.dataset, cell.variant) for cell in study.cells()}
     for table in study.tables:
         for source in table.published:
@@ -274,23 +274,23 @@ def test_figures_are_those_of_the_papers() -> None:
 def test_the_protocols_are_those_of_the_papers() -> None:
     by_name = {info.name: info.file for info in STUDIES}
     assert (by_name["triple-entropy"].seeds, by_name["triple-entropy"].folds) == ([2, 16, 128, 2048], 5)
-    study = scale_study(by_name["three-phase"], "three-phase", Choice()).study
+    study = scale_study(by_name["three-phase"], "three-phase", Selection()).study
     said = dict(one.split("=") for one in settings(study, "SST5", "three-phase"))
     assert (said["denoise.lr"], said["contrast.lr"], said["finetune.lr"]) == ("5e-05", "5e-05", "1e-05")
     assert (said["denoise.ratio"], said["finetune.batch_size"], said["max_length"]) == ("0.7", "128", "512")
     assert settings(study, "SST5", "three-phase (ours)") == ()
-    entropy = scale_study(by_name["triple-entropy"], "triple-entropy", Choice()).study
+    entropy = scale_study(by_name["triple-entropy"], "triple-entropy", Selection()).study
     (phase,) = read_recipe("triple-entropy", settings(entropy, "TREC", "+ SoftTriple")).phases
     assert (phase.lr, phase.batch_size, phase.warmup, phase.head, phase.ce_weight) == (1e-5, 64, 0.06, "linear", 0.9)
-    aware = scale_study(by_name["label-aware"], "label-aware", Choice()).study
+    aware = scale_study(by_name["label-aware"], "label-aware", Selection()).study
     (phase,) = read_recipe("label-aware", settings(aware, "ISEAR", "LCL")).phases
     assert (phase.lr, phase.epochs, phase.weight_decay, phase.ce_weight) == (2e-5, 5, 0.01, 0.5)
 
 
 def test_a_papers_settings_follow_the_model() -> None:
     info = find_study("three-phase")
-    ours = scale_study(info.file, info.name, Choice(FULL)).study
-    theirs = scale_study(info.file, info.name, Choice(FULL, model="FacebookAI/roberta-base")).study
+    ours = scale_study(info.file, info.name, Selection(FULL)).study
+    theirs = scale_study(info.file, info.name, Selection(FULL, model="FacebookAI/roberta-base")).study
 
     def of(study: Study, variant: str, dataset: str) -> tuple[str, ...]:
         return next(one for one in study.variants if one.name == variant).on[dataset]
@@ -319,11 +319,11 @@ def test_a_setting_for_a_phase_that_no_variant_has() -> None:
     content = {"title": "T", "set": {"denoise": {"lr": 1.0}}, "dataset": {"d": {"data": "snips"}}}
     file = parse_study(content | {"variant": {"v": {"recipe": "finetune"}}}, "s.toml")
     with pytest.raises(RecipeError, match=r"denoise.lr=1.0: none of the recipes has such a phase"):
-        scale_study(file, "s", Choice())
+        scale_study(file, "s", Selection())
 
 
 def test_tables_of_its_own_lie_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "held.csv").write_text("text,label\na,b\n")
     content = {"title": "T", "dataset": {"d": {"data": "snips", "test": "held.csv"}}}
     file = parse_study(content | {"variant": {"v": {"recipe": "finetune"}}}, "s.toml")
-    assert scale_study(file, "s", Choice(), tmp_path).study.datasets[0].request["test"] == str(tmp_path / "held.csv")
+    assert scale_study(file, "s", Selection(), tmp_path).study.datasets[0].request["test"] == str(tmp_path / "held.csv")

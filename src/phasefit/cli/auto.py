@@ -76,7 +76,7 @@ def show_plan(spec: RunSpec, minutes: float, *, json: bool) -> None:
     from phasefit.cli.tables import new_table
     from phasefit.studies.auto.candidates import candidates_for, facts_of, left_out
     from phasefit.studies.auto.report import plan_lines
-    from phasefit.studies.auto.run_auto import prepare_tables
+    from phasefit.studies.auto.trial_data import prepare_tables
 
     facts = facts_of(prepare_tables(spec))
     candidates, out = candidates_for(facts, spec.recipe.settings), left_out(facts, spec.recipe.settings)

@@ -131,14 +131,14 @@ def request_of(params: dict[str, Any]) -> dict[str, Any]:
     from phasefit.cli.train import as_levels
     from phasefit.studies.study import request_fields
 
-    found = {name: params[name] for name in request_fields() if params.get(name) is not None and name != "data"}
+    options = {name: params[name] for name in request_fields() if params.get(name) is not None and name != "data"}
     for name in ("text", "label"):
-        found[name] = tuple(params.get(name) or ())
+        options[name] = tuple(params.get(name) or ())
     for name in ("levels", "classes"):
-        found[name] = as_levels(params.get(name))
+        options[name] = as_levels(params.get(name))
     for name in ("validation", "test", "unlabelled"):
-        if name in found:
-            found[name] = (
-                str(Path(found[name]).expanduser()) if Path(found[name]).expanduser().exists() else found[name]
+        if name in options:
+            options[name] = (
+                str(Path(options[name]).expanduser()) if Path(options[name]).expanduser().exists() else options[name]
             )
-    return {name: value for name, value in found.items() if value != ()}
+    return {name: value for name, value in options.items() if value != ()}

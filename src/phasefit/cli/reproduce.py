@@ -99,7 +99,7 @@ def reproduce(
     [bold]phasefit reproduce triple-entropy --scale full --model FacebookAI/roberta-base --plan[/]
     """
     from phasefit.studies.plan import refuse_missing
-    from phasefit.studies.scaling import Choice, scale_study
+    from phasefit.studies.scaling import Selection, scale_study
     from phasefit.studies.study import with_common
     from phasefit.studies.study_reading import find_study
 
@@ -110,7 +110,7 @@ def reproduce(
     scale = scale or ("quick" if "quick" in info.file.scale else "full")
     names = tuple(part.strip() for part in (datasets or "").split(",") if part.strip())
     beside = None if info.packaged else info.path.parent
-    scaled = scale_study(info.file, info.name, Choice(scale, names, tuple(table or ()), seeds, model), beside)
+    scaled = scale_study(info.file, info.name, Selection(scale, names, tuple(table or ()), seeds, model), beside)
     study = with_common(scaled.study, model=model, device=device, threads=threads, data_dir=data_dir)
     if plan:
         show_plan(info, scaled, study, scale, data_dir, json)

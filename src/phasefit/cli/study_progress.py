@@ -65,9 +65,9 @@ class StudyProgress:
             return
         name = usual_score(event.result)
         value = figure(event.result.metrics, name)
-        said = f"{event.done}/{event.total}  {event.cell.name}: {name.partition('.')[2]} {score(value)} in "
+        line = f"{event.done}/{event.total}  {event.cell.name}: {name.partition('.')[2]} {score(value)} in "
         self.console.print(
-            f"{said}{duration(event.result.seconds)}{left and f'; {left}'}", soft_wrap=True, markup=False
+            f"{line}{duration(event.result.seconds)}{left and f'; {left}'}", soft_wrap=True, markup=False
         )
 
     def _left(self, event: CellDone) -> str:

@@ -15,7 +15,7 @@ from phasefit.baselines import BASELINES
 from phasefit.runs.specification import DEFAULTS, RunSpec
 from phasefit.studies.key import digest, run_identity
 
-SAID = (  # options of one value, by the names of their fields
+COMMAND_OPTIONS = (  # options of one value, by the names of their fields
     *("kind", "tree", "separator", "validation", "test", "unlabelled", "validation_size", "test_size", "rows"),
     *("validation_rows", "test_rows", "top_classes", "unseen", "leaked", "model", "precision", "threads"),
 )
@@ -59,7 +59,7 @@ class Cell:
         words = ["phasefit", "train", str(spec.data.source), "--recipe", spec.recipe.name]
         words += [word for setting in spec.recipe.settings for word in ("--set", setting)]
         words += [word for name in ("text", "label") for one in spec.option(name) for word in (f"--{name}", one)]
-        for name in SAID:
+        for name in COMMAND_OPTIONS:
             if spec.option(name) != DEFAULTS[name]:
                 words += [f"--{name.replace('_', '-')}", str(spec.option(name))]
         for name in ("classes", "levels"):

@@ -103,7 +103,7 @@ def _forget_rows(path: Path) -> None:
 def _question(path: Path) -> str | None:
     """What the study in a folder asks, as its checksum."""
     try:
-        found = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        content = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found.get("question") if isinstance(found, dict) else None
+    return content.get("question") if isinstance(content, dict) else None

@@ -50,13 +50,13 @@ def compared(figure: FigurePart, study: Study, cells: Sequence[Cell], results: M
 
 def rows_of(cells: Sequence[Cell], results: Mapping[str, Result]) -> dict[str, int]:
     """How many rows the table of each dataset has, counted where runs split it: for tables without a card."""
-    found: dict[str, int] = {}
+    counted: dict[str, int] = {}
     for cell in cells:
         rows = results[cell.key].rows if cell.key in results else {}
         counts = [count for name, count in rows.items() if isinstance(count, int) and name != "unlabelled"]
         if counts:
-            found.setdefault(cell.dataset, sum(counts))
-    return found
+            counted.setdefault(cell.dataset, sum(counts))
+    return counted
 
 
 def training_rows(data: Data, data_dir: Path | None = None) -> int | None:
@@ -73,7 +73,7 @@ def gains(
 ) -> list[Gain]:
     """By dataset, out of `compared` tables; a dataset of two tables counts once."""
     wanted = {*map(str, figure.tables)}
-    found: dict[str, Gain] = {}
+    by_dataset: dict[str, Gain] = {}
     for table in tables:
         if wanted and table.number not in wanted:
             continue
@@ -81,10 +81,10 @@ def gains(
         for dataset in dict.fromkeys(row.dataset for row in table.rows):
             better, base = (by_place.get((dataset, name)) for name in (figure.variant, figure.against))
             number = rows.get(dataset)
-            if better is None or base is None or number is None or dataset in found:
+            if better is None or base is None or number is None or dataset in by_dataset:
                 continue
-            found[dataset] = _gain(dataset, better, base, number, paper_rows.get(dataset))
-    return sorted(found.values(), key=lambda one: (one.rows, one.dataset))
+            by_dataset[dataset] = _gain(dataset, better, base, number, paper_rows.get(dataset))
+    return sorted(by_dataset.values(), key=lambda one: (one.rows, one.dataset))
 
 
 def _gain(dataset: str, better: Row, base: Row, rows: int, paper_rows: int | None) -> Gain:
@@ -102,10 +102,10 @@ def _gain(dataset: str, better: Row, base: Row, rows: int, paper_rows: int | Non
     )
 
 
-def curve(figure: FigurePart, found: Sequence[Gain]) -> dict[str, Any]:
+def curve(figure: FigurePart, datasets: Sequence[Gain]) -> dict[str, Any]:
     """Two lines, ours and the published: the mean over the datasets of as many rows."""
-    ours = _line([(one.rows, one.gain) for one in found], {one.rows: (one.low, one.high) for one in found})
-    theirs = _line([(one.published_rows, one.published) for one in found])
+    ours = _line([(one.rows, one.gain) for one in datasets], {one.rows: (one.low, one.high) for one in datasets})
+    theirs = _line([(one.published_rows, one.published) for one in datasets])
     lines = [{"name": "ours", "points": ours}] + ([{"name": "published", "points": theirs}] if theirs else [])
     return {
         "title": figure.title,
@@ -129,7 +129,7 @@ def _line(pairs: Sequence[tuple[Any, Any]], alone: Mapping[int, tuple[Any, Any]]
     return points
 
 
-def write_gains(folder: Path, figure: FigurePart, found: Sequence[Gain], name: str = "gain") -> list[Path]:
+def write_gains(folder: Path, figure: FigurePart, points: Sequence[Gain], name: str = "gain") -> list[Path]:
     """`gain.csv`, `gain.png` and `gain.svg`."""
     from phasefit.report.pictures.canvas import save
 
@@ -137,14 +137,14 @@ def write_gains(folder: Path, figure: FigurePart, found: Sequence[Gain], name: s
     writer = csv.writer(out, lineterminator="\n")
     names = list(Gain.__dataclass_fields__)
     writer.writerow(names)
-    for one in found:
+    for one in points:
         writer.writerow(["" if getattr(one, key) is None else getattr(one, key) for key in names])
     write_text(folder / f"{name}.csv", out.getvalue())
-    save(folder / f"{name}.png", lambda _: draw(figure, found))
+    save(folder / f"{name}.png", lambda _: draw(figure, points))
     return [folder / f"{name}{suffix}" for suffix in (".csv", ".png", ".svg")]
 
 
-def draw(figure: FigurePart, found: Sequence[Gain]) -> Figure:
+def draw(figure: FigurePart, datasets: Sequence[Gain]) -> Figure:
     """A dot for each dataset with its interval, a line through the means; the published ones hollow."""
     from phasefit.report.pictures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain
 
@@ -153,14 +153,14 @@ def draw(figure: FigurePart, found: Sequence[Gain]) -> Figure:
     axes.grid(color=GRID, linewidth=0.8)
     axes.axhline(0, color=FAINT, linewidth=1)
     axes.set_xscale("log")
-    for one in found:
+    for one in datasets:
         if one.low is not None and one.high is not None:
             axes.plot([one.rows, one.rows], [one.low, one.high], color=BLUE, alpha=0.35, linewidth=1.5)
         axes.plot(one.rows, one.gain, "o", color=BLUE, markersize=5)
         axes.annotate(one.dataset, (one.rows, one.gain), (5, 3), textcoords="offset points", fontsize=7, color=INK)
         if one.published is not None and one.published_rows is not None:
             axes.plot(one.published_rows, one.published, "o", markerfacecolor="white", color=ORANGE, markersize=5)
-    for line, colour in zip(curve(figure, found)["lines"], (BLUE, ORANGE), strict=False):
+    for line, colour in zip(curve(figure, datasets)["lines"], (BLUE, ORANGE), strict=False):
         points = np.array([point[:2] for point in line["points"]], dtype=np.float64)
         axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=1.8, label=line["name"])
     _count_rows(axes)

@@ -124,7 +124,7 @@ def run_stream(
         done += event.result is not None
         ended(event)
 
-    with orderly(lambda: done) as running:
+    with managed_processes(lambda: done) as running:
         while True:
             while len(running) < jobs and (cell := next_cell()) is not None:
                 result = finished_result(cell_folder(cache, cell), with_model=keep and not cell.is_baseline)
@@ -185,7 +185,7 @@ def outcome(cell: Cell, cache: Path) -> CellEnded:
 
 
 @contextmanager
-def orderly(done: Callable[[], int]) -> Iterator[Running]:
+def managed_processes(done: Callable[[], int]) -> Iterator[Running]:
     """Whatever happens, no process is left behind; Control-C and SIGTERM give each time for a checkpoint."""
     running: Running = []
     before: Any = None

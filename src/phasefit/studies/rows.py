@@ -27,7 +27,7 @@ READ = ("text", "label", "kind", "tree", "separator", "levels")  # how the sourc
 CHOSEN = ("rows", "validation_rows", "test_rows", "classes", "top_classes", "fold", "leaked")  # which of its rows
 
 
-def pooled(prepared: Prepared) -> Table:
+def rows_without_test(prepared: Prepared) -> Table:
     """The rows to train on and those to validate on, together; never a row of the test."""
     return merged(replace(prepared, test=None)).train
 
@@ -42,7 +42,7 @@ def write_rows(table: Table, path: Path) -> Path:
     return path
 
 
-def write_once(table: Table, path: Path) -> str:
+def write_rows_once(table: Table, path: Path) -> str:
     """A table that was written stays as it is, so that the cells on it stay the same.
 
     A folder that is given another question has forgotten its rows (`StudyFolder.open`).
@@ -52,15 +52,15 @@ def write_once(table: Table, path: Path) -> str:
 
 def reading(table: Table, kind: str) -> dict[str, Any]:
     """The options that read `write_rows`'s file as the table was."""
-    found: dict[str, Any] = {"text": _texts(table), "kind": kind, "label": (LABEL,)}
+    options: dict[str, Any] = {"text": _texts(table), "kind": kind, "label": (LABEL,)}
     if table.labels and isinstance(table.labels[0], tuple):
-        found["label"] = tuple(f"{LABEL}_{level}" for level in range(1, _depth(table.labels or ()) + 1))
+        options["label"] = tuple(f"{LABEL}_{level}" for level in range(1, _depth(table.labels or ()) + 1))
     if table.levels:
-        found["levels"] = table.levels
-    return found
+        options["levels"] = table.levels
+    return options
 
 
-def on_rows(spec: RunSpec, **fields: Any) -> RunSpec:
+def spec_on_rows(spec: RunSpec, **fields: Any) -> RunSpec:
     """The run on rows that were written down: nothing is left of how its source was read and chosen from."""
     bare = {name: DEFAULTS[name] for name in (*READ, *CHOSEN, "validation", "test", "unlabelled")}
     return spec.replace(**{**bare, "unseen": "drop", **fields})

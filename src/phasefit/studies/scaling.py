@@ -28,8 +28,8 @@ TABLES = ("validation", "test", "unlabelled")
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What a user picks of a study; an explicit choice wins over what a scale leaves out."""
+class Selection:
+    """What a user picks of a study; an explicit selection wins over what a scale leaves out."""
 
     scale: str = FULL
     datasets: tuple[str, ...] = ()
@@ -48,20 +48,22 @@ class ScaledStudy:
     whole: Study  # the same at full scale
 
 
-def scale_study(file: StudyFile, name: str, choice: Choice, beside: Path | None = None) -> ScaledStudy:
+def scale_study(file: StudyFile, name: str, selection: Selection, beside: Path | None = None) -> ScaledStudy:
     """The study of a file; `beside` is where recipes and tables of its own may lie."""
-    scale = scale_of(file, name, choice.scale)
-    whole = _study(file, name, ScalePart(), Choice(FULL, choice.datasets, choice.tables, model=choice.model), beside)
+    scale = scale_of(file, name, selection.scale)
+    whole = _study(
+        file, name, ScalePart(), Selection(FULL, selection.datasets, selection.tables, model=selection.model), beside
+    )
     for part in (file.set, *(data.set for data in file.dataset.values())):
         check_settings(settings_of([part]), whole.variants)
-    study = _study(file, name, scale, choice, beside)
+    study = _study(file, name, scale, selection, beside)
     changes = tuple(changes_of(file, scale, study, whole))
     shown = {str(table.number) for table in study.tables}
     figures = [one for one in file.figure if not one.tables or {*map(str, one.tables)} & shown]
-    notes = [f"Cut to the {choice.scale} scale: {'; '.join(changes)}."] if changes else []
+    notes = [f"Cut to the {selection.scale} scale: {'; '.join(changes)}."] if changes else []
     notes += [scale.note] if scale.note else []
     compared = tuple(_compared(table, study) for table in study.tables)
-    tables = tuple(_noted(table, whole, choice.scale if changes else "") for table in compared)
+    tables = tuple(_noted(table, whole, selection.scale if changes else "") for table in compared)
     study = replace(study, tables=tables, notes=(*notes, *study.notes))
     return ScaledStudy(study, tuple(figures), changes, whole)
 
@@ -87,19 +89,19 @@ def chosen_datasets(file: StudyFile, wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _study(file: StudyFile, name: str, scale: ScalePart, choice: Choice, beside: Path | None) -> Study:
-    kept = chosen_datasets(file, choice.datasets) or scale.datasets or list(file.dataset)
-    tables = _tables(file, scale, choice, kept)
+def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, beside: Path | None) -> Study:
+    kept = chosen_datasets(file, selection.datasets) or scale.datasets or list(file.dataset)
+    tables = _tables(file, scale, selection, kept)
     seeds = scale.seeds or file.seeds
-    if choice.seeds is not None:
-        seeds = [*seeds, *(seed for seed in range(choice.seeds) if seed not in seeds)][: choice.seeds]
+    if selection.seeds is not None:
+        seeds = [*seeds, *(seed for seed in range(selection.seeds) if seed not in seeds)][: selection.seeds]
     variants = scale.variants or list(file.variant)
     return Study(
         name=name,
         title=file.title,
         datasets=tuple(_data(one, file, scale, beside) for one in file.dataset if one in kept),
         variants=tuple(
-            _variant(one, file.variant[one], file, scale, choice.model, beside)
+            _variant(one, file.variant[one], file, scale, selection.model, beside)
             for one in file.variant
             if one in variants
         ),
@@ -111,21 +113,21 @@ def _study(file: StudyFile, name: str, scale: ScalePart, choice: Choice, beside:
     )
 
 
-def _tables(file: StudyFile, scale: ScalePart, choice: Choice, kept: Sequence[str]) -> tuple[TableSpec, ...]:
+def _tables(file: StudyFile, scale: ScalePart, selection: Selection, kept: Sequence[str]) -> tuple[TableSpec, ...]:
     numbers = [*map(str, scale.tables)] if scale.tables else file.numbers()
-    for number in choice.tables:
+    for number in selection.tables:
         if number not in file.numbers():
             known = ", ".join(file.numbers()) or "none has a number"
             raise RecipeError(f"--table {number}: the study has no table of that number; they are: {known}")
-    wanted = choice.tables or (*numbers, "")
+    wanted = selection.tables or (*numbers, "")
     tables = []
     for table in file.table:
         if str(table.number) not in wanted:
             continue
         datasets = [name for name in table.datasets or file.dataset if name in kept]
         if datasets:
-            tables.append(_spec(table, datasets, choice.model))
-        elif choice.tables:
+            tables.append(_spec(table, datasets, selection.model))
+        elif selection.tables:
             named = ", ".join(table.datasets)
             raise RecipeError(
                 f"--table {table.number} is about {named}, which this scale or --datasets leaves out; name them with "

@@ -66,12 +66,12 @@ def holm(chances: Sequence[float | None], comparisons: int | None = None) -> lis
     `comparisons` counts those too that have no chance, because all repetitions gave the same difference.
     """
     known = sorted((p, place) for place, p in enumerate(chances) if p is not None)
-    found: list[float | None] = [None] * len(chances)
+    corrected: list[float | None] = [None] * len(chances)
     largest, many = 0.0, len(known) if comparisons is None else max(comparisons, len(known))
     for rank, (p, place) in enumerate(known):
         largest = max(largest, min(1.0, p * (many - rank)))
-        found[place] = largest
-    return found
+        corrected[place] = largest
+    return corrected
 
 
 def wilcoxon(values: Sequence[float], base: Sequence[float]) -> float | None:

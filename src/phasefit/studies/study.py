@@ -100,15 +100,14 @@ class Study:
         given = {**self.common, **data.request, **variant.request}
         if fold is not None and self.folds is not None:
             given["fold"] = (fold, self.folds)
-        settings = () if variant.recipe in BASELINES else fitting(variant.recipe, settings)
+        settings = () if variant.recipe in BASELINES else applicable_settings(variant.recipe, settings)
         spec = run_spec(**given, recipe=variant.recipe, settings=settings, seed=seed)
         return Cell(data.name, variant.name, spec, data.pairs)
 
     def variants_of(self, table: TableSpec, dataset: str | None = None) -> list[str]:
         """The variants of a table, or of one dataset in it, in the order of the study."""
-        found = [variant.name for variant in self.variants if not table.variants or variant.name in table.variants]
         if dataset is None:
-            return found
+            return [one.name for one in self.variants if not table.variants or one.name in table.variants]
         return [name for data, name in self._pairs(table) if data == dataset]
 
     def _pairs(self, table: TableSpec) -> list[tuple[str, str]]:
@@ -122,7 +121,7 @@ class Study:
         ]
 
 
-def fitting(recipe: str, settings: Sequence[str]) -> tuple[str, ...]:
+def applicable_settings(recipe: str, settings: Sequence[str]) -> tuple[str, ...]:
     """Settings for a whole study name phases that not every recipe has: those are left out, later ones win."""
     if recipe == DEFAULT_RECIPE:
         return tuple(settings)
@@ -142,7 +141,7 @@ def check_settings(settings: Sequence[str], variants: Sequence[Variant]) -> None
     """A setting that is left out for one recipe must be meant for another."""
     recipes = [variant.recipe for variant in variants if variant.recipe not in BASELINES]
     for setting in settings:
-        if not any(setting in fitting(recipe, [setting]) for recipe in recipes):
+        if not any(setting in applicable_settings(recipe, [setting]) for recipe in recipes):
             raise RecipeError(f"the setting {setting}: none of the recipes has such a phase; leave it out")
 
 

@@ -92,7 +92,7 @@ def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[
 
 def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, dict[str, str]]:
     """The figures, and by dataset which they are."""
-    found: Scores = {}
+    scores: Scores = {}
     metrics: dict[str, str] = {}
     for cell in cells:
         wanted = (not spec.datasets or cell.dataset in spec.datasets) and (
@@ -107,8 +107,8 @@ def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result
             continue
         metrics[cell.dataset] = score
         repetition = (cell.spec.seed, cell.spec.split.fold[0] if cell.spec.split.fold else 0)
-        found.setdefault((cell.dataset, cell.variant), {})[repetition] = (value, result)
-    return found, metrics
+        scores.setdefault((cell.dataset, cell.variant), {})[repetition] = (value, result)
+    return scores, metrics
 
 
 def _rows_of(
@@ -164,8 +164,8 @@ def _overlap(cells: Mapping[Any, tuple[float, Result]], split: str) -> float:
 
 def _published(spec: TableSpec, dataset: str, variant: str) -> tuple[float | None, str | None, str]:
     """The figure of the first model that has one; those of other models in words."""
-    found = [(source.figures.get(dataset, {}).get(variant), source.model) for source in spec.published]
-    known = [(figure, model) for figure, model in found if figure is not None]
+    sources = [(source.figures.get(dataset, {}).get(variant), source.model) for source in spec.published]
+    known = [(figure, model) for figure, model in sources if figure is not None]
     if not known:
         return None, None, ""
     (figure, model), *others = known
@@ -185,11 +185,11 @@ def _overall(rows: Sequence[Row], against: str, sign: int) -> tuple[Row, ...]:
     first = by_variant.get(against)
     base = None if first is None else [first[name].mean for name in shared]
     placed = [ranks([sign * own[name].mean for own in by_variant.values()]) for name in shared]
-    found = []
+    overall = []
     for place, (variant, own) in enumerate(by_variant.items()):
         means = [own[name].mean for name in shared]
         compared = base is not None and own is not first
-        found.append(
+        overall.append(
             Row(
                 ALL,
                 variant,
@@ -202,8 +202,8 @@ def _overall(rows: Sequence[Row], against: str, sign: int) -> tuple[Row, ...]:
                 memory_mb=max(own[name].memory_mb or 0.0 for name in shared),
             )
         )
-    chances = holm([row.p for row in found], sum(row.difference is not None for row in found))
-    return tuple(Row(**{**asdict(row), "p": p}) for row, p in zip(found, chances, strict=True))
+    chances = holm([row.p for row in overall], sum(row.difference is not None for row in overall))
+    return tuple(Row(**{**asdict(row), "p": p}) for row, p in zip(overall, chances, strict=True))
 
 
 def _sign(metric: str) -> int:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from contextlib import suppress
 from functools import partial
 from multiprocessing import parent_process
@@ -20,24 +21,28 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from phasefit.baselines import baseline
 from phasefit.baselines.contract import FitOptions
-from phasefit.errors import PhasefitError
+from phasefit.data.sources import read_dataset
+from phasefit.errors import DataError, PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import read_json, write_json, write_text
 from phasefit.files.lock import LOCK, locked
 from phasefit.files.manifest import MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
+from phasefit.metrics.regression import regression_metrics
 from phasefit.models.model import Model
 from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.splitting import cut
 from phasefit.runs.evaluation.score import score_outputs
 from phasefit.runs.folder import read_begun
 from phasefit.runs.specification import RunSpec
 from phasefit.runs.train import resume, train
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import needs_of_cell
-from phasefit.studies.pair_scores import pair_scores
 from phasefit.studies.result import PROGRESS, RESULT, RUN, append_evaluation, finished_result, has_own, slim
 from phasefit.training.device import set_threads
 
@@ -206,3 +211,19 @@ def peak_megabytes() -> float:
         return 0.0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def pair_scores(model: Model, pairs: str, spec: RunSpec) -> dict[str, Any]:
+    """The metrics of cosines against the scores of the test pairs of a dataset."""
+    dataset = read_dataset(pairs, data_dir=spec.data.data_dir, sides="two")
+    table = cut(dataset.test or dataset.train, spec.split.test_rows, spec.seed, "test", [])
+    if table is None or table.labels is None or not table.others:
+        raise DataError(f"{pairs} holds no pairs of texts with scores; encoders are scored on such")
+    true = np.array([float(label) for label in table.labels if isinstance(label, int | float)])
+    if len(true) != len(table):
+        raise DataError(f"{pairs} has labels that are no numbers; encoders are scored on scores of pairs")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TextsCut)
+        left, right = (model.embed(list(side)) for side in table.sides[:2])
+    sizes = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    return regression_metrics(true, (left * right).sum(axis=1) / np.maximum(sizes, 1e-12))

@@ -13,8 +13,8 @@ from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import read_recipe
 from phasefit.recipes.content import WHOLE
 from phasefit.recipes.needs import needs_of
-from phasefit.studies.rows import pooled
-from phasefit.studies.study import fitting
+from phasefit.studies.rows import rows_without_test
+from phasefit.studies.study import applicable_settings
 
 YARDSTICK = "finetune"
 FEW_ROWS = 200  # per class: beyond, the few-shot recipe has nothing to offer
@@ -51,7 +51,7 @@ class DataFacts:
 
 def facts_of(prepared: Prepared) -> DataFacts:
     """Of a prepared table."""
-    table = pooled(prepared)
+    table = rows_without_test(prepared)
     texts = list(table.texts)
     long = np.mean([len(text.split()) > LONG_WORDS for text in texts])
     kind = kind_of(prepared.space)
@@ -102,7 +102,7 @@ def left_out(facts: DataFacts, settings: Sequence[str] = ()) -> list[str]:
 
 def _select(facts: DataFacts, settings: Sequence[str]) -> tuple[list[Candidate], list[str]]:
     base = Candidate(YARDSTICK, YARDSTICK, why="the yardstick: it is taken unless another is better by more than noise")
-    read_recipe(base.recipe, fitting(base.recipe, settings))  # what is wrong with --set is said here
+    read_recipe(base.recipe, applicable_settings(base.recipe, settings))  # what is wrong with --set is said here
     candidates, out = [_with(base, settings)], list[str]()
     known = {_content(candidates[0]): YARDSTICK}
     for one in _suitable(facts):
@@ -155,7 +155,7 @@ def _suitable(facts: DataFacts) -> Iterator[Candidate]:
 
 
 def _with(one: Candidate, settings: Sequence[str]) -> Candidate:
-    return Candidate(one.name, one.recipe, fitting(one.recipe, (*one.settings, *settings)), one.why)
+    return Candidate(one.name, one.recipe, applicable_settings(one.recipe, (*one.settings, *settings)), one.why)
 
 
 def _content(one: Candidate) -> str:

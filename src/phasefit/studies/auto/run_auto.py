@@ -11,13 +11,7 @@ from pathlib import Path
 from statistics import mean
 
 from phasefit.data.named.dataset import content_hash
-from phasefit.data.task_file import is_task_file
-from phasefit.errors import RecipeError
 from phasefit.kinds import kind_named
-from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.recipes import read_recipe
-from phasefit.recipes.needs import needs_of
-from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for, facts_of, left_out
 from phasefit.studies.auto.halving import (
@@ -32,12 +26,12 @@ from phasefit.studies.auto.halving import (
     survivors,
 )
 from phasefit.studies.auto.report import AutoResult, Entry
-from phasefit.studies.auto.trial_data import TrialData, write_trial_data
+from phasefit.studies.auto.trial_data import TrialData, prepare_tables, write_trial_data
 from phasefit.studies.cell import Cell
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import CellEnded, CellError, run_stream
 from phasefit.studies.result import figure
-from phasefit.studies.rows import pooled
+from phasefit.studies.rows import rows_without_test
 
 MOST_JOBS = 4
 FIRST_SHARE = 0.5  # of the time, as long as nobody knows what a final run takes
@@ -61,16 +55,6 @@ class Progress:
     text: str
 
 
-def prepare_tables(spec: RunSpec) -> Prepared:
-    """The tables as the final run will have them; what auto cannot choose for is refused."""
-    if is_task_file(spec.data.source):
-        raise RecipeError("--recipe auto chooses for one table; train a task file with --recipe multitask")
-    base = base_run(spec.model)
-    if base is not None:
-        raise RecipeError("--recipe auto chooses for a fresh start; name a recipe to go on from a run")
-    return prepare(spec.data, spec.split, seed=spec.seed, needs=needs_of(read_recipe(YARDSTICK)))
-
-
 def choose_recipe(
     spec: RunSpec, minutes: float, listen: Callable[[Progress], None], *, started: float | None = None
 ) -> AutoResult:
@@ -82,7 +66,9 @@ def choose_recipe(
     jobs = _jobs(spec)
     result = AutoResult(facts, kind_named(facts.kind).judged, minutes, spec.seed, jobs, candidates)
     result.left_out = left_out(facts, spec.recipe.settings)
-    rows = content_hash([pooled(prepared), prepared.unlabelled])  # not the source's: which of its rows are used counts
+    rows = content_hash(
+        [rows_without_test(prepared), prepared.unlabelled]
+    )  # not the source's: which of its rows are used counts
     folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, None)
     result.folder = str(folder.path)
     threads = None if spec.machine.threads is None else max(spec.machine.threads // jobs, 1)

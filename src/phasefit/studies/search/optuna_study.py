@@ -35,7 +35,7 @@ def optuna() -> Any:
 
 
 @contextmanager
-def calm() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Without Optuna's warnings about what is experimental in some of its versions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -45,7 +45,7 @@ def calm() -> Iterator[None]:
 def open_study(name: str, storage: str | None, folder: Path, *, maximise: bool, pruner: Pruner) -> Any:
     """The study of that name, new or as it was left; without a storage it lies in the folder."""
     library = optuna()
-    with calm():
+    with without_warnings():
         try:
             return library.create_study(
                 study_name=name,
@@ -64,7 +64,7 @@ def open_study(name: str, storage: str | None, folder: Path, *, maximise: bool, 
 def ask(study: Any, space: Space, sampler: Sampler, seed: int) -> Any:
     """The next trial. The sampler starts anew for each from the seed and the trial's number, so that a search that
     was stopped between trials goes on as if it had not been; trials cut off in the middle get new numbers."""
-    with calm():
+    with without_warnings():
         if sampler == "grid":
             _enqueue_next(study, space, seed)
         study.sampler = _sampler(sampler, seed, len(study.get_trials(deepcopy=False)))
@@ -85,7 +85,7 @@ def distribution(dimension: Dimension) -> Any:
     return of.FloatDistribution(dimension.low, dimension.high, log=dimension.log, step=dimension.step)
 
 
-def queue_again(study: Any) -> int:
+def requeue_stopped(study: Any) -> int:
     """Trials that this machine was killed in are queued once more; how many. Those of other machines are theirs."""
     state = optuna().trial.TrialState
     stopped = 0
@@ -105,13 +105,13 @@ def importances(study: Any) -> dict[str, float]:
     scores = {trial.value for trial in study.get_trials(deepcopy=False, states=(state.COMPLETE,))}
     if len(scores) < STARTUP - 1:
         return {}
-    with calm():
+    with without_warnings():
         try:
             evaluator = library.importance.FanovaImportanceEvaluator(seed=0)
-            found: Mapping[str, float] = library.importance.get_param_importances(study, evaluator=evaluator)
+            shares: Mapping[str, float] = library.importance.get_param_importances(study, evaluator=evaluator)
         except (ImportError, RuntimeError, ValueError):
             return {}
-    return {name: float(share) for name, share in found.items()}
+    return {name: float(share) for name, share in shares.items()}
 
 
 def is_storage(text: str) -> bool:

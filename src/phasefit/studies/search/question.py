@@ -17,7 +17,7 @@ from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.specification import RunSpec
 from phasefit.studies.folder import ROWS
 from phasefit.studies.key import digest, run_identity
-from phasefit.studies.rows import has_part, on_rows, pooled, reading, write_once
+from phasefit.studies.rows import has_part, reading, rows_without_test, spec_on_rows, write_rows_once
 from phasefit.studies.search.space import Space
 
 
@@ -114,15 +114,15 @@ def without_test_rows(question: Question, prepared: Prepared, folder: Path) -> Q
     place = folder / ROWS
     place.mkdir(exist_ok=True)
     own_validation = has_part(spec, "validation") and prepared.validation is not None
-    train = prepared.train if own_validation else pooled(prepared)
+    train = prepared.train if own_validation else rows_without_test(prepared)
     fields: dict[str, Any] = reading(train, prepared.space.kind)
-    fields["data"] = write_once(train, place / "train.parquet")
-    fields["test"] = write_once(prepared.test, place / "test.parquet")
+    fields["data"] = write_rows_once(train, place / "train.parquet")
+    fields["test"] = write_rows_once(prepared.test, place / "test.parquet")
     fields["test_size"] = 0.0
     if own_validation and prepared.validation is not None:
-        fields["validation"] = write_once(prepared.validation, place / "validation.parquet")
+        fields["validation"] = write_rows_once(prepared.validation, place / "validation.parquet")
     else:
         fields["validation_size"] = round(spec.split.validation_size / (1 - spec.split.test_size), 6)
     if prepared.unlabelled is not None:
-        fields["unlabelled"] = write_once(prepared.unlabelled, place / "unlabelled.parquet")
-    return replace(question, spec=on_rows(spec, **fields))
+        fields["unlabelled"] = write_rows_once(prepared.unlabelled, place / "unlabelled.parquet")
+    return replace(question, spec=spec_on_rows(spec, **fields))

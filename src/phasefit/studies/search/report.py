@@ -149,14 +149,14 @@ def proof_notes(
         claim = (
             f"There is no test: fresh seeds ({seeds}) score rows that the search looked at; {own}, and so may they be."
         )
-    notes = [claim, became_of(question, history), f"Settings found: {', '.join(settings) or 'those of the recipe'}."]
+    notes = [claim, trial_counts(question, history), f"Settings found: {', '.join(settings) or 'those of the recipe'}."]
     if history.importances:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in list(history.importances.items())[:8])
         notes.append(f"What mattered (fANOVA, share of the variance of the scores): {shares}.")
     return tuple(notes)
 
 
-def became_of(question: Question, history: TrialHistory) -> str:
+def trial_counts(question: Question, history: TrialHistory) -> str:
     """How many trials there were of which kind; and whether there is anything left to try."""
     sentence = f"Trials: {history.complete} complete, {history.pruned} given up early, {history.failed} failed"
     sentence += f", {history.stopped} cut off and begun anew" if history.stopped else ""

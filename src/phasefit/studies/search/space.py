@@ -36,7 +36,7 @@ class Choices:
         """All of them."""
         return list(self.values)
 
-    def said(self, value: Any) -> str:
+    def as_setting(self, value: Any) -> str:
         """A drawn value as --set writes it."""
         return str(value)
 
@@ -61,10 +61,10 @@ class Range:
             return None
         step = self.step or 1
         number = int((self.high - self.low) / step + 1e-9) + 1
-        found = [self.low + step * index for index in range(number)]
-        return [round(value) for value in found] if self.whole else [round(value, 10) for value in found]
+        values = [self.low + step * index for index in range(number)]
+        return [round(value) for value in values] if self.whole else [round(value, 10) for value in values]
 
-    def said(self, value: Any) -> str:
+    def as_setting(self, value: Any) -> str:
         """A drawn number as --set writes it, with few digits."""
         return str(int(value)) if self.whole else str(float(f"{float(value):.{DIGITS}g}"))
 
@@ -96,18 +96,18 @@ class Space:
 
     def settings(self, drawn: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:
         """What --set would say. Who sets epochs keeps the recipe's least number of steps."""
-        found = {name: self.dimensions[name].said(value) for name, value in drawn.items()}
+        values = {name: self.dimensions[name].as_setting(value) for name, value in drawn.items()}
         options = dict(zip(recipe.phase_names, recipe.phases, strict=True))
-        for name in list(found):
+        for name in list(values):
             phase, _, option = name.partition(".")
-            if option == "epochs" and f"{phase}.min_steps" not in found and options[phase].min_steps > 1:
-                found[f"{phase}.min_steps"] = str(options[phase].min_steps)
-        return tuple(f"{name}={value}" for name, value in found.items())
+            if option == "epochs" and f"{phase}.min_steps" not in values and options[phase].min_steps > 1:
+                values[f"{phase}.min_steps"] = str(options[phase].min_steps)
+        return tuple(f"{name}={value}" for name, value in values.items())
 
     def own_point(self, recipe: Recipe) -> dict[str, Any] | None:
         """The recipe as it is, as a draw; None where it lies outside."""
-        found = {name: one.place(value_of(recipe, name)) for name, one in self.dimensions.items()}
-        return None if any(value is None for value in found.values()) else found
+        point = {name: one.place(value_of(recipe, name)) for name, one in self.dimensions.items()}
+        return None if any(value is None for value in point.values()) else point
 
     def corners(self) -> Iterator[tuple[str, Any]]:
         """Each dimension's values that tell whether all are allowed: every choice, both ends of a range."""
@@ -123,11 +123,11 @@ def check_space(space: Space, recipe: str, settings: Sequence[str]) -> None:
     known = read_recipe(recipe, settings)
     for name, value in space.corners():
         try:
-            found = read_recipe(recipe, (*settings, *space.settings({name: value}, known)))
+            tried = read_recipe(recipe, (*settings, *space.settings({name: value}, known)))
         except RecipeError as error:
             raise RecipeError(f"space '{space.name}', {name}: {_bare(str(error))}") from error
         if ".objective" in name or ".views" in name:
-            found.check()
+            tried.check()
 
 
 def value_of(recipe: Recipe, name: str) -> Any:
@@ -137,15 +137,15 @@ def value_of(recipe: Recipe, name: str) -> Any:
         return getattr(recipe, phase, None)
     if phase not in recipe.phase_names:
         return None
-    found: Any = recipe.phases[recipe.phase_names.index(phase)]
+    value: Any = recipe.phases[recipe.phase_names.index(phase)]
     for part in path.split("."):
-        if isinstance(found, Mapping):
-            found = found.get(part)
-        elif isinstance(found, PhaseOptions) or hasattr(found, part):
-            found = getattr(found, part, None)
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, PhaseOptions) or hasattr(value, part):
+            value = getattr(value, part, None)
         else:
             return None
-    return found
+    return value
 
 
 def _same(written: str, value: Any) -> bool:

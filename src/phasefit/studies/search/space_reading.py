@@ -31,12 +31,12 @@ class SpaceInfo:
 
 def list_spaces() -> list[SpaceInfo]:
     """All packaged spaces by name."""
-    found = []
+    spaces = []
     for path in sorted(_folder().glob("*.toml")):
         text = path.read_text(encoding="utf-8")
         title = text.splitlines()[0].lstrip("# ").strip()
-        found.append(SpaceInfo(path.stem, title, tomllib.loads(text).get(RECIPE)))
-    return found
+        spaces.append(SpaceInfo(path.stem, title, tomllib.loads(text).get(RECIPE)))
+    return spaces
 
 
 def read_space(name: str, recipe: Recipe) -> Space:
@@ -55,18 +55,18 @@ def read_space(name: str, recipe: Recipe) -> Space:
 
 def parse_tries(texts: Sequence[str], recipe: Recipe) -> dict[str, Dimension]:
     """The dimensions that --try names: `a.b=1,2,3` are choices, `a.b=1e-5..1e-3` is a range."""
-    found: dict[str, Dimension] = {}
+    dimensions: dict[str, Dimension] = {}
     for text in texts:
         name, equals, values = (part.strip() for part in text.partition("="))
         where = f"--try {text}"
         if not equals or not name or not values:
             raise RecipeError(f"{where}: write it as phase.option=A,B,C or phase.option=LOW..HIGH")
         low, dots, high = values.partition("..")
-        said: Any = [part.strip() for part in values.split(",") if part.strip()]
+        given: Any = [part.strip() for part in values.split(",") if part.strip()]
         if dots:
-            said = {"low": _number(low, where), "high": _number(high, where)}
-        found |= dict(_dimensions(_nested(name, said), recipe, where, optional=False))
-    return found
+            given = {"low": _number(low, where), "high": _number(high, where)}
+        dimensions |= dict(_dimensions(_nested(name, given), recipe, where, optional=False))
+    return dimensions
 
 
 def _dimensions(

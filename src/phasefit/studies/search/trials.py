@@ -13,7 +13,15 @@ from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellEnded, CellError, run_stream
 from phasefit.studies.result import PROGRESS, Evaluation, figure, read_evaluations
-from phasefit.studies.search.optuna_study import SAME_AS, Sampler, ask, calm, optuna, points, queue_again
+from phasefit.studies.search.optuna_study import (
+    SAME_AS,
+    Sampler,
+    ask,
+    optuna,
+    points,
+    requeue_stopped,
+    without_warnings,
+)
 from phasefit.studies.search.question import Question
 
 MOST_FAILED = 3  # trials in a row, before any came to its end
@@ -63,10 +71,10 @@ class Trials:
     def run(self, cache: Path) -> None:
         """All trials; what was begun and not ended before comes first."""
         self.cache = cache
-        queue_again(self.study)
+        requeue_stopped(self.study)
         own = self.question.space.own_point(self.question.recipe)
         if own is not None and not self.study.get_trials(deepcopy=False) and self.limits.sampler != "grid":
-            with calm():
+            with without_warnings():
                 self.study.enqueue_trial(own)  # the recipe as it is: what the others have to beat
         run_stream(self.next_cell, cache, self.ended, jobs=self.limits.jobs, watch=self.watch)
 
@@ -107,7 +115,7 @@ class Trials:
         tried = self._tried()
         for point in points(space, self.limits.seed):
             if space.settings(point, self.question.recipe) not in tried:
-                with calm():
+                with without_warnings():
                     self.study.enqueue_trial(point)
                 return True
         return False
