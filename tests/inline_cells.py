@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from phasefit.errors import PhasefitError
 from phasefit.studies.cell import Cell
 from phasefit.studies.work import ERROR, carry_out
+
+VARIABLE = "OMP_NUM_THREADS"
 
 
 class InlineProcess:
@@ -27,10 +30,15 @@ class InlineProcess:
     def start(self) -> None:
         cell, folder, keep = self.args
         folder.mkdir(parents=True, exist_ok=True)
+        threads, variable = torch.get_num_threads(), os.environ.get(VARIABLE)
         try:
             carry_out(cell, folder, keep)
         except PhasefitError as error:
             (folder / ERROR).write_text(str(error), encoding="utf-8")
+        finally:  # those of a process of its own would end with it
+            torch.set_num_threads(threads)
+            os.environ.pop(VARIABLE, None)
+            os.environ |= {} if variable is None else {VARIABLE: variable}
 
     def is_alive(self) -> bool:
         return False

@@ -69,6 +69,20 @@ def test_results_come_with_events_and_stay(tmp_path: Path, monkeypatch: pytest.M
     assert all(isinstance(event, CellDone) and event.cached for event in again)
 
 
+def test_a_result_records_versions_threads_and_what_its_key_is_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inline_cells(monkeypatch)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    (one,) = cells(1)
+    assert run_cells([one], tmp_path, jobs=2)[one.key].threads == 2
+    content = json.loads((cell_folder(tmp_path, one) / RESULT).read_text(encoding="utf-8"))
+    assert (content["threads"], content["identity"]) == (2, one.identity())
+    assert {"phasefit", "torch"} <= {*content["versions"]}
+    monkeypatch.setattr("phasefit.studies.pool.start_cell", None)  # another number of jobs takes the same result
+    assert len(run_cells([one], tmp_path, jobs=1)) == 1
+
+
 def test_equal_cells_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inline_cells(monkeypatch)
     events: list[CellEvent] = []
