@@ -81,6 +81,15 @@ def test_columns_and_cells_fit(name: str) -> None:
 
 
 @every_kind
+def test_no_rows_have_the_same_columns(name: str) -> None:
+    kind, space, _ = labelled(name)
+    outputs = outputs_of(kind, space, rows=0)
+    assert outputs.shape == (0, outputs_of(kind, space).shape[1])
+    assert kind.answers(outputs, space, Decision()) == kind.given(outputs, Decision()) == []
+    assert [len(column) for column in kind.cells(outputs, space, Decision())] == [0] * len(kind.columns(space))
+
+
+@every_kind
 def test_metrics_are_registered_and_plain(name: str) -> None:
     kind, space, values = labelled(name)
     outputs = outputs_of(kind, space)

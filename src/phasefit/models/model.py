@@ -90,7 +90,8 @@ class Model(nn.Module):
         """What a head says of texts, or of pairs of them: (n, classes) probabilities, or (n, 1) scores."""
         task = self.known_task(task)
         if not len(texts):
-            return np.empty((0, self.head(task).classes))
+            none = torch.empty(0, self.head(task).classes)
+            return kind_of(self.spaces[task]).outputs(none, self.spaces[task])
         rows = self._rows(texts, self.head(task).pair)
         everything = np.arange(len(rows.index))
         return self.outputs(rows.encode(self.encoder, everything, batch_size=batch_size, progress=progress), task)

@@ -11,7 +11,6 @@ from accelerate import Accelerator
 
 from phasefit.errors import RecipeError
 from phasefit.events import Listener, Note, PhaseEnded
-from phasefit.kinds import kind_of
 from phasefit.models.model import TASK, Model
 from phasefit.models.tokens.truncation import Truncation, truncation
 from phasefit.phases.contract import Phase, PhaseData
@@ -110,7 +109,7 @@ def build_phases(model: Model, data: PhaseData, recipe: Recipe, seed: int) -> It
 def _refuse_classes_that_nothing_learns(model: Model, prepared: Prepared, recipe: Recipe) -> None:
     """Going on from a run with new classes needs a phase that grows its head."""
     if TASK in model.heads and not any(options.grows_head for options in recipe.phases):
-        new = prepared.space.names[model.head().classes :] if kind_of(prepared.space).has_classes else []
+        new = prepared.space.names[len(model.space) :]
         if new:
             raise RecipeError(f"{recipe.name}: the model does not know the class '{new[0]}'; add a finetune phase")
 
