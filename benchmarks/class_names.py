@@ -99,6 +99,7 @@ def run_cell(cell: Cell, args: argparse.Namespace) -> Cell:
     """Train and test once."""
     from phasefit.prepare.prepare import prepare
     from phasefit.recipes import read_recipe
+    from phasefit.recipes.settings import parse_settings
     from phasefit.runs.execution import fit_prepared
     from phasefit.runs.specification import run_spec
 
@@ -109,7 +110,7 @@ def run_cell(cell: Cell, args: argparse.Namespace) -> Cell:
         test=test,
         validation_size=0.0,
         recipe="contrast-finetune",
-        settings=(*cell["settings"].split("+"), f"contrast.class_texts={file}"),
+        settings=parse_settings(cell["settings"].split("+")) | {"contrast.class_texts": str(file)},
         seed=cell["seed"],
         threads=args.threads,
         device="cpu",

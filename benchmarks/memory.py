@@ -162,9 +162,9 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
     from phasefit.runs.specification import run_spec
 
     begun, line = time.perf_counter(), {"start_mb": resident()}
-    settings = (f"contrast.max_steps={steps}", "contrast.min_steps=1", f"contrast.pairs={pairs}")
+    settings = {"contrast.max_steps": steps, "contrast.min_steps": 1, "contrast.pairs": pairs}
     if pairs == "explicit":
-        settings += ("contrast.objective=cosine",)
+        settings["contrast.objective"] = "cosine"
     request = run_spec(path, settings=settings, threads=1, device="cpu", model=model)
     recipe = read_recipe("three-phase", settings)
     new_peak()

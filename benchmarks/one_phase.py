@@ -27,8 +27,8 @@ def make_phase(
     from phasefit.phases.contract import PhaseData
     from phasefit.recipes import read_recipe
 
-    said = tuple(f"{kind}.{name}={str(value).lower()}" for name, value in (settings or {}).items())
-    recipe = read_recipe("three-phase", said)
+    changed = {f"{kind}.{name}": value for name, value in (settings or {}).items()}
+    recipe = read_recipe("three-phase", changed)
     options = recipe.phases[recipe.phase_names.index(kind)]
     made = Model(load_encoder(model))
     space, rows = label_space(labels), np.arange(len(texts))

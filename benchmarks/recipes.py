@@ -106,6 +106,7 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
     """Train and test one recipe with one seed on the split that all share."""
     from phasefit.prepare.prepare import prepare
     from phasefit.recipes import read_recipe
+    from phasefit.recipes.settings import parse_settings
     from phasefit.runs.execution import fit_prepared
     from phasefit.runs.specification import run_spec
 
@@ -114,7 +115,7 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
         data=source(args),
         rows=args.rows,
         recipe=recipe,
-        settings=tuple(filter(None, settings.split("+"))),
+        settings=parse_settings(filter(None, settings.split("+"))),
         seed=args.split_seed,
         unseen=args.unseen,
         threads=args.threads,

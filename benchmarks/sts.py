@@ -77,13 +77,14 @@ def slice_of_default(folder: Path, layers: int) -> Path:
 
 def trained(model: Path, texts: list[str], recipe: str, settings: list[str], seed: int, test: pd.DataFrame) -> float:
     """Spearman's correlation after one way of training."""
+    from phasefit.recipes.settings import parse_settings
     from phasefit.runs.execution import fit_spec
     from phasefit.runs.specification import run_spec
 
     request = run_spec(
         data=texts,
         recipe=recipe,
-        settings=tuple(settings),
+        settings=parse_settings(settings),
         model=str(model),
         seed=seed,
         validation_size=0.0,

@@ -8,12 +8,15 @@ from phasefit.prepare import prepare as preparing
 from phasefit.prepare.prepare import LABELS, Prepared
 from phasefit.prepare.splitting import Base
 from phasefit.recipes.needs import Needs
+from phasefit.recipes.settings import parse_settings
 from phasefit.runs.specification import RunSpec
 from phasefit.runs.specification import run_spec as specified
 
 
 def run_spec(data: Any, **options: Any) -> RunSpec:
-    """A specification, as the command line and Python build it."""
+    """A specification, as the command line and Python build it; settings may be lines as the command line has them."""
+    if isinstance(options.get("settings"), list | tuple):
+        options["settings"] = parse_settings(options["settings"])
     return specified(data, **options)
 
 

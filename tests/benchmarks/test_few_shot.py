@@ -81,7 +81,7 @@ def test_every_contestant_has_the_budgets_it_names(name: str) -> None:
 
 def test_our_budgets_are_recipes_that_can_be_read() -> None:
     for settings in CONTESTANTS["phasefit"].budget_table().values():
-        changed = [f"{name}={str(value).lower()}" for name, value in settings.items() if name != "recipe"]
+        changed = {name: value for name, value in settings.items() if name != "recipe"}
         assert read_recipe(settings["recipe"], changed).phases[-1].trains_head
 
 

@@ -24,9 +24,9 @@ def test_it_differs_where_it_says_so(tmp_path: Path) -> None:
 
 
 def test_epochs_that_are_said_win_over_the_packaged_least_number_of_steps() -> None:
-    (phase,) = read_recipe("finetune", ["finetune.epochs=1"]).phases
+    (phase,) = read_recipe("finetune", {"finetune.epochs": 1}).phases
     assert (phase.epochs, phase.min_steps) == (1, 1)
-    (phase,) = read_recipe("finetune", ["finetune.epochs=1", "finetune.min_steps=7"]).phases
+    (phase,) = read_recipe("finetune", {"finetune.epochs": 1, "finetune.min_steps": 7}).phases
     assert (phase.epochs, phase.min_steps) == (1, 7)
 
 

@@ -9,12 +9,13 @@ import pytest
 from phasefit.errors import RecipeError
 from phasefit.recipes import parse_recipe, read_recipe
 from phasefit.recipes.recipe import phase_names
+from phasefit.recipes.settings import parse_settings
 
 GOOD = '[[phase]]\nkind = "contrast"\nepochs = 2\n\n[[phase]]\nkind = "finetune"\n'
 
 
 def parse(text: str, *settings: str):
-    return parse_recipe(text, name="mine", where="mine.toml", settings=settings)
+    return parse_recipe(text, name="mine", where="mine.toml", settings=parse_settings(settings))
 
 
 def test_what_is_not_said_has_its_default() -> None:
@@ -130,7 +131,7 @@ def test_an_option_of_an_objective_is_set_whatever_the_objective_is_said_with() 
 
 @pytest.mark.parametrize("said", ["finetune.views=delete-words", 'finetune.views=["delete-words"]'])
 def test_a_single_view_is_a_list_of_one(said: str) -> None:
-    assert read_recipe("finetune", [said]).phases[-1].views == ["delete-words"]
+    assert read_recipe("finetune", parse_settings([said])).phases[-1].views == ["delete-words"]
     assert parse('[[phase]]\nkind = "simcse"\nviews = { name = "dropout" }\n').phases[0].views == [{"name": "dropout"}]
 
 
@@ -207,11 +208,11 @@ def test_a_base_passes_its_prompt_on(tmp_path: Path) -> None:
     (tmp_path / "second.toml").write_text('base = "first.toml"\nmax_length = 32\n', encoding="utf-8")
     second = read_recipe(str(tmp_path / "second.toml"))
     assert (second.prompt, second.max_length) == (PROMPT, 32)
-    assert read_recipe(str(tmp_path / "second.toml"), ["prompt="]).prompt is None
+    assert read_recipe(str(tmp_path / "second.toml"), {"prompt": ""}).prompt is None
 
 
 def test_settings_that_need_each_other_come_in_any_order() -> None:
     both = ["finetune.on=tokens", "finetune.objective=soft-triple"]
-    assert read_recipe("finetune", both).phases == read_recipe("finetune", both[::-1]).phases
+    assert read_recipe("finetune", parse_settings(both)) == read_recipe("finetune", parse_settings(both[::-1]))
     with pytest.raises(RecipeError, match=r"--set finetune.on=tokens: .*give the objective"):
-        read_recipe("finetune", [both[0], "finetune.epochs=2"])
+        read_recipe("finetune", parse_settings([both[0], "finetune.epochs=2"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phasefit.recipes import list_recipes, read_recipe
+from phasefit.recipes.settings import parse_settings
 
 NEEDS = {"simcse": "texts", "simcse-supervised": "pairs", "mirror": "texts", "mirror-word": "texts", "mnr": "pairs"}
 
@@ -52,4 +53,4 @@ def test_mirror() -> None:
     ids=lambda settings: settings[0].partition("=")[0],
 )
 def test_the_variants_of_mirror_are_one_setting_away(settings: list[str]) -> None:
-    read_recipe("mirror", settings).check()
+    read_recipe("mirror", parse_settings(settings)).check()

@@ -65,7 +65,7 @@ def finished(
     fitted = Fitted(history=history, snapshots=snapshots)
     model: Any = None  # of which a report shows nothing
     result = FitResult(model, metrics, fitted, threads=1, outputs=outputs or {})
-    return FinishedRun(folder, read_recipe("finetune", ()), prepared, result, manifest)
+    return FinishedRun(folder, read_recipe("finetune"), prepared, result, manifest)
 
 
 def drawn_of(folder: Path, metrics: dict[str, Any], history: History, snapshots: Snapshots | None = None) -> list[str]:

@@ -89,9 +89,9 @@ def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_pat
 
 def test_windows_that_do_not_act_are_told() -> None:
     pairs = {"text_a": TEXTS, "text_b": TEXTS[::-1], "label": NAMES}
-    settings = ("finetune.pair=together", "long=windows")
+    pair, long = {"finetune.pair": "together"}, {"long": "windows"}
     prepared = prepare(run_spec(pairs), None, Needs(labels_of_pairs=True))
-    told = idle_notes(read_recipe("finetune", settings), prepared)
+    told = idle_notes(read_recipe("finetune", pair | long), prepared)
     assert [note.partition(":")[0] for note in told] == ["--long windows does not act on finetune"]
-    assert not idle_notes(read_recipe("finetune", settings[:1]), prepared)
-    assert not idle_notes(read_recipe("finetune", settings[1:]), prepared)
+    assert not idle_notes(read_recipe("finetune", pair), prepared)
+    assert not idle_notes(read_recipe("finetune", long), prepared)

@@ -51,10 +51,10 @@ def test_the_ways_give_different_vectors(tiny_folder: Path) -> None:
 
 def test_an_unknown_way_is_refused() -> None:
     with pytest.raises(RecipeError, match="long is 'truncate'"):
-        read_recipe("finetune", ("long=middle",))
+        read_recipe("finetune", {"long": "middle"})
 
 
 def test_a_recipe_keeps_it() -> None:
-    recipe = read_recipe("finetune", ("long=windows",))
+    recipe = read_recipe("finetune", {"long": "windows"})
     assert recipe.long == "windows"
     assert 'long = "windows"' in recipe.to_toml()

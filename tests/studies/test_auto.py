@@ -12,6 +12,7 @@ import pytest
 
 from phasefit.errors import RecipeError
 from phasefit.recipes import read_recipe
+from phasefit.recipes.settings import parse_settings
 from phasefit.runs.recipe.resolve import requested_recipe
 from phasefit.runs.specification import AUTO, RunSpec
 from phasefit.studies.auto import run_auto
@@ -61,15 +62,14 @@ def test_candidates_follow_from_the_data() -> None:
 
 
 def test_what_is_set_holds_for_all_that_take_it_and_nonsense_is_refused() -> None:
-    found = {one.name: one for one in candidates_for(PLAIN, ("finetune.epochs=2", "contrast.epochs=1"))}
-    assert "finetune.epochs=2" in found["frozen"].settings
-    assert "finetune.epochs=20" not in found["frozen"].settings
-    assert found[YARDSTICK].settings == ("finetune.epochs=2",)
-    assert "contrast.epochs=1" in found["three-phase"].settings
+    found = {one.name: one for one in candidates_for(PLAIN, parse_settings(("finetune.epochs=2", "contrast.epochs=1")))}
+    assert found["frozen"].settings["finetune.epochs"] == 2
+    assert found[YARDSTICK].settings == {"finetune.epochs": 2}
+    assert found["three-phase"].settings["contrast.epochs"] == 1
     with pytest.raises(RecipeError, match="epochs"):
-        candidates_for(PLAIN, ("finetune.epoch=2",))
+        candidates_for(PLAIN, parse_settings(("finetune.epoch=2",)))
     with pytest.raises(RecipeError, match="mirror"):
-        candidates_for(PLAIN, ("mirror.epochs=2",))
+        candidates_for(PLAIN, parse_settings(("mirror.epochs=2",)))
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_what_is_set_holds_for_all_that_take_it_and_nonsense_is_refused() -> Non
 )
 def test_a_candidate_that_set_makes_pointless_is_left_out_and_told(setting: str, gone: list[str]) -> None:
     names = {one.name for one in candidates_for(PLAIN)}
-    found = candidates_for(PLAIN, (setting,))
+    found = candidates_for(PLAIN, parse_settings((setting,)))
     assert {one.name for one in found} == names - {*gone}
-    assert [line.partition(":")[0] for line in left_out(PLAIN, (setting,))] == gone
+    assert [line.partition(":")[0] for line in left_out(PLAIN, parse_settings((setting,)))] == gone
     assert len({read_recipe(one.recipe, one.settings).to_toml() for one in found}) == len(found)
 
 

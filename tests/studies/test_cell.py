@@ -44,7 +44,7 @@ def test_names_and_places_do_not_count(table: Path, tmp_path: Path) -> None:
     "changes",
     [
         {"seed": 1},
-        {"settings": ("finetune.lr=1e-3",)},
+        {"settings": {"finetune.lr": 1e-3}},
         {"recipe": "three-phase"},
         {"recipe": "majority"},
         {"rows": 100},
@@ -72,7 +72,7 @@ def test_a_recipe_counts_by_what_it_says(table: Path, tmp_path: Path) -> None:
     assert cell(table, recipe=str(own)).key == cell(table).key
     own_with = tmp_path / "changed.toml"
     own_with.write_text('base = "finetune"\nset.finetune.lr = 1e-3\n')
-    assert cell(table, recipe=str(own_with)).key == cell(table, settings=("finetune.lr=1e-3",)).key
+    assert cell(table, recipe=str(own_with)).key == cell(table, settings={"finetune.lr": 1e-3}).key
 
 
 def test_tables_in_memory_are_refused() -> None:
@@ -86,14 +86,14 @@ def test_a_baseline_leaves_no_run_to_repeat(table: Path) -> None:
 
 
 def test_its_command_says_all_of_it(table: Path) -> None:
-    said = cell("snips", seed=3, rows=50, fold=(2, 5), settings=("finetune.lr=1e-3",)).command()
-    assert said == ("phasefit train snips --recipe finetune --set finetune.lr=1e-3 --rows 50 --fold 2/5 --seed 3")
+    said = cell("snips", seed=3, rows=50, fold=(2, 5), settings={"finetune.lr": 1e-3}).command()
+    assert said == ("phasefit train snips --recipe finetune --set finetune.lr=0.001 --rows 50 --fold 2/5 --seed 3")
 
 
 def test_what_a_recipes_files_hold_is_part_of_the_key(tmp_path: Path) -> None:
     described = tmp_path / "described.csv"
     described.write_text("label,text\na,one\nb,two\n")
-    settings = (f'contrast.class_texts="{described}"',)
+    settings = {"contrast.class_texts": str(described)}
     request = run_spec("snips", recipe="contrast-finetune", settings=settings)
     before = Cell("d", "v", request).key
     assert Cell("d", "v", request).key == before

@@ -23,10 +23,11 @@ from phasefit.phases.contrast.options import Balance
 from phasefit.phases.contrast.options import Options as Contrast
 from phasefit.prepare.specification import SplitSpec
 from phasefit.recipes.recipe import Recipe
-from phasefit.runs.specification import DEFAULTS, MachineSpec, run_spec
+from phasefit.runs.specification import DEFAULTS, MachineSpec
 from phasefit.studies import key
 from phasefit.studies.cell import Cell
 from phasefit.studies.key import PROTOCOL, SHOWN, UNFELT, defaults, differing
+from specs import run_spec
 
 RECORD = Path(__file__).with_name("defaults.json")
 HOW = "python tests/studies/test_key.py"

@@ -20,7 +20,7 @@ def test_a_packaged_space_fits_the_recipe_that_it_names(name: str) -> None:
     info = next(info for info in list_spaces() if info.name == name)
     recipe = info.recipe or "finetune"
     space = read_space(name, read_recipe(recipe))
-    check_space(space, recipe, ())
+    check_space(space, recipe, {})
     assert info.title
     assert space.dimensions
 
@@ -29,7 +29,7 @@ def test_a_packaged_space_fits_the_recipe_that_it_names(name: str) -> None:
 def test_the_default_space_fits_any_recipe_and_holds_its_own_values(name: str) -> None:
     recipe = read_recipe(name)
     space = read_space("default", recipe)
-    check_space(space, name, ())
+    check_space(space, name, {})
     own = {option: one for option, one in space.dimensions.items() if isinstance(one, Range)}
     assert own
     for option, dimension in own.items():
@@ -56,7 +56,7 @@ def test_the_recipe_as_it_is_is_a_point_that_changes_nothing() -> None:
     own = space.own_point(recipe)
     assert own is not None
     settings = space.settings(own, recipe)
-    assert "finetune.min_steps=200" in settings  # who sets epochs would otherwise lose it
+    assert settings["finetune.min_steps"] == 200  # who sets epochs would otherwise lose it
     assert read_recipe("finetune", settings) == recipe
 
 
@@ -71,7 +71,7 @@ def test_try_takes_choices_and_ranges() -> None:
         "finetune.batch_size": Range(8, 16, whole=True),
         "max_length": Choices(("64", "128")),
     }
-    assert found["finetune.lr"].as_setting(0.000123456) == "0.000123"
+    assert found["finetune.lr"].as_setting(0.000123456) == 0.000123
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_an_option_or_value_that_the_recipe_does_not_take_is_refused(
     option: str, values: Choices | Range, said: str
 ) -> None:
     with pytest.raises(RecipeError, match=said.replace("?", r"\?")):
-        check_space(Space("own", {option: values}), "supcon-finetune", ())
+        check_space(Space("own", {option: values}), "supcon-finetune", {})
 
 
 def test_a_space_of_ones_own(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from phasefit.errors import RecipeError
 from phasefit.events import Scored
 from phasefit.recipes import parse_recipe, read_recipe
+from phasefit.recipes.settings import parse_settings, setting_lines
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellEnded, CellError
 from phasefit.studies.result import PROGRESS, Evaluation, Result, append_evaluation, read_evaluations
@@ -38,7 +39,7 @@ def question(tmp_path: Path) -> Callable[[Space], Question]:
 
 
 def lr_of(cell: Cell) -> float:
-    return float(next(one for one in cell.spec.recipe.settings if one.startswith("finetune.lr=")).partition("=")[2])
+    return float(cell.spec.recipe.settings["finetune.lr"])
 
 
 def fake_stream(score: Callable[[Cell], float | str | None]) -> Callable[..., None]:
@@ -119,7 +120,9 @@ def test_a_grid_is_tried_whole_and_ends(
     question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, ...]] = []
-    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(cell.spec.recipe.settings) or 0.5))
+    monkeypatch.setattr(
+        trials, "run_stream", fake_stream(lambda cell: seen.append((*setting_lines(cell.spec.recipe.settings),)) or 0.5)
+    )
     for number in (2, 100):
         limits = Limits(number, sampler="grid")
         Trials(question(THREE), study_in(tmp_path), limits, lambda _: None).run(tmp_path)
@@ -134,7 +137,9 @@ def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[tuple[str, ...]] = []
-    monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(cell.spec.recipe.settings) or 0.5))
+    monkeypatch.setattr(
+        trials, "run_stream", fake_stream(lambda cell: seen.append((*setting_lines(cell.spec.recipe.settings),)) or 0.5)
+    )
     told: list[TrialDone] = []
     for number in (2, 20, 20):
         Trials(question(THREE), study_in(tmp_path), Limits(number, sampler=sampler), told.append).run(tmp_path)
@@ -153,7 +158,7 @@ def test_a_point_that_fails_is_not_tried_again_by_the_same_command(
     seen: list[str] = []
 
     def score(cell: Cell) -> float | str:
-        seen.append(cell.spec.recipe.settings[-1])
+        seen.append(setting_lines(cell.spec.recipe.settings)[-1])
         return "broken" if seen[-1].endswith("=0.3") else 0.5
 
     monkeypatch.setattr(trials, "run_stream", fake_stream(score))
@@ -292,27 +297,27 @@ def test_looks_survive_half_a_line_and_a_second_beginning(tmp_path: Path) -> Non
     ],
 )
 def test_the_winner_as_a_file_is_the_recipe_with_its_settings(recipe: str, settings: tuple[str, ...]) -> None:
-    text = recipe_file(recipe, settings, ["a title", "  the command"])
+    text = recipe_file(recipe, parse_settings(settings), ["a title", "  the command"])
     assert text.startswith("# a title\n#   the command\n")
-    wanted = read_recipe(recipe, settings)
+    wanted = read_recipe(recipe, parse_settings(settings))
     assert parse_recipe(text, name=wanted.name, where="best.toml") == wanted
 
 
 def test_a_winner_of_a_file_stands_on_its_own(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('base = "finetune"\nset.finetune.epochs = 3\n')
-    text = recipe_file(str(own), ("finetune.lr=1e-5",), ["title"])
+    text = recipe_file(str(own), {"finetune.lr": 1e-5}, ["title"])
     assert "base" not in text
     assert str(tmp_path) not in text
-    assert parse_recipe(text, name="own", where="best.toml") == read_recipe(str(own), ("finetune.lr=1e-5",))
+    assert parse_recipe(text, name="own", where="best.toml") == read_recipe(str(own), {"finetune.lr": 1e-5})
 
 
 def test_a_winner_is_known_again_until_somebody_edits_it(tmp_path: Path) -> None:
     path = tmp_path / "best.toml"
-    text = sealed(recipe_file("finetune", ("finetune.lr=1e-5",), ["title", "  the command"]), "abc123")
+    text = sealed(recipe_file("finetune", {"finetune.lr": 1e-5}, ["title", "  the command"]), "abc123")
     path.write_text(text)
     assert question_of(path) == "abc123"
-    assert read_recipe(str(path)).phases == read_recipe("finetune", ("finetune.lr=1e-5",)).phases
+    assert read_recipe(str(path)).phases == read_recipe("finetune", {"finetune.lr": 1e-5}).phases
     path.write_text(text.replace("1e-05", "2e-05"))
     assert question_of(path) is None
     path.write_text(text.replace("# title", "# mine"))

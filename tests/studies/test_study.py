@@ -6,12 +6,13 @@ import pytest
 
 from phasefit.baselines import BASELINES, baseline
 from phasefit.errors import MissingExtra, RecipeError
+from phasefit.recipes.settings import parse_settings
 from phasefit.studies.study import Data, Study, TableSpec, Variant, applicable_settings, check_variants, variant_of
 
 
 def study(**changes: object) -> Study:
     datasets = (Data("A", {"data": "snips"}), Data("B", {"data": "snips2", "rows": 70}))
-    variants = (Variant("base", "finetune"), Variant("ours", "three-phase", on={"B": ("denoise.lr=1e-5",)}))
+    variants = (Variant("base", "finetune"), Variant("ours", "three-phase", on={"B": {"denoise.lr": 1e-5}}))
     known: dict[str, object] = {"datasets": datasets, "variants": variants, "seeds": (0, 1)}
     return Study("s", "S", **(known | changes))  # type: ignore[arg-type]
 
@@ -26,8 +27,8 @@ def test_every_variant_on_every_dataset_with_every_seed_and_fold() -> None:
 
 def test_settings_of_single_datasets_and_shared_options() -> None:
     cells = {(cell.dataset, cell.variant): cell.spec for cell in study(common={"threads": 1}).cells()}
-    assert cells["B", "ours"].recipe.settings == ("denoise.lr=1e-5",)
-    assert cells["A", "ours"].recipe.settings == ()
+    assert cells["B", "ours"].recipe.settings == {"denoise.lr": 1e-5}
+    assert cells["A", "ours"].recipe.settings == {}
     assert cells["B", "base"].split.rows == 70
     assert all(spec.machine.threads == 1 for spec in cells.values())
 
@@ -43,14 +44,14 @@ def test_a_variant_may_be_for_some_datasets_only() -> None:
 
 
 def test_settings_for_phases_that_a_recipe_has_not_are_left_out_and_later_ones_win() -> None:
-    settings = ("denoise.lr=1", "finetune.lr=2", "max_length=16", "finetune.lr=3")
-    assert applicable_settings("finetune", settings) == ("max_length=16", "finetune.lr=3")
+    settings = parse_settings(["denoise.lr=1", "finetune.lr=2", "max_length=16", "finetune.lr=3"])
+    assert [*applicable_settings("finetune", settings).items()] == [("max_length", 16), ("finetune.lr", 3)]
 
 
 def test_recipes_as_the_command_line_has_them() -> None:
     assert variant_of("finetune") == Variant("finetune", "finetune")
     found = variant_of("finetune:finetune.lr=1e-5+finetune.epochs=3")
-    assert (found.recipe, found.settings) == ("finetune", ("finetune.lr=1e-5", "finetune.epochs=3"))
+    assert (found.recipe, found.settings) == ("finetune", {"finetune.lr": 1e-5, "finetune.epochs": 3})
 
 
 @pytest.mark.parametrize(

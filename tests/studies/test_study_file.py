@@ -10,10 +10,12 @@ import pytest
 
 from phasefit.baselines import BASELINES
 from phasefit.errors import RecipeError
+from phasefit.files.toml import toml_value
 from phasefit.recipes import read_recipe
+from phasefit.recipes.settings import Settings, as_settings, setting_lines
 from phasefit.studies.scaling import Selection, scale_study
 from phasefit.studies.study import Study, applicable_settings
-from phasefit.studies.study_file import FULL, flat, toml
+from phasefit.studies.study_file import FULL
 from phasefit.studies.study_reading import StudyInfo, find_study, list_studies, parse_study, read_study_file
 
 STUDIES = list_studies()
@@ -63,9 +65,13 @@ def small(**changes: Any) -> Any:
     return parse_study({**tomllib.loads(SMALL), **changes}, "small.toml")
 
 
-def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
+def set_on(study: Any, dataset: str, variant: str) -> Settings:
     cells = [cell for cell in study.cells() if (cell.dataset, cell.variant) == (dataset, variant)]
     return cells[0].spec.recipe.settings
+
+
+def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
+    return tuple(setting_lines(set_on(study, dataset, variant)))
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -116,13 +122,13 @@ def test_settings_are_written_as_the_command_line_has_them() -> None:
         "contrast": {"balance": {"mode": "none"}, "objective": {"name": "supcon", "temperature": 0.3}},
         "long": "cut",
     }
-    assert flat(said) == {
-        "contrast.balance.mode": '"none"',
-        "contrast.objective": '{ name = "supcon", temperature = 0.3 }',
-        "long": '"cut"',
-    }
+    assert setting_lines(as_settings(said)) == [
+        "contrast.balance.mode=none",
+        'contrast.objective={ name = "supcon", temperature = 0.3 }',
+        "long=cut",
+    ]
     for value in (True, 3, 1e-5, 'a "quoted" \\ word', ["a", 1], {"a": [False]}):
-        assert tomllib.loads(f"value = {toml(value)}")["value"] == value
+        assert tomllib.loads(f"value = {toml_value(value)}")["value"] == value
 
 
 def test_the_example_of_the_docs_is_one() -> None:
@@ -224,8 +230,8 @@ def test_every_recipe_takes_the_settings_of_every_dataset(info: StudyInfo, scale
     for variant in study.variants:
         if variant.recipe in BASELINES:
             continue
-        for said in {applicable_settings(variant.recipe, one) for one in variant.on.values()}:
-            read_recipe(variant.recipe, said).check()
+        for one in variant.on.values():
+            read_recipe(variant.recipe, applicable_settings(variant.recipe, one)).check()
 
 
 @every_study
@@ -280,10 +286,10 @@ def test_the_protocols_are_those_of_the_papers() -> None:
     assert (said["denoise.ratio"], said["finetune.batch_size"], said["max_length"]) == ("0.7", "128", "512")
     assert settings(study, "SST5", "three-phase (ours)") == ()
     entropy = scale_study(by_name["triple-entropy"], "triple-entropy", Selection()).study
-    (phase,) = read_recipe("triple-entropy", settings(entropy, "TREC", "+ SoftTriple")).phases
+    (phase,) = read_recipe("triple-entropy", set_on(entropy, "TREC", "+ SoftTriple")).phases
     assert (phase.lr, phase.batch_size, phase.warmup, phase.head, phase.ce_weight) == (1e-5, 64, 0.06, "linear", 0.9)
     aware = scale_study(by_name["label-aware"], "label-aware", Selection()).study
-    (phase,) = read_recipe("label-aware", settings(aware, "ISEAR", "LCL")).phases
+    (phase,) = read_recipe("label-aware", set_on(aware, "ISEAR", "LCL")).phases
     assert (phase.lr, phase.epochs, phase.weight_decay, phase.ce_weight) == (2e-5, 5, 0.01, 0.5)
 
 
@@ -293,9 +299,9 @@ def test_a_papers_settings_follow_the_model() -> None:
     theirs = scale_study(info.file, info.name, Selection(FULL, model="FacebookAI/roberta-base")).study
 
     def of(study: Study, variant: str, dataset: str) -> tuple[str, ...]:
-        return next(one for one in study.variants if one.name == variant).on[dataset]
+        return tuple(setting_lines(next(one for one in study.variants if one.name == variant).on[dataset]))
 
-    assert {"denoise.epochs=4", "finetune.freeze=true", 'max_length="auto"'} <= {*of(ours, "three-phase", "SNIPS")}
+    assert {"denoise.epochs=4", "finetune.freeze=true", "max_length=auto"} <= {*of(ours, "three-phase", "SNIPS")}
     assert {"denoise.epochs=2", "finetune.freeze=false", "max_length=48"} <= {*of(theirs, "three-phase", "SNIPS")}
     assert of(ours, "three-phase", "IMDB") == of(theirs, "three-phase", "IMDB")
     assert [source.model for source in ours.tables[0].published] == ["MiniLM-L12", "RoBERTa"]

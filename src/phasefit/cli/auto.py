@@ -74,6 +74,7 @@ def show_plan(spec: RunSpec, minutes: float, *, json: bool) -> None:
 
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.tables import new_table
+    from phasefit.recipes.settings import setting_lines
     from phasefit.studies.auto.candidates import candidates_for, facts_of, left_out
     from phasefit.studies.auto.report import plan_lines
     from phasefit.studies.auto.trial_data import prepare_tables
@@ -81,12 +82,12 @@ def show_plan(spec: RunSpec, minutes: float, *, json: bool) -> None:
     facts = facts_of(prepare_tables(spec))
     candidates, out = candidates_for(facts, spec.recipe.settings), left_out(facts, spec.recipe.settings)
     if json:
-        tried = {"candidates": [asdict(one) for one in candidates], "left_out": out}
+        tried = {"candidates": [one.to_json() for one in candidates], "left_out": out}
         print_json({"data": asdict(facts), **tried, "minutes": minutes})
         return
     table = new_table("candidate", "recipe", "settings", "why", title="What would be tried, in this order")
     for one in candidates:
-        table.add_row(one.name, one.recipe, ", ".join(one.settings), one.why)
+        table.add_row(one.name, one.recipe, ", ".join(setting_lines(one.settings)), one.why)
     console = stdout()
     console.print(table)
     for line in [*plan_lines(facts, candidates, minutes), *(f"left out: {one}" for one in out)]:

@@ -85,6 +85,7 @@ def compare(
     """
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
+    from phasefit.cli.train import settings_from
     from phasefit.studies.run_study import run_study, seeds_of
     from phasefit.studies.study import Data, Study, TableSpec, check_settings, variant_of
 
@@ -101,7 +102,7 @@ def compare(
             "--validation, --test and --unlabelled are about one table, and there are several; leave them out"
         )
     options = request_of(common)
-    chosen = tuple(settings or ()) + ((f"long={long}",) if long else ())
+    chosen = settings_from(settings, long)
     check_settings(chosen, variants)
     study = Study(
         name="-".join(Path(one).stem.removesuffix(".csv") for one in data[:3]) + ("-and-more" if len(data) > 3 else ""),

@@ -170,6 +170,7 @@ def search(
     """
     from phasefit.cli.compare import request_of
     from phasefit.cli.study_progress import study_listener
+    from phasefit.cli.train import settings_from
     from phasefit.recipes import read_recipe
     from phasefit.runs.specification import run_spec
     from phasefit.studies.search import optuna_study
@@ -187,7 +188,7 @@ def search(
         )
     if out is not None and out.suffix != ".toml":
         raise PhasefitError(f"--out {out}: the recipe is a TOML file; give a name that ends in .toml")
-    chosen = (*(settings or ()), *((f"long={long}",) if long else ()))
+    chosen = settings_from(settings, long)
     known = read_recipe(recipe, chosen)
     named = parse_tries(tries or (), known)
     own = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
@@ -230,13 +231,16 @@ def _print_trial(done: TrialDone, quiet: bool) -> None:
     """A line for each trial."""
     from phasefit.cli.console import stderr
     from phasefit.cli.progress import duration, score
+    from phasefit.recipes.settings import setting_lines
 
     if quiet:
         return
     what = {"complete": f"{score(done.score)} in {duration(done.seconds)}", "pruned": "given up early"}
     outcome = what.get(done.state, f"failed: {done.why}")
     best = f"; best {score(done.best)}" if done.best is not None else ""
-    line = f"{done.done}/{done.total}  trial {done.number}: {outcome}{best}  ({', '.join(done.settings)})"
+    line = (
+        f"{done.done}/{done.total}  trial {done.number}: {outcome}{best}  ({', '.join(setting_lines(done.settings))})"
+    )
     stderr().print(line, soft_wrap=True, markup=False)
 
 
@@ -244,6 +248,7 @@ def show(result: SearchResult, out: Path | None, *, json: bool) -> None:
     """The proof, the settings, what mattered, and what to do next."""
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.study_tables import show_table
+    from phasefit.recipes.settings import setting_lines
 
     if json:
         print_json(as_content(result))
@@ -252,7 +257,7 @@ def show(result: SearchResult, out: Path | None, *, json: bool) -> None:
     for table in result.tables:
         show_table(table)
     notes = result.notes or (
-        f"Settings found: {', '.join(result.settings)}.",
+        f"Settings found: {', '.join(setting_lines(result.settings))}.",
         "Nothing is claimed: --fresh-seeds is 0.",
     )
     for note in notes:
@@ -267,12 +272,15 @@ def as_content(result: SearchResult) -> dict[str, Any]:
     """All of it for programs."""
     from dataclasses import asdict
 
+    from phasefit.recipes.settings import setting_lines
+
+    trials = result.history.trials
     return {
         "folder": str(result.folder),
         "recipe": str(result.recipe),
-        "settings": list(result.settings),
+        "settings": setting_lines(result.settings),
         "tables": [table.to_json() for table in result.tables],
         "notes": list(result.notes),
-        "trials": [asdict(trial) for trial in result.history.trials],
+        "trials": [{**asdict(trial), "settings": setting_lines(trial.settings)} for trial in trials],
         "importances": dict(result.history.importances),
     }

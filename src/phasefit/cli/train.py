@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_text
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -131,12 +131,11 @@ def spec_from(params: Mapping[str, Any]) -> RunSpec:
 
     refuse_baseline(params.get("recipe"))
     given = {name: params[name] for name in OPTIONS if name in params}
-    lists = {name: tuple(given[name] or ()) for name in ("text", "label", "settings")}
+    lists = {name: tuple(given[name] or ()) for name in ("text", "label")}
     lists["levels"] = as_levels(given.get("levels"))
     lists["classes"] = as_levels(given.get("classes"))
     given["fold"] = as_fold(given.get("fold"))
-    if params.get("long"):  # an option of the recipe that deserves a name of its own
-        lists["settings"] += (f"long={params['long']}",)
+    given["settings"] = settings_from(params.get("settings"), params.get("long"))
     return run_spec(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
 
 
@@ -149,6 +148,13 @@ def refuse_baseline(recipe: str | None) -> None:
             f"'{recipe}' is a baseline, to compare with and not to train: phasefit compare DATA --recipes "
             f"{recipe},finetune"
         )
+
+
+def settings_from(lines: Sequence[str] | None, long: str | None) -> dict[str, Any]:
+    """What --set says, and --long, an option of the recipe that deserves a name of its own."""
+    from phasefit.recipes.settings import merge_settings, parse_settings
+
+    return merge_settings(parse_settings(lines or ()), {"long": long} if long else {})
 
 
 def as_levels(given: str | None) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             validation_size=self.validation_size,
             test_size=0.0,
             recipe=self.recipe,
-            settings=tuple(_settings(self.settings or {})),
+            settings=self.settings,
             model=self.model,
             seed=self.seed,
             device=self.device,
@@ -175,10 +175,11 @@ def _parameters(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def _recipe_of_run(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The recipe by its name, with the settings of the run, if that is what was trained; else the run's own file."""
     from phasefit.recipes import read_recipe
+    from phasefit.recipes.settings import as_settings
 
     name, settings, file = str(manifest["recipe"]), manifest.get("settings"), folder / "recipe.toml"
     with suppress(RecipeError, OSError):
-        if read_recipe(name, _settings(settings or {})).to_toml() == file.read_text(encoding="utf-8"):
+        if read_recipe(name, as_settings(settings or {})).to_toml() == file.read_text(encoding="utf-8"):
             return {"recipe": name, "settings": settings}
     return {"recipe": str(file)}
 
@@ -192,21 +193,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return str(value) if isinstance(value, Path) else value
-
-
-def _settings(settings: Mapping[str, Any]) -> list[str]:
-    if not isinstance(settings, Mapping):
-        raise RecipeError(f"settings is a dict such as {{'finetune.epochs': 4}}, not {settings!r}")
-    return [f"{name}={_toml(name, value)}" for name, value in settings.items()]
-
-
-def _toml(name: str, value: Any) -> str:
-    import tomli_w
-
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml(name, inner)}" for key, inner in value.items()) + " }"
-    plain = value.item() if isinstance(value, np.generic) else value
-    try:
-        return tomli_w.dumps({"v": plain}).partition("=")[2].strip()
-    except TypeError as error:
-        raise RecipeError(f"settings: {name} cannot be {value!r}; leave it out or give a value") from error

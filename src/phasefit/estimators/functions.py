@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data.columns import as_names
 from phasefit.data.sources import read_table as read_any_table
 from phasefit.data.table import Table
-from phasefit.errors import RecipeError
 from phasefit.estimators.parameter_names import python_errors, python_notes
+from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
 from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
 from phasefit.runs.train import TrainResult
@@ -146,7 +146,7 @@ def train(
     options |= {name: Path(options[name]) for name in ("out", "data_dir") if options[name] is not None}
     options["recipe"] = os.fspath(recipe)
     options["model"] = None if model is None else os.fspath(model)
-    options["settings"] = _settings(settings, long)
+    options["settings"] = merge_settings(as_settings(settings or {}), {} if long is None else {"long": long})
     return train_run(run_spec(data, **options), python_notes(listener), report=write_run_report)
 
 
@@ -238,12 +238,3 @@ def read_table(
         split=split,
         data_dir=None if data_dir is None else Path(data_dir),
     )
-
-
-def _settings(settings: Mapping[str, Any] | None, long: str | None) -> Any:
-    """The settings with the options of the recipe that have a parameter of their own."""
-    from phasefit.estimators.base import _settings as as_settings
-
-    if settings is not None and not isinstance(settings, Mapping):
-        raise RecipeError(f"settings is a dict such as {{'finetune.epochs': 4}}, not {settings!r}")
-    return tuple(as_settings({**(settings or {}), **({} if long is None else {"long": long})}))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from phasefit.files.toml import toml_value
 from phasefit.phases import options_of
 
 
@@ -47,18 +48,7 @@ def _options(model: type[BaseModel], prefix: str) -> Iterator[OptionInfo]:
 
 def as_said(value: object) -> str:
     """A value as a recipe or --set says it; a bare word stands for a string."""
-    return value if isinstance(value, str) else _toml(value)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        inside = ", ".join(f"{name} = {_toml(item)}" for name, item in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return value if isinstance(value, str) else toml_value(value)
 
 
 def _choices(annotation: object) -> str:

@@ -16,29 +16,28 @@ from phasefit.phases.options import PhaseOptions
 from phasefit.recipes.content import names_of, parse_content
 from phasefit.recipes.library_index import recipe_path, recipe_text
 from phasefit.recipes.recipe import Recipe
-from phasefit.recipes.settings import apply_setting
+from phasefit.recipes.settings import NONE, Settings, apply_setting, setting_line
 
 MOST_NAMED = 8  # options that an error lists
 
 
-def read_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
-    """A packaged recipe or a file, with `contrast.epochs=4`-like settings applied."""
+def read_recipe(name: str, settings: Settings = NONE) -> Recipe:
+    """A packaged recipe or a file, with settings such as {"contrast.epochs": 4} applied."""
     path = recipe_path(name)
     return parse_recipe(recipe_text(name), name=path.stem, where=path.name, settings=settings, beside=path.parent)
 
 
-def parse_recipe(
-    text: str, *, name: str, where: str, settings: Sequence[str] = (), beside: Path | None = None
-) -> Recipe:
+def parse_recipe(text: str, *, name: str, where: str, settings: Settings = NONE, beside: Path | None = None) -> Recipe:
     """A recipe out of TOML text; `where` begins every error, `beside` is where a base may lie."""
     content = parse_content(text, where, beside)
     names = names_of(content)
     options = _all_options(content, [f"{where}, phase {index}" for index in range(1, len(names) + 1)])
     wrong: RecipeError | None = None
-    for setting in settings:  # one by one, so that an error blames the right one; a later one may put it right
-        apply_setting(content, names, setting, settings)
+    # One by one, so that an error blames the right one; a later one may put it right.
+    for path, value in settings.items():
+        apply_setting(content, names, path, settings)
         try:
-            options, wrong = _all_options(content, [f"--set {setting}"] * len(names)), None
+            options, wrong = _all_options(content, [f"--set {setting_line(path, value)}"] * len(names)), None
         except RecipeError as error:
             wrong = wrong or error
     if wrong is not None:

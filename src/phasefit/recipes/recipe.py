@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.data.task_file import TaskFile
+from phasefit.files.toml import to_toml
 from phasefit.phases.options import PhaseOptions
 
 
@@ -50,12 +51,10 @@ class Recipe:
 
     def to_toml(self) -> str:
         """The whole recipe with every option spelled out; reading it gives the same recipe."""
-        import tomli_w
-
         title = f"# {self.name}, as resolved: every option with the value that was used\n"
         phases = [{"kind": phase.kind, **_without_none(phase.model_dump())} for phase in self.phases]
         whole = _without_none({"max_length": self.max_length, "prompt": self.prompt, "long": self.long})
-        return title + tomli_w.dumps({**whole, "phase": phases})
+        return title + to_toml({**whole, "phase": phases})
 
 
 def phase_names(kinds: Sequence[str]) -> list[str]:

@@ -1,38 +1,100 @@
-"""`--set contrast.epochs=4`: single options changed on top of a recipe."""
+"""Settings: single options changed on top of a recipe, `--set contrast.epochs=4` or `{"contrast.epochs": 4}`.
+
+Inside, settings are a mapping from dotted paths to values; only `parse_settings` sees the text of the command line.
+"""
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.files.toml import toml_value
 from phasefit.phases import options_of
 from phasefit.recipes.content import WHOLE
 
+Settings: TypeAlias = Mapping[str, Any]
+
+NONE: Settings = MappingProxyType({})
 OBJECTIVE = "objective"
 
 
-def apply_setting(content: dict[str, Any], names: Sequence[str], setting: str, settings: Sequence[str]) -> None:
+def parse_settings(lines: Iterable[str]) -> dict[str, Any]:
+    """Settings as the command line has them; the last word on each option counts."""
+    return merge_settings(*map(_parse, lines))
+
+
+def as_settings(settings: Settings, before: str = "") -> dict[str, Any]:
+    """Settings from Python or a file: dotted paths, or tables inside tables. A table with a name stays whole."""
+    if not isinstance(settings, Mapping):
+        raise RecipeError(f"settings is a dict such as {{'finetune.epochs': 4}}, not {settings!r}")
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        path = before + name
+        is_table = isinstance(value, Mapping) and "name" not in value and "." not in name
+        flat = merge_settings(flat, as_settings(value, f"{path}.") if is_table else {path: _plain(path, value)})
+    return flat
+
+
+def merge_settings(*layers: Settings) -> dict[str, Any]:
+    """All of them, in order; a later one replaces an earlier one on the same option."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for path, value in layer.items():
+            merged.pop(path, None)
+            merged[path] = value
+    return merged
+
+
+def setting_line(path: str, value: Any) -> str:
+    """A setting as the command line has it."""
+    return f"{path}={value_text(value)}"
+
+
+def setting_lines(settings: Settings) -> list[str]:
+    """All settings as the command line has them."""
+    return [setting_line(path, value) for path, value in settings.items()]
+
+
+def value_text(value: Any) -> str:
+    """A value as the command line has it: TOML, but a bare word where that means the same."""
+    return value if isinstance(value, str) and parse_value(value) == value else toml_value(value)
+
+
+def settings_key(settings: Settings) -> str:
+    """The same text for the same settings, in whatever order."""
+    return json.dumps(settings, sort_keys=True)
+
+
+def parse_value(text: str) -> Any:
+    """A TOML value; a bare word is a string, so that quotes need no quoting."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+def apply_setting(content: dict[str, Any], names: Sequence[str], name: str, settings: Settings) -> None:
     """Change the parsed recipe in place; phases go by name, what holds for the whole run by its own name.
 
     `settings` are all that were given: who says how many epochs means it, unless min_steps is said too.
     """
-    key, equals, value = setting.partition("=")
-    path = [part.strip() for part in key.split(".")]
-    if not equals or not all(path):
-        raise RecipeError(f"--set {setting}: write it as phase.option=value, e.g. contrast.epochs=4")
+    line, value, path = setting_line(name, settings[name]), deepcopy(settings[name]), name.split(".")
     if len(path) == 1 and path[0] in WHOLE:
-        content[path[0]] = _value(value)
+        content[path[0]] = value
         return
     if path[0] not in names:
         known = [*names, *WHOLE]
-        raise RecipeError(f"--set {setting}: this recipe has no '{path[0]}'; {did_you_mean(path[0], known)}")
+        raise RecipeError(f"--set {line}: this recipe has no '{path[0]}'; {did_you_mean(path[0], known)}")
     if len(path) == 1 or path[1] == "kind":
-        raise RecipeError(f"--set {setting}: name an option of '{path[0]}', e.g. {path[0]}.epochs=4")
+        raise RecipeError(f"--set {line}: name an option of '{path[0]}', e.g. {path[0]}.epochs=4")
     table = content["phase"][names.index(path[0])]
     defaults = options_of(str(table["kind"])).model_fields
     for part in path[1:-1]:
@@ -41,10 +103,30 @@ def apply_setting(content: dict[str, Any], names: Sequence[str], setting: str, s
         table = table.setdefault(part, {})
         defaults = getattr(type(_default(defaults.get(part))), "model_fields", {})
         if not isinstance(table, dict):
-            raise RecipeError(f"--set {setting}: '{part}' has no options of its own")
-    table[path[-1]] = _value(value)
-    if path[1:] == ["epochs"] and not any(other.startswith(f"{path[0]}.min_steps=") for other in settings):
+            raise RecipeError(f"--set {line}: '{part}' has no options of its own")
+    table[path[-1]] = value
+    if path[1:] == ["epochs"] and f"{path[0]}.min_steps" not in settings:
         table.pop("min_steps", None)
+
+
+def _parse(line: str) -> dict[str, Any]:
+    name, equals, value = line.partition("=")
+    path = [part.strip() for part in name.split(".")]
+    if not equals or not all(path):
+        raise RecipeError(f"--set {line}: write it as phase.option=value, e.g. contrast.epochs=4")
+    return {".".join(path): parse_value(value)}
+
+
+def _plain(path: str, value: Any) -> Any:
+    """A value in Python's own types; NumPy's scalars become such."""
+    if isinstance(value, Mapping):
+        return {name: _plain(path, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(path, inner) for inner in value]
+    plain = value.item() if getattr(value, "ndim", None) == 0 else value
+    if not isinstance(plain, str | int | float):
+        raise RecipeError(f"settings: {path} cannot be {value!r}; leave it out or give a value")
+    return plain
 
 
 def _spelled_out(objective: Any) -> Any:
@@ -55,11 +137,3 @@ def _spelled_out(objective: Any) -> Any:
 def _default(field: FieldInfo | None) -> Any:
     default = None if field is None else field.get_default(call_default_factory=True)
     return None if default is PydanticUndefined else default
-
-
-def _value(text: str) -> Any:
-    """A TOML value; a bare word is a string, so that quotes need no quoting."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text.strip()

@@ -14,7 +14,7 @@ from phasefit.runs.specification import OPTIONS, RunSpec, run_spec
 
 SOURCES = ("data", "validation", "test", "unlabelled")
 PLACES = (*SOURCES, "model", "data_dir")  # options that may name a file or folder
-NAMES = ("text", "label", "settings", "levels", "classes")
+NAMES = ("text", "label", "levels", "classes")
 IN_MEMORY = {"in memory": True}  # what stands for a table that came from Python
 
 

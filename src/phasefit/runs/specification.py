@@ -22,7 +22,7 @@ class RecipeSpec:
     """The recipe and what is done around its phases."""
 
     name: str = DEFAULT_RECIPE  # or a TOML file
-    settings: tuple[str, ...] = ()  # "contrast.epochs=4"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # {"contrast.epochs": 4}
     refit: bool = False
     calibrate: bool = True  # probabilities are fitted to validation rows by a temperature
     reject: float = 0.0  # the share of validation rows that may go unanswered; sets how sure an answer must be
@@ -75,6 +75,10 @@ class RunSpec:
 
     def replace(self, **options: Any) -> RunSpec:
         """The same run with other values for some options, given by their flat names."""
+        if "settings" in options:
+            from phasefit.recipes.settings import as_settings
+
+            options["settings"] = as_settings(options["settings"] or {})
         changes = _sorted_in(options)
         changed = {name: replace(getattr(self, name), **inside) for name, inside in changes.items() if name}
         return replace(self, **changed, **changes.get("", {}))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.baselines import BASELINES
+from phasefit.recipes.settings import setting_lines
 from phasefit.runs.specification import DEFAULTS, RunSpec
 from phasefit.studies.key import digest, run_identity
 
@@ -57,7 +58,7 @@ class Cell:
         if self.is_baseline:  # these leave no run
             return ""
         words = ["phasefit", "train", str(spec.data.source), "--recipe", spec.recipe.name]
-        words += [word for setting in spec.recipe.settings for word in ("--set", setting)]
+        words += [word for setting in setting_lines(spec.recipe.settings) for word in ("--set", setting)]
         words += [word for name in ("text", "label") for one in spec.option(name) for word in (f"--{name}", one)]
         for name in COMMAND_OPTIONS:
             if spec.option(name) != DEFAULTS[name]:

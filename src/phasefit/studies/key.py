@@ -21,6 +21,7 @@ from phasefit.data.sources import source_files
 from phasefit.data.task_file import TaskSpec, is_task_file, read_task_file
 from phasefit.errors import DataError
 from phasefit.recipes import read_recipe
+from phasefit.recipes.settings import Settings
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 
 PROTOCOL = 1
@@ -64,10 +65,10 @@ def run_identity(spec: RunSpec, pairs: str | None = None) -> dict[str, Any]:
     return identity if spec.model is None else {**identity, "model": model_fingerprint(spec.model)}
 
 
-def recipe_identity(name: str, settings: tuple[str, ...]) -> dict[str, Any]:
+def recipe_identity(name: str, settings: Settings) -> dict[str, Any]:
     """The phases with the options that differ from their defaults, whatever file or setting says so."""
     if name in BASELINES or name == DEFAULT_RECIPE:
-        return {"name": name, **({"settings": list(settings)} if settings else {})}
+        return {"name": name, **({"settings": dict(settings)} if settings else {})}
     recipe = read_recipe(name, settings)
     contents = {str(path): f"sha256 {_of_file(path)}" for path in recipe.files()}
     whole = differing(recipe, without=("name", "phases"))

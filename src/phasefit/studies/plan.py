@@ -9,8 +9,10 @@ from typing import Any
 from phasefit.data.sources import source_files
 from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.errors import DataError
+from phasefit.files.toml import toml_value
+from phasefit.recipes.settings import as_settings
 from phasefit.studies.study import Data, Study
-from phasefit.studies.study_file import ScalePart, StudyFile, flat
+from phasefit.studies.study_file import ScalePart, StudyFile
 
 SPELLED = {
     "rows": "training rows",
@@ -137,16 +139,16 @@ def _row_changes(study: Study, whole: Study) -> list[str]:
 
 def _setting_changes(file: StudyFile, scale: ScalePart, kept: set[str], names: set[str]) -> list[str]:
     """Settings that the scale changes: of all, of single datasets, of single variants."""
-    whole = [f"{path} = {value}" for path, value in flat(scale.set).items()]
+    whole = [f"{path} = {toml_value(value)}" for path, value in as_settings(scale.set).items()]
     by_setting: dict[str, list[str]] = {}
     for dataset, change in scale.dataset.items():
-        before = flat(file.dataset[dataset].set)
-        for path, value in flat(change.set).items() if dataset in kept else ():
-            old = f" instead of {before[path]}" if path in before else ""
-            by_setting.setdefault(f"{path} = {value}", []).append(f"{dataset}{old}")
+        before = as_settings(file.dataset[dataset].set)
+        for path, value in as_settings(change.set).items() if dataset in kept else ():
+            old = f" instead of {toml_value(before[path])}" if path in before else ""
+            by_setting.setdefault(f"{path} = {toml_value(value)}", []).append(f"{dataset}{old}")
     for variant, of_variant in scale.variant.items():
-        for path, value in flat(of_variant.set).items() if variant in names else ():
-            by_setting.setdefault(f"{path} = {value}", []).append(variant)
+        for path, value in as_settings(of_variant.set).items() if variant in names else ():
+            by_setting.setdefault(f"{path} = {toml_value(value)}", []).append(variant)
         if of_variant.only is not None and variant in names:
             whole.append(f"{variant} only on {', '.join(of_variant.only)}")
     return whole + [f"{setting} ({', '.join(where)})" for setting, where in by_setting.items()]

@@ -9,6 +9,7 @@ from typing import Any
 
 from phasefit.baselines import BASELINES
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.studies.plan import changes_of
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant, check_settings
 from phasefit.studies.study_file import (
@@ -20,7 +21,6 @@ from phasefit.studies.study_file import (
     StudyFile,
     TablePart,
     VariantPart,
-    flat,
 )
 
 CAPPED = ("rows", "validation_rows", "test_rows")
@@ -193,7 +193,7 @@ def _variant(
 ) -> Variant:
     """All settings go to single datasets, later ones over earlier: recipe, dataset, both, then what a scale changes."""
     change = scale.variant.get(name)
-    on: dict[str, tuple[str, ...]] = {}
+    on: dict[str, dict[str, Any]] = {}
     if part.recipe not in BASELINES:
         for dataset, data in file.dataset.items():
             cut = scale.dataset.get(dataset)
@@ -203,7 +203,7 @@ def _variant(
             on[dataset] = settings_of(layers)
     only = part.only if change is None or change.only is None else change.only
     request = {} if part.model is None else {"model": part.model}
-    return Variant(name, _near(part.recipe, beside), (), on, tuple(only), request)
+    return Variant(name, _near(part.recipe, beside), {}, on, tuple(only), request)
 
 
 def settings_for(data: DatasetPart, model: str | None) -> Settings:
@@ -217,14 +217,9 @@ def is_of(family: str, model: str | None) -> bool:
     return model is not None and family.casefold() in Path(model).name.casefold()
 
 
-def settings_of(layers: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """One line for each option, the last word on each."""
-    by_path: dict[str, str] = {}
-    for layer in layers:
-        for path, value in flat(layer).items():
-            by_path.pop(path, None)
-            by_path[path] = value
-    return tuple(f"{path}={value}" for path, value in by_path.items())
+def settings_of(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """All options by their paths, the last word on each."""
+    return merge_settings(*map(as_settings, layers))
 
 
 def _near(source: str, beside: Path | None) -> str:

@@ -16,6 +16,7 @@ from phasefit.phases import PHASES
 from phasefit.recipes import read_recipe
 from phasefit.recipes.library_index import list_recipes
 from phasefit.recipes.needs import needs_of
+from phasefit.recipes.settings import Settings, merge_settings, parse_settings, setting_line, setting_lines
 from phasefit.runs.specification import DEFAULT_RECIPE, OPTIONS, run_spec
 from phasefit.studies.cell import Cell
 
@@ -26,7 +27,7 @@ class Data:
 
     name: str
     request: Mapping[str, Any]  # options of its runs, by flat names
-    settings: tuple[str, ...] = ()
+    settings: Settings = field(default_factory=dict)
     pairs: str | None = None  # score encoders on the test pairs of this dataset
 
 
@@ -36,8 +37,8 @@ class Variant:
 
     name: str
     recipe: str
-    settings: tuple[str, ...] = ()
-    on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
+    on: Mapping[str, Settings] = field(default_factory=dict)
     only: tuple[str, ...] = ()  # the datasets it is for; none: all
     request: Mapping[str, Any] = field(default_factory=dict)
 
@@ -96,11 +97,11 @@ class Study:
 
     def cell(self, data: Data, variant: Variant, seed: int, fold: int | None = None) -> Cell:
         """One of them."""
-        settings = (*variant.settings, *data.settings, *variant.on.get(data.name, ()))
+        settings = merge_settings(variant.settings, data.settings, variant.on.get(data.name, {}))
         given = {**self.common, **data.request, **variant.request}
         if fold is not None and self.folds is not None:
             given["fold"] = (fold, self.folds)
-        settings = () if variant.recipe in BASELINES else applicable_settings(variant.recipe, settings)
+        settings = {} if variant.recipe in BASELINES else applicable_settings(variant.recipe, settings)
         spec = run_spec(**given, recipe=variant.recipe, settings=settings, seed=seed)
         return Cell(data.name, variant.name, spec, data.pairs)
 
@@ -121,34 +122,29 @@ class Study:
         ]
 
 
-def applicable_settings(recipe: str, settings: Sequence[str]) -> tuple[str, ...]:
-    """Settings for a whole study name phases that not every recipe has: those are left out, later ones win."""
+def applicable_settings(recipe: str, settings: Settings) -> dict[str, Any]:
+    """Settings for a whole study name phases that not every recipe has: those are left out."""
     if recipe == DEFAULT_RECIPE:
-        return tuple(settings)
+        return dict(settings)
     names = read_recipe(recipe).phase_names
-    kept: dict[str, str] = {}
-    for setting in settings:
-        path = setting.partition("=")[0].strip()
-        phase = path.partition(".")[0]
-        if "." in path and phase in PHASES and phase not in names:
-            continue
-        kept.pop(path, None)
-        kept[path] = setting
-    return tuple(kept.values())
+    phases = {path: path.partition(".") for path in settings}
+    foreign = [path for path, (phase, dot, _) in phases.items() if dot and phase in PHASES and phase not in names]
+    return {path: value for path, value in settings.items() if path not in foreign}
 
 
-def check_settings(settings: Sequence[str], variants: Sequence[Variant]) -> None:
+def check_settings(settings: Settings, variants: Sequence[Variant]) -> None:
     """A setting that is left out for one recipe must be meant for another."""
     recipes = [variant.recipe for variant in variants if variant.recipe not in BASELINES]
-    for setting in settings:
-        if not any(setting in applicable_settings(recipe, [setting]) for recipe in recipes):
-            raise RecipeError(f"the setting {setting}: none of the recipes has such a phase; leave it out")
+    for path, value in settings.items():
+        if not any(applicable_settings(recipe, {path: value}) for recipe in recipes):
+            line = setting_line(path, value)
+            raise RecipeError(f"the setting {line}: none of the recipes has such a phase; leave it out")
 
 
 def variant_of(text: str) -> Variant:
     """A recipe as the command line has it: NAME, a file, or NAME:phase.option=value+phase.option=value."""
-    recipe, colon, settings = text.partition(":")
-    return Variant(text, recipe, tuple(part for part in settings.split("+") if part) if colon else ())
+    recipe, _, settings = text.partition(":")
+    return Variant(text, recipe, parse_settings(part for part in settings.split("+") if part))
 
 
 def check_variants(variants: Sequence[Variant]) -> None:
@@ -156,7 +152,8 @@ def check_variants(variants: Sequence[Variant]) -> None:
     for variant in variants:
         if variant.recipe in BASELINES:
             if variant.settings:
-                raise RecipeError(f"the baseline '{variant.recipe}' has no settings; leave out '{variant.settings[0]}'")
+                first = setting_lines(variant.settings)[0]
+                raise RecipeError(f"the baseline '{variant.recipe}' has no settings; leave out '{first}'")
             baseline(variant.recipe).check()
         elif variant.recipe != DEFAULT_RECIPE:
             _known(variant.recipe)

@@ -43,7 +43,6 @@ dataset.SST5.rows = 300        # or of one dataset or variant
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
@@ -183,29 +182,3 @@ class StudyFile(Strict):
     def numbers(self) -> list[str]:
         """The tables' numbers, each once."""
         return list(dict.fromkeys(str(table.number) for table in self.table if table.number != ""))
-
-
-def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Settings as the command line has them: `contrast.epochs` and `4`; an objective with its name stays whole."""
-    by_path: dict[str, str] = {}
-    for name, value in settings.items():
-        path = f"{before}.{name}" if before else name
-        if isinstance(value, Mapping) and "name" not in value:
-            by_path |= flat(value, path)
-        else:
-            by_path[path] = toml(value)
-    return by_path
-
-
-def toml(value: Any) -> str:
-    """One value as TOML has it, in one line."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {toml(one)}" for name, one in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    return repr(value)

@@ -6,6 +6,7 @@ from phasefit.errors import DataError, RecipeError
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe
+from phasefit.recipes.settings import setting_line
 from phasefit.runs.specification import RunSpec
 
 SINGLE = "pair says how a head sees pairs of texts, and these are single texts; leave it out"
@@ -44,8 +45,8 @@ def check_pair(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
         if "pair" in task.head and not prepared.tasks[task.name].train.others:
             file = prepared.file.name if prepared.file is not None else ""
             raise DataError(f"{file}.toml, task '{task.name}': {SINGLE}")
-    for setting in spec.recipe.settings:
-        match [part.strip() for part in setting.partition("=")[0].split(".")]:
+    for path, value in spec.recipe.settings.items():
+        match path.split("."):
             case [phase, "pair"] if phase in recipe.phase_names and not prepared.tasks:
                 others = prepared.train.others
             case [_, "tasks", name, "pair"] if name in prepared.tasks:
@@ -53,7 +54,7 @@ def check_pair(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
             case _:
                 continue
         if not others:
-            raise RecipeError(f"--set {setting}: {SINGLE}")
+            raise RecipeError(f"--set {setting_line(path, value)}: {SINGLE}")
 
 
 def idle_notes(recipe: Recipe, prepared: Prepared) -> list[str]:

@@ -15,6 +15,7 @@ from phasefit.files.manifest import MANIFEST
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, read_recipe
+from phasefit.recipes.settings import merge_settings
 from phasefit.runs.recipe.check import check_recipe, idle_notes
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
@@ -34,7 +35,7 @@ def requested_recipe(spec: RunSpec) -> Recipe:
         return read_recipe(spec.recipe.name, spec.recipe.settings)
     if is_task_file(spec.data.source):
         return read_recipe(TASKS, spec.recipe.settings)
-    return read_recipe(MANY, (*_kept(spec), *spec.recipe.settings))
+    return read_recipe(MANY, merge_settings(_kept(spec), spec.recipe.settings))
 
 
 def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
@@ -54,7 +55,7 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         return recipe
     if prepared.train.others or not kind_of(prepared.space).has_classes:
         what = "pairs of texts" if prepared.train.others else "scores"
-        recipe = read_recipe(PLAIN, (*_kept(spec), *spec.recipe.settings))
+        recipe = read_recipe(PLAIN, merge_settings(_kept(spec), spec.recipe.settings))
         listen(Note(f"no recipe is named: {recipe.name}, for {what}; --recipe names another"))
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
@@ -71,13 +72,13 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
     return recipe
 
 
-def _kept(spec: RunSpec) -> tuple[str, ...]:
+def _kept(spec: RunSpec) -> dict[str, Any]:
     """The setting that keeps the head of a run to go on from."""
     kind = _head_to_go_on_with(spec.model)
     if kind is None:
-        return ()
+        return {}
     pair = _heads(spec.model)[0].get("pair")
-    return (f"finetune.head={kind}", *([f"finetune.pair={pair}"] if pair else []))
+    return {"finetune.head": kind, **({"finetune.pair": pair} if pair else {})}
 
 
 def _for_few(spec: RunSpec, other: Recipe, reason: str) -> tuple[Recipe, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import read_recipe
 from phasefit.recipes.content import WHOLE
 from phasefit.recipes.needs import needs_of
+from phasefit.recipes.settings import NONE, Settings, merge_settings, setting_line, setting_lines
 from phasefit.studies.rows import rows_without_test
 from phasefit.studies.study import applicable_settings
 
@@ -75,32 +77,36 @@ class Candidate:
 
     name: str
     recipe: str
-    settings: tuple[str, ...] = ()
+    settings: Settings = field(default_factory=dict)
     why: str = ""
 
-
-FROZEN = (
-    "finetune.freeze=true",
-    "finetune.head=linear",
-    "finetune.lrs.head=1e-2",
-    "finetune.epochs=20",
-    "finetune.min_steps=200",
-    "finetune.max_steps=1000",
-    "finetune.batch_size=64",
-)
+    def to_json(self) -> dict[str, Any]:
+        """For auto.json; settings as the command line has them."""
+        return {**vars(self), "settings": setting_lines(self.settings)}
 
 
-def candidates_for(facts: DataFacts, settings: Sequence[str] = ()) -> list[Candidate]:
+FROZEN = {
+    "finetune.freeze": True,
+    "finetune.head": "linear",
+    "finetune.lrs.head": 1e-2,
+    "finetune.epochs": 20,
+    "finetune.min_steps": 200,
+    "finetune.max_steps": 1000,
+    "finetune.batch_size": 64,
+}
+
+
+def candidates_for(facts: DataFacts, settings: Settings = NONE) -> list[Candidate]:
     """All that fit the data and what --set says; the yardstick first, then from cheap to dear."""
     return _select(facts, settings)[0]
 
 
-def left_out(facts: DataFacts, settings: Sequence[str] = ()) -> list[str]:
+def left_out(facts: DataFacts, settings: Settings = NONE) -> list[str]:
     """Those that fit the data, and that --set makes pointless: which and why."""
     return _select(facts, settings)[1]
 
 
-def _select(facts: DataFacts, settings: Sequence[str]) -> tuple[list[Candidate], list[str]]:
+def _select(facts: DataFacts, settings: Settings) -> tuple[list[Candidate], list[str]]:
     base = Candidate(YARDSTICK, YARDSTICK, why="the yardstick: it is taken unless another is better by more than noise")
     read_recipe(base.recipe, applicable_settings(base.recipe, settings))  # what is wrong with --set is said here
     candidates, out = [_with(base, settings)], list[str]()
@@ -116,8 +122,8 @@ def _select(facts: DataFacts, settings: Sequence[str]) -> tuple[list[Candidate],
             continue
         if content in known:
             out.append(f"{one.name}: with what --set says it is the same as {known[content]}")
-        elif _content(_with(chosen, one.settings[:1])) != content:
-            out.append(f"{one.name}: --set says otherwise than {one.settings[0]}, which it is about")
+        elif _content(_with(chosen, dict(list(one.settings.items())[:1]))) != content:
+            out.append(f"{one.name}: --set says otherwise than {setting_lines(one.settings)[0]}, which it is about")
         else:
             known[content] = one.name
             candidates.append(chosen)
@@ -127,19 +133,19 @@ def _select(facts: DataFacts, settings: Sequence[str]) -> tuple[list[Candidate],
 
 def _suitable(facts: DataFacts) -> Iterator[Candidate]:
     yield Candidate("frozen", "finetune", FROZEN, "the encoder as it is with a linear head: seconds")
-    yield Candidate("finetune, lr 3e-5", "finetune", ("finetune.lr=3e-5",), "gentler steps")
-    yield Candidate("finetune, lr 3e-4", "finetune", ("finetune.lr=3e-4",), "bolder steps")
+    yield Candidate("finetune, lr 3e-5", "finetune", {"finetune.lr": 3e-5}, "gentler steps")
+    yield Candidate("finetune, lr 3e-4", "finetune", {"finetune.lr": 3e-4}, "bolder steps")
     if facts.pairs:
-        yield Candidate("finetune, together", "finetune", ("finetune.pair=together",), "both texts in one input")
+        yield Candidate("finetune, together", "finetune", {"finetune.pair": "together"}, "both texts in one input")
     kind = kind_named(facts.kind)
     named = kind.answer == "class"
     if facts.imbalance >= UNEVEN and kind.has_classes:
         why = f"classes are uneven, {facts.imbalance:.0f} to 1"
-        yield Candidate("finetune, balanced", "finetune", ("finetune.class_weights=balanced",), why)
-        yield Candidate("finetune, focal", "finetune", ("finetune.focal=2",), why)
+        yield Candidate("finetune, balanced", "finetune", {"finetune.class_weights": "balanced"}, why)
+        yield Candidate("finetune, focal", "finetune", {"finetune.focal": 2}, why)
     if facts.long_share >= LONG_SHARE:
         why = f"{facts.long_share:.0%} of the texts are long"
-        yield Candidate("finetune, head-tail", "finetune", ("long=head-tail",), why)
+        yield Candidate("finetune, head-tail", "finetune", {"long": "head-tail"}, why)
     if named and facts.rows_per_class <= FEW_ROWS:
         yield Candidate("few-shot", "few-shot", why=f"{facts.rows_per_class:.0f} rows per class are few")
     if kind.has_classes:
@@ -154,8 +160,10 @@ def _suitable(facts: DataFacts) -> Iterator[Candidate]:
         yield Candidate("three-phase", "three-phase", why="all three phases")
 
 
-def _with(one: Candidate, settings: Sequence[str]) -> Candidate:
-    return Candidate(one.name, one.recipe, applicable_settings(one.recipe, (*one.settings, *settings)), one.why)
+def _with(one: Candidate, settings: Settings) -> Candidate:
+    return Candidate(
+        one.name, one.recipe, applicable_settings(one.recipe, merge_settings(one.settings, settings)), one.why
+    )
 
 
 def _content(one: Candidate) -> str:
@@ -163,8 +171,9 @@ def _content(one: Candidate) -> str:
     return read_recipe(one.recipe, one.settings).to_toml().partition("\n")[2]
 
 
-def _refuse_unused(settings: Sequence[str], candidates: Sequence[Candidate]) -> None:
-    for setting in settings:
-        phase = setting.partition("=")[0].strip().partition(".")[0]
-        if phase not in WHOLE and not any(setting in one.settings for one in candidates):
-            raise RecipeError(f"--set {setting}: none of the recipes that auto would try has a phase '{phase}'")
+def _refuse_unused(settings: Settings, candidates: Sequence[Candidate]) -> None:
+    for path, value in settings.items():
+        phase = path.partition(".")[0]
+        if phase not in WHOLE and not any(path in one.settings for one in candidates):
+            line = setting_line(path, value)
+            raise RecipeError(f"--set {line}: none of the recipes that auto would try has a phase '{phase}'")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from phasefit.recipes.settings import setting_lines
 from phasefit.studies.auto.candidates import YARDSTICK, Candidate, DataFacts
 from phasefit.studies.auto.halving import Choice, folds_for, rounds_for
 
@@ -47,7 +48,7 @@ class AutoResult:
     def to_json(self) -> dict[str, Any]:
         """For auto.json."""
         return {
-            "chosen": None if self.chosen is None else asdict(self.chosen),
+            "chosen": None if self.chosen is None else self.chosen.to_json(),
             "why": "" if self.choice is None else self.choice.why,
             "score": self.score,
             "minutes": self.minutes,
@@ -56,7 +57,7 @@ class AutoResult:
             "seed": self.seed,
             "jobs": self.jobs,
             "data": asdict(self.facts),
-            "candidates": [asdict(one) for one in self.candidates],
+            "candidates": [one.to_json() for one in self.candidates],
             "left_out": self.left_out,
             "tried": [asdict(entry) for entry in self.entries],
         }
@@ -112,7 +113,7 @@ def as_markdown(result: AutoResult, command: str) -> str:
     lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in table_rows(result)]
     lines += ["", "Candidates:", ""]
     for one in result.candidates:
-        settings = f" ({', '.join(one.settings)})" if one.settings else ""
+        settings = f" ({', '.join(setting_lines(one.settings))})" if one.settings else ""
         lines.append(f"- {one.name}: {one.recipe}{settings}; {one.why}")
     if result.left_out:
         lines += ["", "Left out:", "", *(f"- {line}" for line in result.left_out)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.files.atomic import write_json, write_text
+from phasefit.recipes.settings import Settings, setting_lines, settings_key, value_text
 from phasefit.studies.search.optuna_study import SAME_AS, importances, optuna
 from phasefit.studies.search.question import Question
 from phasefit.studies.tables import Table
@@ -27,7 +28,7 @@ class TrialRecord:
     state: str
     score: float | None
     seconds: float | None
-    settings: tuple[str, ...]
+    settings: Settings
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class TrialHistory:
     @property
     def complete(self) -> int:
         """How many came to their end; machines that share a storage may have run the same, which counts once."""
-        return len({trial.settings for trial in self.trials if trial.state == "complete"})
+        return len({settings_key(trial.settings) for trial in self.trials if trial.state == "complete"})
 
     @property
     def pruned(self) -> int:
@@ -84,7 +85,7 @@ def read_history(study: Any, question: Question) -> TrialHistory:
             _state(trial),
             trial.value if trial.state.name == "COMPLETE" else None,
             trial.user_attrs.get("seconds"),
-            tuple(trial.user_attrs.get("settings", ())),
+            dict(trial.user_attrs.get("settings", {})),
         )
         for trial in study.get_trials(deepcopy=False)
     )
@@ -96,12 +97,12 @@ def read_history(study: Any, question: Question) -> TrialHistory:
 
 def write_trials(folder: Path, history: TrialHistory) -> None:
     """trials.csv, a line a trial, and importances.json."""
-    names = list(dict.fromkeys(setting.partition("=")[0] for trial in history.trials for setting in trial.settings))
+    names = list(dict.fromkeys(name for trial in history.trials for name in trial.settings))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["trial", "state", "score", "seconds", *names])
     for trial in history.trials:
-        values = dict(setting.split("=", 1) for setting in trial.settings)
+        values = {name: value_text(value) for name, value in trial.settings.items()}
         figures = ["" if value is None else value for value in (trial.score, trial.seconds)]
         writer.writerow([trial.number, trial.state, *figures, *(values.get(name, "") for name in names)])
     write_text(folder / "trials.csv", out.getvalue())
@@ -138,7 +139,7 @@ def verdict(table: Table, *, maximise: bool) -> str:
 
 
 def proof_notes(
-    question: Question, history: TrialHistory, settings: Sequence[str], seed: int, fresh: Sequence[int], scored: str
+    question: Question, history: TrialHistory, settings: Settings, seed: int, fresh: Sequence[int], scored: str
 ) -> tuple[str, ...]:
     """What is claimed of the settings and what is not; `scored` is the split that the fresh seeds were scored on."""
     seeds = ", ".join(map(str, fresh))
@@ -149,7 +150,11 @@ def proof_notes(
         claim = (
             f"There is no test: fresh seeds ({seeds}) score rows that the search looked at; {own}, and so may they be."
         )
-    notes = [claim, trial_counts(question, history), f"Settings found: {', '.join(settings) or 'those of the recipe'}."]
+    notes = [
+        claim,
+        trial_counts(question, history),
+        f"Settings found: {', '.join(setting_lines(settings)) or 'those of the recipe'}.",
+    ]
     if history.importances:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in list(history.importances.items())[:8])
         notes.append(f"What mattered (fANOVA, share of the variance of the scores): {shares}.")

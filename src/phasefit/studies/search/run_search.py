@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,8 +11,10 @@ from typing import Any
 
 from phasefit.errors import RecipeError, RunError
 from phasefit.files.atomic import write_text
+from phasefit.files.toml import to_toml
 from phasefit.recipes import list_recipes, parse_recipe, read_recipe
 from phasefit.recipes.content import WHOLE
+from phasefit.recipes.settings import Settings, merge_settings, setting_lines
 from phasefit.runs.specification import DEFAULTS
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import Listener, run_cells
@@ -58,7 +59,7 @@ class SearchResult:
 
     folder: Path
     recipe: Path
-    settings: tuple[str, ...]
+    settings: Settings
     history: TrialHistory
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = field(default=())
@@ -92,7 +93,7 @@ def run_search(
     if history.best is None:
         raise RunError(f"no trial came to its end yet; give it more --trials or --minutes ({folder.path})")
     path = folder.path / RECIPE
-    settings = (*question.spec.recipe.settings, *history.best.settings)
+    settings = merge_settings(question.spec.recipe.settings, history.best.settings)
     header = recipe_header(question, history, options.limits.seed, options.command)
     text = sealed(recipe_file(question.spec.recipe.name, settings, header), question.digest)
     for place in (path, *([options.recipe_out] if options.recipe_out is not None else [])):
@@ -100,7 +101,7 @@ def run_search(
     result = SearchResult(folder.path, path, settings, history)
     if options.fresh:
         result = _prove(kept, result, options, folder, listen)
-    folder.finish({"command": options.command, "settings": list(settings)})
+    folder.finish({"command": options.command, "settings": setting_lines(settings)})
     return result
 
 
@@ -140,7 +141,7 @@ def _study(question: Question, winner: SearchResult, options: SearchOptions) -> 
     )
 
 
-def recipe_file(recipe: str, settings: Sequence[str], header: Sequence[str]) -> str:
+def recipe_file(recipe: str, settings: Settings, header: Sequence[str]) -> str:
     """A TOML with its differences to a packaged recipe; with every option where it is based on a file or they cannot
     be told as differences."""
     wanted = read_recipe(recipe, settings)
@@ -155,29 +156,19 @@ def recipe_file(recipe: str, settings: Sequence[str], header: Sequence[str]) -> 
     return lines + wanted.to_toml().partition("\n")[2]
 
 
-def _differences(recipe: str, settings: Sequence[str]) -> str:
-    import tomli_w
-
+def _differences(recipe: str, settings: Settings) -> str:
     changes: dict[str, Any] = {}
     whole: dict[str, Any] = {}
-    for setting in settings:
-        name, _, value = setting.partition("=")
-        *path, last = name.strip().split(".")
+    for name, value in settings.items():
+        *path, last = name.split(".")
         if not path and last in WHOLE:
-            whole[last] = _value(value)
+            whole[last] = value
             continue
         table = changes
         for part in path:
             table = table.setdefault(part, {})
-        table[last] = _value(value)
-    return tomli_w.dumps({"base": recipe, **whole, **({"set": changes} if changes else {})})
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text.strip()
+        table[last] = value
+    return to_toml({"base": recipe, **whole, **({"set": changes} if changes else {})})
 
 
 def sealed(text: str, question: str) -> str:

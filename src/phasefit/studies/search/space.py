@@ -12,7 +12,7 @@ A file of it reads like a recipe, with lists and ranges in the place of values:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -21,6 +21,7 @@ from phasefit.errors import RecipeError
 from phasefit.phases.options import PhaseOptions
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.recipes.option_list import as_said
+from phasefit.recipes.settings import Settings, merge_settings, parse_value
 
 DIGITS = 3  # of what is drawn from a range: more would pretend to a precision that nobody needs
 RANGE = {"low", "high", "log", "step", "around"}
@@ -36,9 +37,9 @@ class Choices:
         """All of them."""
         return list(self.values)
 
-    def as_setting(self, value: Any) -> str:
-        """A drawn value as --set writes it."""
-        return str(value)
+    def as_setting(self, value: Any) -> Any:
+        """A drawn value as the recipe takes it."""
+        return parse_value(str(value))
 
     def place(self, value: Any) -> Any | None:
         """The recipe's own value as a draw; None where it is not among them."""
@@ -64,9 +65,9 @@ class Range:
         values = [self.low + step * index for index in range(number)]
         return [round(value) for value in values] if self.whole else [round(value, 10) for value in values]
 
-    def as_setting(self, value: Any) -> str:
-        """A drawn number as --set writes it, with few digits."""
-        return str(int(value)) if self.whole else str(float(f"{float(value):.{DIGITS}g}"))
+    def as_setting(self, value: Any) -> Any:
+        """A drawn number as the recipe takes it, with few digits."""
+        return int(value) if self.whole else float(f"{float(value):.{DIGITS}g}")
 
     def place(self, value: Any) -> Any | None:
         """The recipe's own value as a draw; None where it lies outside or between steps."""
@@ -94,15 +95,15 @@ class Space:
         counts = [one.listed() for one in self.dimensions.values()]
         return None if any(one is None for one in counts) else prod(len(one or ()) for one in counts)
 
-    def settings(self, drawn: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:
+    def settings(self, drawn: Mapping[str, Any], recipe: Recipe) -> dict[str, Any]:
         """What --set would say. Who sets epochs keeps the recipe's least number of steps."""
-        values = {name: self.dimensions[name].as_setting(value) for name, value in drawn.items()}
+        settings = {name: self.dimensions[name].as_setting(value) for name, value in drawn.items()}
         options = dict(zip(recipe.phase_names, recipe.phases, strict=True))
-        for name in list(values):
+        for name in list(settings):
             phase, _, option = name.partition(".")
-            if option == "epochs" and f"{phase}.min_steps" not in values and options[phase].min_steps > 1:
-                values[f"{phase}.min_steps"] = str(options[phase].min_steps)
-        return tuple(f"{name}={value}" for name, value in values.items())
+            if option == "epochs" and f"{phase}.min_steps" not in settings and options[phase].min_steps > 1:
+                settings[f"{phase}.min_steps"] = options[phase].min_steps
+        return settings
 
     def own_point(self, recipe: Recipe) -> dict[str, Any] | None:
         """The recipe as it is, as a draw; None where it lies outside."""
@@ -116,14 +117,14 @@ class Space:
             yield from ((name, value) for value in ends)
 
 
-def check_space(space: Space, recipe: str, settings: Sequence[str]) -> None:
+def check_space(space: Space, recipe: str, settings: Settings) -> None:
     """Refuse, before any trial, what the recipe does not take."""
     if not space.dimensions:
         raise RecipeError(f"the space '{space.name}' has nothing that {recipe} could try; name options with --try")
     known = read_recipe(recipe, settings)
     for name, value in space.corners():
         try:
-            tried = read_recipe(recipe, (*settings, *space.settings({name: value}, known)))
+            tried = read_recipe(recipe, merge_settings(settings, space.settings({name: value}, known)))
         except RecipeError as error:
             raise RecipeError(f"space '{space.name}', {name}: {_bare(str(error))}") from error
         if ".objective" in name or ".views" in name:

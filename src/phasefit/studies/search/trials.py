@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.metrics.registry import metric_at
+from phasefit.recipes.settings import Settings, merge_settings, settings_key
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import CellEnded, CellError, run_stream
 from phasefit.studies.result import PROGRESS, Evaluation, figure, read_evaluations
@@ -34,7 +35,7 @@ class TrialDone:
     """A trial that came to its end, was given up, or failed."""
 
     number: int
-    settings: tuple[str, ...]
+    settings: Settings
     score: float | None
     state: str  # complete, pruned or failed
     done: int
@@ -61,10 +62,10 @@ class Trials:
     def __init__(self, question: Question, study: Any, limits: Limits, listen: Callable[[TrialDone], None]) -> None:
         self.question, self.study, self.limits, self.listen = question, study, limits, listen
         self.state = optuna().trial.TrialState
-        self.running: dict[str, tuple[Any, tuple[str, ...], int]] = {}  # by key: the trial, its settings, its epochs
+        self.running: dict[str, tuple[Any, Settings, int]] = {}  # by key: the trial, its settings, its epochs
         self.started = time.monotonic()
         self.failed = 0
-        self.lost: dict[tuple[str, ...], int] = {}  # settings that failed here, and the trial's number
+        self.lost: dict[str, int] = {}  # settings that failed here, and the trial's number
         self.used_up = False  # nothing is left to try
         self.cache: Path | None = None
 
@@ -85,8 +86,8 @@ class Trials:
             trial = ask(self.study, self.question.space, self.limits.sampler, self.limits.seed)
             settings = self.question.space.settings(trial.params, self.question.recipe)
             cell = trial_cell(self.question, settings, trial.number)
-            trial.set_user_attr("settings", list(settings))
-            same = self._tried(trial.number).get(settings)
+            trial.set_user_attr("settings", settings)
+            same = self._tried(trial.number).get(settings_key(settings))
             if same is None and cell.key in self.running:
                 same = self.running[cell.key][0].number
             if same is None:
@@ -98,11 +99,11 @@ class Trials:
             self.used_up = repeated >= MOST_REPEATED or not self._queue_untried()
         return None
 
-    def _tried(self, without: int | None = None) -> dict[tuple[str, ...], int]:
+    def _tried(self, without: int | None = None) -> dict[str, int]:
         """Settings that need no second trial, with the number of the first; those that failed here among them."""
         states = (self.state.COMPLETE, self.state.PRUNED, self.state.RUNNING)
         trials = self.study.get_trials(deepcopy=False, states=states)
-        here = {tuple(one.user_attrs.get("settings", ())): one.number for one in trials if one.number != without}
+        here = {settings_key(one.user_attrs.get("settings", {})): one.number for one in trials if one.number != without}
         return {**self.lost, **here}
 
     def _queue_untried(self) -> bool:
@@ -114,7 +115,7 @@ class Trials:
             return True
         tried = self._tried()
         for point in points(space, self.limits.seed):
-            if space.settings(point, self.question.recipe) not in tried:
+            if settings_key(space.settings(point, self.question.recipe)) not in tried:
                 with without_warnings():
                     self.study.enqueue_trial(point)
                 return True
@@ -137,7 +138,7 @@ class Trials:
         else:
             trial.set_user_attr("why", event.why or f"it has no validation.{self.question.score}")
             self.study.tell(trial, state=self.state.FAIL)
-            self.lost[settings] = trial.number
+            self.lost[settings_key(settings)] = trial.number
             state = "failed"
         self._count_failures(state, event)
         seconds = 0.0 if event.result is None else event.result.seconds
@@ -178,10 +179,10 @@ class Trials:
     def _total(self) -> int:
         return min(self.limits.trials, self.question.space.size or self.limits.trials)
 
-    def _finished(self) -> set[tuple[str, ...]]:
+    def _finished(self) -> set[str]:
         """The settings that were tried to their end or given up."""
         trials = self.study.get_trials(deepcopy=False, states=(self.state.COMPLETE, self.state.PRUNED))
-        return {tuple(trial.user_attrs.get("settings", ())) for trial in trials}
+        return {settings_key(trial.user_attrs.get("settings", {})) for trial in trials}
 
     def _count_failures(self, state: str, event: CellEnded) -> None:
         self.failed = self.failed + 1 if state == "failed" else 0
@@ -189,9 +190,10 @@ class Trials:
             raise CellError(f"{self.failed} trials in a row failed, the last for this: {event.why}")
 
 
-def trial_cell(question: Question, settings: tuple[str, ...], number: int) -> Cell:
+def trial_cell(question: Question, settings: Settings, number: int) -> Cell:
     """A trial as a run that leaves the test rows alone."""
-    spec = question.spec.replace(settings=(*question.spec.recipe.settings, *settings), score_test=False)
+    merged = merge_settings(question.spec.recipe.settings, settings)
+    spec = question.spec.replace(settings=merged, score_test=False)
     return Cell(question.dataset, f"trial {number}", spec)
 
 
