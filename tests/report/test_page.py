@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -199,3 +200,13 @@ def test_attributes_and_children_are_escaped() -> None:
     drawn = environment().from_string(element).render(link='"x', text="<")
     assert drawn == '<a href="&#34;x" hidden>&lt;</a>'
     assert environment().filters["attributes"]({"title": '"x\x00'}) == ' title="&#34;x␀"'
+
+
+def test_every_template_can_be_read_and_escapes() -> None:
+    names = environment().list_templates()
+    assert {"page.html", "parts.html", "run/result.html", "study/result.html"} <= set(names)
+    assert environment().autoescape is True
+    for name in names:
+        environment().get_template(name)
+        source = (files("phasefit.report.page") / "templates" / name).read_text(encoding="utf-8")
+        assert not re.search(r"\|\s*safe\b|autoescape", source), f"{name} must leave escaping to the environment"

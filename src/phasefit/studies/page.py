@@ -57,14 +57,14 @@ def _different(rows: Iterable[Content], key: str) -> int:
 
 def _headlines(tables: Sequence[Content]) -> list[str]:
     """For each dataset which variant leads, and whether the difference to the others is more than chance."""
-    said = []
+    headlines = []
     for one in tables:
         of = f"{one['title']}: " if len(tables) > 1 else ""
         for dataset in dict.fromkeys(row["dataset"] for row in one["rows"]):
             rows = [row for row in one["rows"] if row["dataset"] == dataset and row.get("mean") is not None]
             if rows:
-                said.append(of + _leader(dataset, rows))
-    return said
+                headlines.append(of + _leader(dataset, rows))
+    return headlines
 
 
 def _leader(dataset: str, rows: Sequence[Content]) -> str:

@@ -53,12 +53,12 @@ def _layouts(stages: Sequence[Floats]) -> list[Floats]:
             continue
         before = points
         if len(points) < FEW:
-            found = principal_axes(points)
+            layout = principal_axes(points)
         elif layouts and np.ptp(layouts[-1]) > 0:
-            found = neighbours_layout(points, layouts[-1], shake=False)
+            layout = neighbours_layout(points, layouts[-1], shake=False)
         else:
-            found = neighbours_layout(points, principal_axes(points), shake=True)
-        layouts.append(turned(found, layouts[-1] if layouts else principal_axes(points)))
+            layout = neighbours_layout(points, principal_axes(points), shake=True)
+        layouts.append(turned(layout, layouts[-1] if layouts else principal_axes(points)))
     return layouts
 
 
@@ -67,8 +67,8 @@ def principal_axes(points: Floats) -> Floats:
     centred = points - points.mean(axis=0)
     left, sizes, right = np.linalg.svd(centred, full_matrices=False)
     sign = np.sign(right[np.arange(len(right)), np.abs(right).argmax(axis=1)])  # a singular vector may point either way
-    found = (left * sizes * sign)[:, :2]
-    return np.pad(found, ((0, 0), (0, 2 - found.shape[1])))
+    axes = (left * sizes * sign)[:, :2]
+    return np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))
 
 
 def neighbours_layout(points: Floats, start: Floats, *, shake: bool) -> Floats:

@@ -87,11 +87,13 @@ def _dots(group: int, look: Group, name: str, spots: Sequence[Spot], places: Seq
     return [whiskers, {**dot, "group": group}]
 
 
-def _hollow(group: int, spots: Sequence[Spot], places: Sequence[int], said: str) -> dict[str, Any]:
+def _hollow(group: int, spots: Sequence[Spot], places: Sequence[int], source: str) -> dict[str, Any]:
     known = [(spot, place) for spot, place in zip(spots, places, strict=True) if spot.elsewhere is not None]
     return {
         "type": "scatter",
-        "data": [{"value": [s.elsewhere, place], "tip": [s.name, f"{said}: {s.elsewhere:.4g}"]} for s, place in known],
+        "data": [
+            {"value": [s.elsewhere, place], "tip": [s.name, f"{source}: {s.elsewhere:.4g}"]} for s, place in known
+        ],
         "symbol": "diamond",
         "symbolSize": 12,
         "itemStyle": {"color": "@card", "borderColor": "@ink", "borderWidth": 1.5, "opacity": 0.9},

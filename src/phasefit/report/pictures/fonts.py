@@ -72,10 +72,10 @@ def families_for(texts: Iterable[str]) -> list[str]:
     wanted = {ord(char) for text in texts for char in text if char not in JOINERS} - letters_of("DejaVu Sans")
     needed = []
     for family in FALLBACKS if wanted else ():
-        found = wanted & letters_of(family)
-        if found:
+        letters = wanted & letters_of(family)
+        if letters:
             needed.append(family)
-            wanted -= found
+            wanted -= letters
     return needed
 
 

@@ -95,8 +95,8 @@ def draw(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str) 
     abreast = -(-len(shown) // rows) if rows else 0
     turned = len(names) * LETTER * (max(map(len, names), default=0) + 1) > WIDTH
     below = LINE + 0.15 if not turned else LETTER * max(map(len, names)) * float(np.sin(np.radians(TURN))) + LINE + 0.1
-    said = captions(stages, names, texts, measured=bool(shown))
-    foot = LINE * len(said) + 0.1
+    below_panels = captions(stages, names, texts, measured=bool(shown))
+    foot = LINE * len(below_panels) + 0.1
     width = max(LEFT + abreast * (WIDTH + BESIDE), 5.0)
     height = rows * (ABOVE + HEIGHT + below) + foot
     figure = blank(width, height)
@@ -108,18 +108,18 @@ def draw(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str) 
         draw_panel(plain(axes), panel, lines, classes=has_classes(stages))
         how: dict[str, Any] = {"rotation": TURN, "ha": "right", "rotation_mode": "anchor"} if turned else {}
         axes.set_xticks(np.arange(len(names)), names, **how)
-    for number, line in enumerate(said):
+    for number, line in enumerate(below_panels):
         figure.text(0.1 / width, (foot - 0.05 - LINE * number) / height, line, va="top", color=FAINT, fontsize=8)
     return figure
 
 
 def lines_of(panel: Panel, stages: Sequence[Mapping[str, Any]]) -> Lines:
     """The values of the panel's figures that some stage has."""
-    found = {
+    lines = {
         name: np.array([np.nan if (value := figures.get(name)) is None else value for figures in stages], np.float64)
         for name in panel.lines
     }
-    return {name: values for name, values in found.items() if np.isfinite(values).any()}
+    return {name: values for name, values in lines.items() if np.isfinite(values).any()}
 
 
 def captions(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str, *, measured: bool) -> list[str]:
@@ -127,16 +127,16 @@ def captions(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: s
     count, pairs = (max((int(figures.get(name) or 0) for figures in stages), default=0) for name in ("texts", "pairs"))
     if not measured:
         return [f"{texts}: {count:,}, too few to measure"]
-    said = [f"{count:,} {texts}, the same at every stage" if len(stages) > 1 else f"{count:,} {texts}"]
+    lines = [f"{count:,} {texts}, the same at every stage" if len(stages) > 1 else f"{count:,} {texts}"]
     if pairs:
-        said[0] += f"; alignment is over {pairs:,} pairs"
+        lines[0] += f"; alignment is over {pairs:,} pairs"
     sure = [
         f"{name} {figures['confidence_entropy']:.2f} bits"
         + (f" of at most {most:.2f}" if (most := figures.get("most_entropy")) is not None else "")
         for name, figures in zip(names, stages, strict=True)
         if figures.get("confidence_entropy") is not None
     ]
-    return said + ([f"confidence entropy (0: the classifier is sure): {', '.join(sure)}"] if sure else [])
+    return lines + ([f"confidence entropy (0: the classifier is sure): {', '.join(sure)}"] if sure else [])
 
 
 def draw_panel(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> None:
@@ -185,8 +185,8 @@ def write_value(axes: Axes, place: int, value: float, color: str, *, up: bool) -
         "zorder": 1.9,
     }
     style["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
-    said = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
-    axes.annotate(said, (place, value), xytext=(0, 5 if up else -5), textcoords="offset points", **style)
+    text = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+    axes.annotate(text, (place, value), xytext=(0, 5 if up else -5), textcoords="offset points", **style)
 
 
 def limits(lines: Sequence[NDArray[np.float64]], span: float) -> tuple[float, float]:

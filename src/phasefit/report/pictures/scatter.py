@@ -37,10 +37,10 @@ def draw(points: Sequence[Sequence[float]], of: str = "") -> Figure:
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="upper left")
-    found = pearson(true, predicted)
-    said = "" if found is None else f", Pearson {found:.3f}"
+    correlation = pearson(true, predicted)
+    pearson_text = "" if correlation is None else f", Pearson {correlation:.3f}"
     where = f", {of}" if of else ""
-    figure.suptitle(f"{len(true):,} rows{where}{said}", x=0.02, ha="left", color=INK, fontsize=11)
+    figure.suptitle(f"{len(true):,} rows{where}{pearson_text}", x=0.02, ha="left", color=INK, fontsize=11)
     return figure
 
 
