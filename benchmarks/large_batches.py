@@ -72,7 +72,7 @@ def measure(kind: str, size: str, chunk: str, data: str) -> dict[str, Any]:
     """Peak memory and seconds of two steps."""
     from phasefit.models.encoder.encoder import load_encoder
     from phasefit.models.model import Model
-    from phasefit.phases import options_of, phase_of
+    from phasefit.phases import PHASES
     from phasefit.phases.contract import PhaseData
     from phasefit.prepare.prepare import prepare
     from phasefit.prepare.specification import DataSpec, SplitSpec
@@ -85,10 +85,10 @@ def measure(kind: str, size: str, chunk: str, data: str) -> dict[str, Any]:
     model = Model(load_encoder())
     rows: PhaseData = index_rows(model, prepared, read_recipe("finetune"), 0, lambda event: None)
     loaded = resident()
-    options = options_of(kind)(
+    options = PHASES.get(kind)(
         kind=kind, batch_size=int(size), chunk=int(chunk) or None, max_steps=2, min_steps=2, patience=0, **WAYS[kind]
     )
-    phase = phase_of(kind)(kind, options, model, rows, 0)
+    phase = PHASES.get(kind).phase_class()(kind, options, model, rows, 0)
     widest = max(len(next(iter(draw.values()))) for draw in phase.batches.epoch(0))
     begun = time.perf_counter()
     for _ in train_phase(phase, make_accelerator("cpu", "no"), seed=0, fixed_steps=2):

@@ -171,7 +171,7 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
     prepared = prepare(request.data, request.split, seed=request.seed)
     line["read_mb"] = peak()
 
-    from phasefit.phases import phase_of
+    from phasefit.phases import PHASES
     from phasefit.runs.fitting.index_rows import index_rows
     from phasefit.training.device import make_accelerator, set_threads
     from phasefit.training.loop import train_phase
@@ -187,7 +187,7 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
 
     def build(name: str) -> Any:
         options = recipe.phases[recipe.phase_names.index(name)]
-        return phase_of(options.kind)(name, options, model_, data, 0)
+        return PHASES.get(options.kind).phase_class()(name, options, model_, data, 0)
 
     new_peak()
     phase = build("contrast")

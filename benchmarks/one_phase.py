@@ -23,7 +23,7 @@ def make_phase(
     from phasefit.data.labels import label_space
     from phasefit.models.encoder.encoder import load_encoder
     from phasefit.models.model import Model
-    from phasefit.phases import phase_of
+    from phasefit.phases import PHASES
     from phasefit.phases.contract import PhaseData
     from phasefit.recipes import read_recipe
 
@@ -33,7 +33,7 @@ def make_phase(
     made = Model(load_encoder(model))
     space, rows = label_space(labels), np.arange(len(texts))
     data = PhaseData(texts, made.encoder.tokenise(texts), space.encode(labels), space, rows, rows[:0], rows[:0])
-    return made, phase_of(kind)(kind, options, made, data, seed)
+    return made, PHASES.get(kind).phase_class()(kind, options, made, data, seed)
 
 
 def step_seconds(phase: Any, *, seed: int = 0) -> list[float]:

@@ -171,6 +171,16 @@ def test_a_broken_command_is_one_sentence(installed: Path) -> None:
     assert "three-phase" in said("recipes")
 
 
+def test_a_phase_without_its_class_is_one_sentence(installed: Path, beginner: Path) -> None:  # noqa: F811
+    (installed / "spread.py").write_text("", encoding="utf-8")
+    result = CliRunner().invoke(app, ["train", "reviews.csv", "--recipe", "centre-spread", "-o", "run", "-q"])
+    assert result.exit_code == 2
+    assert result.output.strip() == (
+        "phasefit: spread_options.SpreadOptions: the class of the phase cannot be loaded: module 'spread' has no "
+        "attribute 'Spread'"
+    )
+
+
 def test_a_recipe_of_ours_cannot_be_replaced(installed: Path) -> None:
     (installed / "example_recipes_files" / "finetune.toml").write_text(RECIPE, encoding="utf-8")
     result = CliRunner().invoke(app, ["recipes"])

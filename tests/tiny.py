@@ -22,7 +22,7 @@ from phasefit.data.table import Label
 from phasefit.events import Event
 from phasefit.models.encoder.encoder import Encoder, load_encoder
 from phasefit.models.model import Model
-from phasefit.phases import options_of, phase_of
+from phasefit.phases import PHASES
 from phasefit.phases.contract import Batch, Phase, PhaseData
 from phasefit.training.device import make_accelerator
 from phasefit.training.loop import train_phase
@@ -258,7 +258,7 @@ def make_phase(
 ) -> Phase:
     """A phase with these options on top of its defaults."""
     fitting = data_for(kind, data)
-    return phase_of(kind)(name or kind, options_of(kind)(kind=kind, **options), model, fitting, seed)
+    return PHASES.get(kind).phase_class()(name or kind, PHASES.get(kind)(kind=kind, **options), model, fitting, seed)
 
 
 def data_for(kind: str, data: PhaseData) -> PhaseData:

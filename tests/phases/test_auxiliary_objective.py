@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from phasefit.errors import RecipeError
 from phasefit.objectives import OBJECTIVES
-from phasefit.phases import options_of
+from phasefit.phases import PHASES
 from phasefit.phases.contract import Batch
 from phasefit.phases.finetune.stacked import stacked
 from phasefit.training.optimiser import make_optimiser
@@ -143,7 +143,7 @@ def test_trees_are_taken_or_refused_by_name(model, objective) -> None:
 )
 def test_what_makes_no_sense_is_refused_before_training(options, said) -> None:
     with pytest.raises(RecipeError, match=said):
-        options_of("finetune")(kind="finetune", **options).check("here")
+        PHASES.get("finetune")(kind="finetune", **options).check("here")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_what_makes_no_sense_is_refused_before_training(options, said) -> None:
 )
 def test_options_that_exclude_each_other(options) -> None:
     with pytest.raises(ValidationError):
-        options_of("finetune")(kind="finetune", **options)
+        PHASES.get("finetune")(kind="finetune", **options)
 
 
 def test_a_batch_without_positives_is_said_once(model) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from phasefit.objectives import OBJECTIVES
-from phasefit.phases import options_of
+from phasefit.phases import PHASES
 from phasefit.phases.contract import Batch, PhaseData
 from phasefit.training.gradients import _in_chunks
 from tiny import make_data, make_phase, make_table, run, same, weights
@@ -92,7 +92,7 @@ def test_it_trains_and_predicts_pairs(model, pairs) -> None:
 
 
 def test_pairs_that_are_encoded_apart_and_views_of_pairs_are_refused_as_before() -> None:
-    options = options_of("finetune")
+    options = PHASES.get("finetune")
     assert not options(kind="finetune", objective="supcon").takes_pairs
     assert options(kind="finetune", objective="supcon", pair="together").takes_pairs
     assert not options(kind="finetune", pair="together", views=["dropout"]).takes_pairs

@@ -10,7 +10,7 @@ import torch
 
 from phasefit.errors import RecipeError
 from phasefit.models.tokens.rows import Rows
-from phasefit.phases import PHASES, options_of, phase_of
+from phasefit.phases import PHASES
 from phasefit.phases.contrast.grown import GrownRows
 from tiny import FAMILIES, first_batch, fresh_model, make_data, make_phase, make_table, tree, weights
 
@@ -196,13 +196,13 @@ def test_facts_are_numbers_and_notes_are_sentences(model, data, kind) -> None:
 
 @every_phase
 def test_options_and_phase_go_by_the_kind(kind) -> None:
-    assert options_of(kind)().kind == kind
-    assert phase_of(kind).__name__.lower() == kind
+    assert PHASES.get(kind)().kind == kind
+    assert PHASES.get(kind).phase_class().__name__.lower() == kind
 
 
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(RecipeError, match="did you mean 'contrast'"):
-        options_of("contrst")
+        PHASES.get("contrst")
 
 
 @every_phase
@@ -211,7 +211,7 @@ def test_rates_may_be_given_to_the_parts_that_there_are(tiny_folder, kind) -> No
     for options in VARIANTS.get(kind, [{}]):
         model = fresh_model(tiny_folder)
         found |= set(make_phase(kind, model, make_data(model.encoder, *make_table(60)), **options).groups())
-    assert found == set(options_of(kind).parts)
+    assert found == set(PHASES.get(kind).parts)
 
 
 def test_labels_of_rows_are_what_the_space_says(model) -> None:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from phasefit.data.labels import label_space
 from phasefit.models.encoder.inference import encode_rows
 from phasefit.models.model import TASK
-from phasefit.phases import options_of
+from phasefit.phases import PHASES
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, same, weights
 
 
@@ -90,7 +90,7 @@ def test_any_metric_can_be_watched(model, data, watch) -> None:
 
 def test_an_unknown_metric_is_refused() -> None:
     with pytest.raises(ValueError, match="did you mean 'macro_f1'"):
-        options_of("finetune")(watch="macro_f")
+        PHASES.get("finetune")(watch="macro_f")
 
 
 def test_label_smoothing_lifts_the_lowest_loss(model, data) -> None:
@@ -116,7 +116,7 @@ def test_tree_classes_are_whole_paths(model, tree_data) -> None:
 )
 def test_options_that_a_frozen_encoder_has_no_use_for_are_refused(idle: dict[str, float]) -> None:
     with pytest.raises(ValidationError, match=f"'{next(iter(idle))}' does nothing"):
-        options_of("finetune")(freeze=True, **idle)
+        PHASES.get("finetune")(freeze=True, **idle)
 
 
 @pytest.mark.parametrize(("head", "ridge"), [("linear", 4.0), ("cosine", 0.5)])

@@ -14,7 +14,7 @@ from phasefit.data.labels import label_space
 from phasefit.errors import ModelError, RecipeError
 from phasefit.kinds import kind_named
 from phasefit.models.model import Model
-from phasefit.phases import options_of
+from phasefit.phases import PHASES
 from phasefit.phases.contract import Batch, PhaseData
 from phasefit.phases.multitask.options import Options
 from phasefit.phases.multitask.phase import Multitask
@@ -184,7 +184,7 @@ def test_an_unknown_task_is_refused_with_the_nearest(model, data, options: dict[
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        options_of("multitask")(**options)
+        PHASES.get("multitask")(**options)
 
 
 def test_one_table_is_not_several_tasks(model, data) -> None:

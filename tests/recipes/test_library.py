@@ -6,7 +6,7 @@ import pytest
 
 from phasefit.errors import RecipeError
 from phasefit.events import PhaseEnded
-from phasefit.phases import PHASES, phase_of
+from phasefit.phases import PHASES
 from phasefit.recipes import list_recipes, parse_recipe, read_recipe, recipe_text
 from tiny import data_for, fresh_model, make_data, make_table, run, tree
 
@@ -60,7 +60,7 @@ def test_two_steps_of_every_phase(tiny_folder, name: str, kind: str) -> None:
     for label, options in zip(recipe.phase_names, recipe.phases, strict=True):
         short = options.model_copy(update={"max_steps": 2, "min_steps": 2})
         fitting = data_for(options.kind, data)
-        ended = run(phase_of(options.kind)(label, short, model, fitting, 0))[-1]
+        ended = run(PHASES.get(options.kind).phase_class()(label, short, model, fitting, 0))[-1]
         assert isinstance(ended, PhaseEnded)
         assert ended.steps == 2
     if recipe.phases[-1].kind == "multitask":

@@ -7,13 +7,8 @@ whether they train a head. Phases may import errors, registry, seeds, data, metr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from phasefit.phases.options import PhaseOptions
 from phasefit.registry import Registry
-
-if TYPE_CHECKING:
-    from phasefit.phases.contract import Phase
 
 PHASES: Registry[type[PhaseOptions]] = Registry(
     "kind of phase",
@@ -31,13 +26,3 @@ PHASES: Registry[type[PhaseOptions]] = Registry(
         "multitask": "phasefit.phases.multitask.options:Options",
     },
 )
-
-
-def options_of(kind: str) -> type[PhaseOptions]:
-    """The options class of a kind of phase; imports no torch."""
-    return PHASES.get(kind)
-
-
-def phase_of(kind: str) -> type[Phase]:
-    """The phase class of a kind."""
-    return PHASES.get(kind).phase_class()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from phasefit.errors import did_you_mean
+from phasefit.errors import PluginError, did_you_mean
 
 if TYPE_CHECKING:
     from phasefit.data.task_file import TaskFile
@@ -67,7 +67,11 @@ class PhaseOptions(Strict):
     @classmethod
     def phase_class(cls) -> type[Phase]:
         """What a step of this kind is; imports torch."""
-        chosen: type[Phase] = resolve_name(cls.implementation)
+        try:
+            chosen: type[Phase] = resolve_name(cls.implementation)
+        except (ImportError, AttributeError) as error:  # a plugin names a class that there is not
+            where = f"{cls.__module__}.{cls.__name__}"
+            raise PluginError(f"{where}: the class of the phase cannot be loaded: {error}") from error
         return chosen
 
     @property

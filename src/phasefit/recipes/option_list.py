@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from phasefit.files.toml import toml_value
-from phasefit.phases import options_of
+from phasefit.phases import PHASES
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ WHOLE_RUN = (  # these stand above the phases
 
 def list_options(kind: str) -> list[OptionInfo]:
     """The options of a kind of phase; those of inner tables with a dot."""
-    return list(_options(options_of(kind), ""))
+    return list(_options(PHASES.get(kind), ""))
 
 
 def _options(model: type[BaseModel], prefix: str) -> Iterator[OptionInfo]:

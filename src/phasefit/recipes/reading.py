@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.encoder.template import check_template
-from phasefit.phases import options_of
+from phasefit.phases import PHASES
 from phasefit.phases.options import PhaseOptions
 from phasefit.recipes.content import names_of, parse_content
 from phasefit.recipes.library_index import recipe_path, recipe_text
@@ -64,7 +64,7 @@ def _refuse_a_head_left_behind(options: Sequence[PhaseOptions], where: str) -> N
 
 
 def _options(phase: dict[str, Any], where: str) -> PhaseOptions:
-    chosen = options_of(phase["kind"])
+    chosen = PHASES.get(phase["kind"])
     try:
         return chosen.model_validate(phase)
     except ValidationError as error:

@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.files.toml import toml_value
-from phasefit.phases import options_of
+from phasefit.phases import PHASES
 from phasefit.recipes.content import WHOLE
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -96,7 +96,7 @@ def apply_setting(content: dict[str, Any], names: Sequence[str], name: str, sett
     if len(path) == 1 or path[1] == "kind":
         raise RecipeError(f"--set {line}: name an option of '{path[0]}', e.g. {path[0]}.epochs=4")
     table = content["phase"][names.index(path[0])]
-    defaults = options_of(str(table["kind"])).model_fields
+    defaults = PHASES.get(str(table["kind"])).model_fields
     for part in path[1:-1]:
         if part == OBJECTIVE and path[-1] != "name":
             table[part] = _spelled_out(table.get(part, _default(defaults.get(part))))

@@ -72,8 +72,8 @@ class Cosine(Phase):
         if not len(rows):
             return {}
         left, right = self.rows.encode(self.encoder, rows).chunk(2, dim=1)
-        found = quick_regression(self._targets[rows], cosine_similarity(left, right).cpu().double().numpy())
-        return {name: found[name] for name in ("spearman", "pearson")}
+        scores = quick_regression(self._targets[rows], cosine_similarity(left, right).cpu().double().numpy())
+        return {name: scores[name] for name in ("spearman", "pearson")}
 
     def evaluation_rows(self) -> int:
         """Both texts of each pair."""
@@ -82,7 +82,7 @@ class Cosine(Phase):
 
 def agreements(where: str, data: PhaseData) -> np.ndarray:
     """What each label says about how alike the two texts are, from 0 to 1; 0 where there is no label."""
-    found = np.zeros(len(data.texts), dtype=np.float32)
+    alike = np.zeros(len(data.texts), dtype=np.float32)
     known = np.concatenate([data.train, data.validation])
     likeness = kind_of(data.space).likeness(data.space, data.values[known], data.values[data.train])
     if likeness is None:
@@ -90,5 +90,5 @@ def agreements(where: str, data: PhaseData) -> np.ndarray:
             f"{where}: labels must say how alike two texts are: scores, or names such as 1 and 0, yes and no, "
             f"entailment and contradiction; found {', '.join(data.space.names[:5])}"
         )
-    found[known] = likeness
-    return found
+    alike[known] = likeness
+    return alike

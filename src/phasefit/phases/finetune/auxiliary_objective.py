@@ -32,7 +32,7 @@ class Weighting(nn.Module):
         return logits
 
 
-class Beside(nn.Module):
+class AuxiliaryObjective(nn.Module):
     """An objective in training beside a classifier; thrown away with the phase.
 
     A row that is read as `sequences` of tokens (a pair in both orders) is so many texts with one label to it.
@@ -72,7 +72,7 @@ class Beside(nn.Module):
         return {name: self._by_row(value) for name, value in encoded.items()}
 
     def _by_row(self, values: Tensor) -> Tensor:
-        """What was found of each sequence, side by side for each row: chunks of a batch are counted in rows."""
+        """The values of each sequence, side by side for each row: chunks of a batch are counted in rows."""
         if self.sequences == 1:
             return values
         return values.reshape(len(values) // self.sequences, self.sequences * values.shape[1], *values.shape[2:])

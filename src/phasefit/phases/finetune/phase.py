@@ -16,7 +16,7 @@ from phasefit.models.tokens.tokens import Features
 from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.finetune.auxiliary_objective import Beside
+from phasefit.phases.finetune.auxiliary_objective import AuxiliaryObjective
 from phasefit.phases.finetune.head import head_for
 from phasefit.phases.finetune.loss import head_loss
 from phasefit.phases.finetune.options import Options
@@ -45,9 +45,11 @@ class Finetune(Phase):
         self._watch = self._kind.check_watch(options.watch, name)
         self.rows = read_rows(model, data, options.pair)
         self.weighting_loss = CrossEntropy(options.label_smoothing, options.focal)
-        self.beside: Beside | None = None
+        self.beside: AuxiliaryObjective | None = None
         if options.objective is not None:
-            self.beside = Beside(name, options, self.encoder, data, seed, sequences=self.rows.index.shape[1])
+            self.beside = AuxiliaryObjective(
+                name, options, self.encoder, data, seed, sequences=self.rows.index.shape[1]
+            )
         self.views: Views | None = None
         if options.views:
             self.views = Views(build_views(name, options.views), self.encoder, where=name)
@@ -84,10 +86,10 @@ class Finetune(Phase):
 
     def notes(self) -> list[str]:
         """What the views have to say, and how many pairs are cut."""
-        said = [] if self.views is None else self.views.notes()
+        notes = [] if self.views is None else self.views.notes()
         if self.head.pair == "together" and (cut := self.rows.cut):
-            said.append(f"{self.name}: {cut:,} pairs are longer than {self.encoder.max_length} tokens and are cut")
-        return said
+            notes.append(f"{self.name}: {cut:,} pairs are longer than {self.encoder.max_length} tokens and are cut")
+        return notes
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder (unless frozen), added layers, head."""

@@ -35,16 +35,16 @@ def requested_recipe(spec: RunSpec) -> Recipe:
         return read_recipe(spec.recipe.name, spec.recipe.settings)
     if is_task_file(spec.data.source):
         return read_recipe(TASKS, spec.recipe.settings)
-    return read_recipe(MANY, merge_settings(_kept(spec), spec.recipe.settings))
+    return _keeping_head(spec, MANY)
 
 
 def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
     """The recipe for these rows, which it was found to fit."""
-    settled = _for_rows(spec, recipe, prepared, listen)
-    check_recipe(spec, settled, prepared)
-    for note in idle_notes(settled, prepared):
+    resolved = _for_rows(spec, recipe, prepared, listen)
+    check_recipe(spec, resolved, prepared)
+    for note in idle_notes(resolved, prepared):
         listen(Note(note))
-    return settled
+    return resolved
 
 
 def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
@@ -55,7 +55,7 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         return recipe
     if prepared.train.others or not kind_of(prepared.space).has_classes:
         what = "pairs of texts" if prepared.train.others else "scores"
-        recipe = read_recipe(PLAIN, merge_settings(_kept(spec), spec.recipe.settings))
+        recipe = _keeping_head(spec, PLAIN)
         listen(Note(f"no recipe is named: {recipe.name}, for {what}; --recipe names another"))
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
@@ -72,13 +72,15 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
     return recipe
 
 
-def _kept(spec: RunSpec) -> dict[str, Any]:
-    """The setting that keeps the head of a run to go on from."""
-    kind = _head_to_go_on_with(spec.model)
-    if kind is None:
-        return {}
-    pair = _heads(spec.model)[0].get("pair")
-    return {"finetune.head": kind, **({"finetune.pair": pair} if pair else {})}
+def _keeping_head(spec: RunSpec, name: str) -> Recipe:
+    """The recipe of that name, set to keep the head of a run that training goes on from."""
+    kept: dict[str, Any] = {}
+    if _head_to_go_on_with(spec.model) is not None:
+        (head,), usual = _heads(spec.model), read_recipe(name)
+        options = {"head": head["kind"], "pair": head.get("pair")}
+        phases = [phase for phase, own in zip(usual.phase_names, usual.phases, strict=True) if own.grows_head]
+        kept = {f"{phase}.{option}": value for phase in phases for option, value in options.items() if value}
+    return read_recipe(name, merge_settings(kept, spec.recipe.settings))
 
 
 def _for_few(spec: RunSpec, other: Recipe, reason: str) -> tuple[Recipe, str]:
