@@ -26,7 +26,7 @@ def logits() -> torch.Tensor:
 def test_json_and_back(decision: Decision) -> None:
     written = json.loads(json.dumps(decision.to_json()))
     assert Decision.from_json(written) == decision
-    assert ("thresholds" in written) == bool(decision.thresholds), "older readers know nothing of them"
+    assert ("thresholds" in written) == bool(decision.thresholds), "only where there are some"
 
 
 @pytest.mark.parametrize("damaged", [[1.5], [0.5, -0.1], [float("nan")]])

@@ -138,6 +138,7 @@ def test_a_damaged_file_is_one_sentence(folder: Path, name: str, damage: str) ->
         ("phasefit.json", lambda c: {key: value for key, value in c.items() if key != "heads"}),
         ("phasefit.json", lambda c: {**c, "format": "one"}),
         ("phasefit.json", lambda c: {**c, "decisions": {"default": {"temperature": -1}}}),
+        ("phasefit.json", lambda c: {key: value for key, value in c.items() if key != "decisions"}),
         ("phasefit.json", lambda c: {**c, "long": "odd"}),
         ("phasefit.json", lambda c: []),
     ],

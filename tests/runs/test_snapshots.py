@@ -103,12 +103,16 @@ def test_of_pairs_without_labels_both_texts_are_taken(data: PhaseData, tiny_fold
     assert labelled.pairs("mnr") is None, "alignment is over classes there"
 
 
-def test_checkpoints_from_before_pairs_are_read() -> None:
-    old = {"split": "train", "rows": [3, 4], "codes": [-1, -1], "stages": ["a", "b"]}
-    read = Snapshots.from_json(old, [np.ones((2, 3)), np.zeros((2, 3))])
+def test_what_is_missing_in_a_checkpoint_is_named() -> None:
+    whole = {"split": "train", "rows": [3, 4], "codes": [-1, -1], "others": [-1, -1], "stages": ["a", "b"]}
+    vectors = [np.ones((2, 3)), np.zeros((2, 3))]
+    read = Snapshots.from_json(whole, vectors)
     assert list(read.vectors) == ["a", "b"]
     assert read.pairs("a") is None
     assert not read.paired.any()
+    for name in whole:
+        with pytest.raises(KeyError, match=name):
+            Snapshots.from_json({key: value for key, value in whole.items() if key != name}, vectors)
 
 
 def test_the_label_of_a_pair_is_no_class_of_its_first_text(data) -> None:

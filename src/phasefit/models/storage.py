@@ -77,7 +77,7 @@ def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
             model.heads[task] = Head(**config)
         model.heads.load_state_dict(load_file(folder / HEADS))
         model.spaces = {task: LabelSpace.from_json(space) for task, space in read_json(folder / LABELS).items()}
-        decisions = dict(manifest.get("decisions", {}))  # models saved before 0.2 have none
+        decisions = dict(manifest["decisions"])
         model.decisions = {task: Decision.from_json(content) for task, content in decisions.items()}
     except (
         KeyError,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.data.columns import Columns
-from phasefit.data.hashes import are_among, text_hashes
+from phasefit.data.hashes import are_among
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.data.splits import Splits, sample, split
 from phasefit.data.table import Label, Table
@@ -54,12 +54,8 @@ class Base:
         return own | kind_of(self.space).reading(self.space)
 
     def knows(self, table: Table) -> np.ndarray:
-        """Which rows have a text that it was trained on."""
-        if table.others:  # one of two texts alone does not make a row known
-            return are_among(table.same, self.seen)
-        # The first runs noted the hashes of the texts as they stood, not of their normal form.
-        as_it_stands = are_among(text_hashes(table.texts), self.seen)
-        return are_among(table.same, np.concatenate([self.seen, table.same[as_it_stands]]))
+        """Which rows have a text, or both texts of a pair, that it was trained on."""
+        return are_among(table.same, self.seen)
 
 
 def labels_of(table: Table) -> Sequence[Label]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phasefit.data.hashes import are_among, same_text_hashes, text_hashes
+from phasefit.data.hashes import are_among, same_text_hashes
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, PhasefitError
 from phasefit.files.atomic import read_json
@@ -125,9 +125,8 @@ def measure(
 
 def trained_on(run: Path, sample: Sample) -> int:
     """How many of the texts the run was trained on."""
-    texts, seen = [*sample.texts, *sample.positives], read_seen(run)
-    # The first runs noted the hashes of the texts as they stood, not of their normal form.
-    return int((are_among(same_text_hashes(texts), seen) | are_among(text_hashes(texts), seen)).sum())
+    texts = [*sample.texts, *sample.positives]
+    return int(are_among(same_text_hashes(texts), read_seen(run)).sum())
 
 
 def phases_of(run: Path) -> list[str]:

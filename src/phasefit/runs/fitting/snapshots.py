@@ -91,9 +91,8 @@ class Snapshots:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Snapshots:
-        """What was saved, with the vectors of its stages in their order; older ones know of no `others`."""
-        rows, codes = (np.array(content[name], np.int64) for name in ("rows", "codes"))
-        others = np.array(content["others"], np.int64) if "others" in content else None
+        """What was saved, with the vectors of its stages in their order."""
+        rows, codes, others = (np.array(content[name], np.int64) for name in ("rows", "codes", "others"))
         made = cls(content["split"], rows, codes, others)
         stages = content["stages"]
         made.vectors = dict(zip(stages, arrays[: len(stages)], strict=True))
