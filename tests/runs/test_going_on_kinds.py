@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
-from phasefit.errors import LabelError
+from phasefit.errors import LabelError, RecipeError
 from phasefit.events import Event, Note
 from phasefit.models.storage import load_model
 from phasefit.prepare.prepare import Prepared
@@ -118,6 +118,21 @@ def test_the_head_of_one_task_is_the_one_that_goes_on(one: TrainResult, go: Goin
     after = go("topics.csv", "same head", model=str(one.folder), settings=still).model.head("default").state_dict()
     for name, value in before.state_dict().items():
         assert torch.allclose(after[name], value, atol=1e-6), name
+
+
+def test_a_new_class_needs_a_phase_that_grows_the_head(one: TrainResult, go: Going) -> None:
+    alone: dict[str, Any] = {"model": str(one.folder), "recipe": "simcse", "settings": ("simcse.max_steps=1",)}
+    with pytest.raises(RecipeError, match="simcse: the model does not know the class 'travel'; add a finetune phase"):
+        go("more.csv", "a new class", **alone)
+    assert go("topics.csv", "no new class", **alone).model.space.names == ["food", "music", "weather"]
+
+
+def test_levels_need_no_phase_that_grows_the_head(go: Going) -> None:
+    first = go("moods.csv", "a scale", levels=LEVELS)
+    again = go(
+        "moods.csv", "on from levels", model=str(first.folder), recipe="simcse", settings=("simcse.max_steps=1",)
+    )
+    assert again.model.space.names == list(LEVELS)
 
 
 # --- levels, scores, several labels -----------------------------------------------------------------------------------

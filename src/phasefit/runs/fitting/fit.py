@@ -109,9 +109,10 @@ def build_phases(model: Model, data: PhaseData, recipe: Recipe, seed: int) -> It
 def _refuse_classes_that_nothing_learns(model: Model, prepared: Prepared, recipe: Recipe) -> None:
     """Going on from a run with new classes needs a phase that grows its head."""
     if TASK in model.heads and not any(options.grows_head for options in recipe.phases):
-        new = prepared.space.names[len(model.space) :]
-        if new:
-            raise RecipeError(f"{recipe.name}: the model does not know the class '{new[0]}'; add a finetune phase")
+        missing = prepared.space.outputs - model.head().classes
+        if missing > 0:
+            new = prepared.space.names[-missing]
+            raise RecipeError(f"{recipe.name}: the model does not know the class '{new}'; add a finetune phase")
 
 
 def _record(event: PhaseEnded) -> dict[str, Any]:
