@@ -1,6 +1,6 @@
 """What a key is made of: options that differ from their defaults, data, seed and protocol, and nothing else.
 
-`python tests/studies/test_key.py` records the defaults of all options in defaults.json; see `PROTOCOL`.
+`PYTHONPATH=tests python tests/studies/test_key.py` records the defaults of all options in defaults.json.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from phasefit.studies.key import PROTOCOL, SHOWN, UNFELT, defaults, differing
 from specs import run_spec
 
 RECORD = Path(__file__).with_name("defaults.json")
-HOW = "python tests/studies/test_key.py"
+HOW = "PYTHONPATH=tests python tests/studies/test_key.py"
 
 
 @pytest.fixture(autouse=True)

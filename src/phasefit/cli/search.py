@@ -5,16 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import PhasefitError
-
-if TYPE_CHECKING:
-    from phasefit.studies.search.run_search import SearchResult
-    from phasefit.studies.search.trials import TrialDone
 
 SEARCH = "Search"
 
@@ -169,7 +165,8 @@ def search(
     [bold]phasefit search reviews.csv --storage postgresql://host/trials[/]
     """
     from phasefit.cli.compare import request_of
-    from phasefit.cli.study_progress import study_listener
+    from phasefit.cli.study_progress import show_trial, study_listener
+    from phasefit.cli.study_tables import show_search
     from phasefit.cli.train import settings_from
     from phasefit.recipes import read_recipe
     from phasefit.runs.specification import run_spec
@@ -209,8 +206,8 @@ def search(
         shlex.join(["phasefit", *sys.argv[1:]]),
     )
     with study_listener(quiet) as listen:
-        result = run_search(question, prepared, how, lambda done: _print_trial(done, quiet), listen)
-    show(result, out, json=json)
+        result = run_search(question, prepared, how, lambda done: show_trial(done, quiet), listen)
+    show_search(result, out, json=json)
 
 
 def check_recipe_out(path: Path, question: str, *, overwrite: bool) -> None:
@@ -225,62 +222,3 @@ def check_recipe_out(path: Path, question: str, *, overwrite: bool) -> None:
             f"--out {path} exists already, and is not this search's own or was edited; give another name or --overwrite"
         )
     check_folder(path.parent)
-
-
-def _print_trial(done: TrialDone, quiet: bool) -> None:
-    """A line for each trial."""
-    from phasefit.cli.console import stderr
-    from phasefit.cli.progress import duration, score
-    from phasefit.recipes.settings import setting_lines
-
-    if quiet:
-        return
-    what = {"complete": f"{score(done.score)} in {duration(done.seconds)}", "pruned": "given up early"}
-    outcome = what.get(done.state, f"failed: {done.why}")
-    best = f"; best {score(done.best)}" if done.best is not None else ""
-    line = (
-        f"{done.done}/{done.total}  trial {done.number}: {outcome}{best}  ({', '.join(setting_lines(done.settings))})"
-    )
-    stderr().print(line, soft_wrap=True, markup=False)
-
-
-def show(result: SearchResult, out: Path | None, *, json: bool) -> None:
-    """The proof, the settings, what mattered, and what to do next."""
-    from phasefit.cli.console import print_json, stdout
-    from phasefit.cli.study_tables import show_table
-    from phasefit.recipes.settings import setting_lines
-
-    if json:
-        print_json(as_content(result))
-        return
-    console = stdout()
-    for table in result.tables:
-        show_table(table)
-    notes = result.notes or (
-        f"Settings found: {', '.join(setting_lines(result.settings))}.",
-        "Nothing is claimed: --fresh-seeds is 0.",
-    )
-    for note in notes:
-        console.print(f"- {note}", soft_wrap=True, markup=False)
-    recipe = shlex.quote(str(out or result.recipe))
-    console.print(f"The study is in {result.folder}; its recipe is {recipe}\n", soft_wrap=True)
-    console.print("Next:", style="bold")
-    console.print(f"  phasefit train DATA --recipe {recipe}", soft_wrap=True)
-
-
-def as_content(result: SearchResult) -> dict[str, Any]:
-    """All of it for programs."""
-    from dataclasses import asdict
-
-    from phasefit.recipes.settings import setting_lines
-
-    trials = result.history.trials
-    return {
-        "folder": str(result.folder),
-        "recipe": str(result.recipe),
-        "settings": setting_lines(result.settings),
-        "tables": [table.to_json() for table in result.tables],
-        "notes": list(result.notes),
-        "trials": [{**asdict(trial), "settings": setting_lines(trial.settings)} for trial in trials],
-        "importances": dict(result.history.importances),
-    }

@@ -1,4 +1,4 @@
-"""A study while it runs: a bar on a terminal, a line for each cell elsewhere."""
+"""A study while it runs: a bar on a terminal, a line for each cell elsewhere; a line for each trial of a search."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from phasefit.studies.result import figure, usual_score
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from phasefit.studies.search.trials import TrialDone
 
 
 class StudyProgress:
@@ -80,3 +82,18 @@ class StudyProgress:
 def study_listener(quiet: bool = False) -> StudyProgress:
     """What shows a study here."""
     return StudyProgress(stderr(), quiet)
+
+
+def show_trial(done: TrialDone, quiet: bool) -> None:
+    """A line for a trial of a search."""
+    from phasefit.recipes.settings import setting_lines
+
+    if quiet:
+        return
+    what = {"complete": f"{score(done.score)} in {duration(done.seconds)}", "pruned": "given up early"}
+    outcome = what.get(done.state, f"failed: {done.why}")
+    best = f"; best {score(done.best)}" if done.best is not None else ""
+    line = (
+        f"{done.done}/{done.total}  trial {done.number}: {outcome}{best}  ({', '.join(setting_lines(done.settings))})"
+    )
+    stderr().print(line, soft_wrap=True, markup=False)

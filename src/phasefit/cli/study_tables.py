@@ -1,13 +1,16 @@
-"""A finished study on the terminal: its tables, and where the rest is."""
+"""A finished study or search on the terminal: its tables, and where the rest is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from phasefit.studies.run_study import StudyResult
+    from phasefit.studies.search.run_search import SearchResult
     from phasefit.studies.tables import Row, Table
 
 WIDEST = 40  # letters of a recipe's name before it is folded
@@ -31,6 +34,47 @@ def show_study(result: StudyResult, json: bool = False) -> None:
         stdout().print(f"- {note}", soft_wrap=True, markup=False)
     files = "results.csv, results.md, results.tex, results.json and a page to look at: report.html"
     stdout().print(f"The study is in {result.folder}: {files}", soft_wrap=True)
+
+
+def show_search(result: SearchResult, out: Path | None, *, json: bool) -> None:
+    """The proof, the settings, what mattered, and what to do next."""
+    from phasefit.cli.console import print_json, stdout
+    from phasefit.recipes.settings import setting_lines
+
+    if json:
+        print_json(_search_content(result))
+        return
+    console = stdout()
+    for table in result.tables:
+        show_table(table)
+    notes = result.notes or (
+        f"Settings found: {', '.join(setting_lines(result.settings))}.",
+        "Nothing is claimed: --fresh-seeds is 0.",
+    )
+    for note in notes:
+        console.print(f"- {note}", soft_wrap=True, markup=False)
+    recipe = shlex.quote(str(out or result.recipe))
+    console.print(f"The study is in {result.folder}; its recipe is {recipe}\n", soft_wrap=True)
+    console.print("Next:", style="bold")
+    console.print(f"  phasefit train DATA --recipe {recipe}", soft_wrap=True)
+
+
+def _search_content(result: SearchResult) -> dict[str, Any]:
+    """All of it for programs."""
+    from dataclasses import asdict
+
+    from phasefit.recipes.settings import setting_lines
+
+    trials = result.history.trials
+    return {
+        "folder": str(result.folder),
+        "recipe": str(result.recipe),
+        "settings": setting_lines(result.settings),
+        "tables": [table.to_json() for table in result.tables],
+        "notes": list(result.notes),
+        "trials": [{**asdict(trial), "settings": setting_lines(trial.settings)} for trial in trials],
+        "importances": dict(result.history.importances),
+    }
 
 
 def show_table(table: Table) -> None:
