@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from phasefit.prepare import prepare as preparing
+from phasefit.prepare.base import Base
 from phasefit.prepare.prepare import LABELS, Prepared
-from phasefit.prepare.splitting import Base
 from phasefit.recipes.needs import Needs
 from phasefit.recipes.settings import parse_settings
 from phasefit.runs.specification import RunSpec

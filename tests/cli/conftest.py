@@ -122,7 +122,7 @@ def model(
     folder = tmp_path_factory.mktemp("work")
     (folder / "run").mkdir()
     monkeypatch.chdir(folder)
-    install("phasefit.models.storage", load_model=lambda run, device="auto": fake)
+    install("phasefit.models.storage", load_model=lambda run, device="auto", manifest=None: fake)
     install("phasefit.training.device", set_threads=lambda count: count or 1)
     return fake
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from phasefit.data.hashes import normal_form, same_text_hashes, text_hashes
 from phasefit.data.labels import label_space
 from phasefit.errors import DataError, LabelError
+from phasefit.prepare.base import Base
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.splitting import Base
 from specs import prepare, run_spec
 from tiny import make_table
 

@@ -15,9 +15,9 @@ from phasefit.data.labels import LabelSpace, label_space
 from phasefit.data.labels.score import FEW_NUMBERS
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
+from phasefit.prepare.base import Base
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.splitting import Base
 from phasefit.prepare.unused_labels import settled
 from phasefit.recipes.needs import Needs
 from phasefit.runs.trained_texts import read_seen, write_seen

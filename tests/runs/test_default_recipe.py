@@ -68,7 +68,7 @@ def test_a_setting_of_a_phase_that_few_rows_skip_asks_for_it() -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "cosine"])
 def test_a_run_to_go_on_from_keeps_its_head(kind: str, tmp_path: Path) -> None:
-    write_json(tmp_path / MANIFEST, {"heads": {"default": {"kind": kind}}})
+    write_json(tmp_path / MANIFEST, {"format": 1, "status": "finished", "heads": {"default": {"kind": kind}}})
     request = run_spec("some.csv", model=str(tmp_path))
     prepared = prepared_of(10, 5)
     recipe = resolve_recipe(request, requested_recipe(request), prepared, lambda note: None)

@@ -31,6 +31,7 @@ from phasefit.runs.evaluation.geometry import (
 )
 from phasefit.runs.fitting.kept_phases import kept_phase
 from phasefit.runs.fitting.snapshots import BEFORE, Snapshots
+from phasefit.runs.run import Run
 from pictures import pixels, words
 from running import resume, train
 from specs import run_spec
@@ -82,7 +83,7 @@ def copied(run: Path, tmp_path: Path) -> Path:
 
 
 def test_a_run_stores_it(run: Path) -> None:
-    found = stored_geometry(run)
+    found = stored_geometry(Run.open(run))
     assert found == read_json(run / "metrics.json")["geometry"]
     assert list(found) == [BEFORE, "contrast", "finetune"]
     assert set(found[BEFORE]) == set(found["contrast"]) == ALWAYS | OF_CLASSES
@@ -98,9 +99,9 @@ def test_a_run_stores_it(run: Path) -> None:
 
 def test_measured_on_the_same_texts_it_is_the_same(run: Path, validation: Table) -> None:
     said: list[str] = []
-    found = measure(run, Sample.of(validation), say=said.append, device="cpu")
+    found = measure(Run.open(run), Sample.of(validation), say=said.append, device="cpu")
     assert not said
-    stored = stored_geometry(run)
+    stored = stored_geometry(Run.open(run))
     assert list(found) == list(stored)
     for stage, figures in stored.items():
         assert found[stage] == pytest.approx(figures, abs=1e-5), stage
@@ -122,7 +123,7 @@ def test_what_was_not_kept_or_is_gone_is_said(copied: Path, validation: Table, t
     (copied / "phasefit.json").write_text(json.dumps(manifest | {"model": str(tmp_path / "gone")}))
     said: list[str] = []
     unlabelled = Table("texts", validation.texts)
-    found = measure(copied, Sample.of(unlabelled), say=said.append, device="cpu")
+    found = measure(Run.open(copied), Sample.of(unlabelled), say=said.append, device="cpu")
     assert {stage: set(figures) for stage, figures in found.items()} == {"finetune": ALWAYS | OF_CLASSIFIER}
     assert "the model that the run began with is left out" in said[0]
     assert "there is no such folder" in said[0]
@@ -134,7 +135,7 @@ def test_another_model_under_the_old_name_is_left_out(copied: Path, validation: 
     manifest = read_json(copied / "phasefit.json")
     (copied / "phasefit.json").write_text(json.dumps(manifest | {"went_on_from": str(other)}))
     said: list[str] = []
-    found = measure(copied, Sample.of(validation), say=said.append, device="cpu")
+    found = measure(Run.open(copied), Sample.of(validation), say=said.append, device="cpu")
     assert list(found) == ["contrast", "finetune"]
     assert "is left out" in said[0]
 
@@ -143,7 +144,7 @@ def test_another_model_under_the_old_name_is_left_out(copied: Path, validation: 
 def test_a_run_without_it(copied: Path, content: dict[str, Any]) -> None:
     (copied / "metrics.json").write_text(json.dumps(content))
     with pytest.raises(ModelError, match="give a table to measure it"):
-        stored_geometry(copied)
+        stored_geometry(Run.open(copied))
 
 
 class StopAt:
@@ -170,7 +171,9 @@ def test_stopped_and_refitted(
     for file in sorted((run / "phases" / "finetune").rglob("*.safetensors")):
         assert file.read_bytes() == (path / file.relative_to(run)).read_bytes(), "as if it had never been stopped"
     resume(path, silent)
-    assert stored_geometry(path) == stored_geometry(run), "that of the first fit, whose scores are told"
+    assert stored_geometry(Run.open(path)) == stored_geometry(Run.open(run)), (
+        "that of the first fit, whose scores are told"
+    )
     weights = [(path / part / "model.safetensors").read_bytes() for part in ("phases/finetune", "encoder")]
     assert weights[0] == weights[1], "the phases kept are those of the model"
     assert weights[0] != (run / "encoder" / "model.safetensors").read_bytes()
@@ -220,17 +223,19 @@ def test_a_run_on_pairs_stopped_or_not(
     given: dict[str, Any] = {"data": write_pairs(tmp_path / "pairs.csv", rows), "validation": held_out, "test_size": 0}
     given |= {"model": wishes["model"], "recipe": str(recipe)}
     run = train(run_spec(**given, keep_phases=True, out=tmp_path / "run"), silent).folder
-    stored = stored_geometry(run)
+    stored = stored_geometry(Run.open(run))
     assert set(stored["mnr-2"]) == ALWAYS | PAIRS
     with pytest.raises(Interrupted):
         train(run_spec(**given, out=tmp_path / "stopped"), StopAt(2))
     resume(tmp_path / "stopped", silent)
-    assert stored_geometry(tmp_path / "stopped") == stored
-    measured = measure(run, Sample.of(pairs), say=lambda _: None, device="cpu")
+    assert stored_geometry(Run.open(tmp_path / "stopped")) == stored
+    measured = measure(Run.open(run), Sample.of(pairs), say=lambda _: None, device="cpu")
     assert list(measured) == list(stored) == [BEFORE, "mnr", "mnr-2"]
     for stage, figures in stored.items():
         assert measured[stage] == pytest.approx(figures, abs=1e-5), stage
-    assert trained_on(run, Sample.of(Table("t", ["never seen", rows[0][1]]))) == 1, "an encoder knows its texts too"
+    assert trained_on(Run.open(run), Sample.of(Table("t", ["never seen", rows[0][1]]))) == 1, (
+        "an encoder knows its texts too"
+    )
 
 
 def test_large_tables_are_sampled_and_classes_are_the_tables_own() -> None:

@@ -18,7 +18,7 @@ from phasefit.studies.work import carry_out
 from specs import run_spec
 from tiny import make_table, tree
 
-SHORT = ("finetune.max_steps=2",)
+SHORT = {"finetune.max_steps": 2}
 KINDS: dict[str, dict[str, Any]] = {
     "single": {},
     "tree": {},

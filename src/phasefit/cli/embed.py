@@ -57,11 +57,12 @@ def embed(
     from phasefit.cli.inputs import frame_of, load, read_texts
     from phasefit.cli.outputs import check_out, say_written, write_out
     from phasefit.cli.progress import counting
-    from phasefit.prepare.run_columns import columns_of
+    from phasefit.runs.run import Run
 
     check_out(out, overwrite, also=(ARRAY,))
-    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=columns_of(model))
-    encoder = load(model, device, threads, quiet)
+    run = Run.open_model(model)
+    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=run.table().columns)
+    encoder = load(run, device, threads, quiet)
     with counting("embedding", len(table), quiet) as progress:
         vectors = encoder.embed(table.texts, batch_size=batch_size, progress=progress)
     if out.suffix.lower() == ARRAY:

@@ -14,9 +14,9 @@ from phasefit.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from phasefit.data.columns import Sides
     from phasefit.data.table import Table
     from phasefit.models.model import Model
+    from phasefit.runs.run import Run
 
 
 def evaluate(
@@ -63,32 +63,33 @@ def evaluate(
 
     [bold]phasefit evaluate runs/three tasks.toml[/]
     """
-    from phasefit.cli.inputs import check_heads, check_run, check_split, check_task, sides_of
+    from phasefit.cli.inputs import check_heads, check_run, check_split, check_task
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.train import as_levels
     from phasefit.data.task_file import is_task_file
-    from phasefit.prepare.run_columns import reading_of
+    from phasefit.runs.run import Run
 
     check_run(run)
-    check_heads(run)
+    opened = Run.open_model(run)
+    check_heads(opened)
     check_split(split)
     check_out_folder(out, overwrite)
     how = Way(split, unseen, batch_size, quiet, data_dir)
     if is_task_file(data):
         if text or label or kind or tree or separator or levels:
             raise DataError("--text, --label and the like are about one table; say which task with --task")
-        metrics = evaluate_all(run, data, how, out, device, threads, check_task(run, task) if task else None)
+        metrics = evaluate_all(opened, data, how, out, device, threads, check_task(opened, task) if task else None)
         show_all(metrics, json)
         return
-    task = check_task(run, task)
+    task = check_task(opened, task)
     given: dict[str, Any] = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
-    own = {} if any(given.values()) or len(label or ()) > 1 else reading_of(run, task)
+    own = {} if any(given.values()) or len(label or ()) > 1 else opened.table(task).labels
     options = {"text": tuple(text or ()), "label": tuple(label or ()), **(own or given)}
-    table = read_scored(run, data, task, how, "pairs" if sides_of(run, task) == "pairs" else "one", options)
+    table = read_scored(opened, data, task, how, options)
     from phasefit.cli.inputs import load
 
-    model = load(run, device, threads, quiet)
-    found = evaluate_one(run, model, table, task, how)
+    model = load(opened, device, threads, quiet)
+    found = evaluate_one(opened, model, table, task, how)
     if out is not None:
         write_evaluation(out, found.predicted, found.metrics, quiet)
     show_metrics(found.metrics, found.name, json)
@@ -113,18 +114,17 @@ class Evaluated(NamedTuple):
     predicted: pd.DataFrame
 
 
-def read_scored(run: str, data: str, task: str | None, how: Way, sides: Sides, options: dict[str, Any]) -> Table:
+def read_scored(run: Run, data: str, task: str | None, how: Way, options: dict[str, Any]) -> Table:
     """The table to score on, read as the run's own was."""
-    from phasefit.cli.inputs import read_labelled
-    from phasefit.prepare.run_columns import columns_of
+    from phasefit.cli.inputs import read_labelled, sides_of
 
-    usual = columns_of(run, task)
+    usual, sides = run.table(task).columns, sides_of(run, task)
     return read_labelled(data, split=how.split, usual=usual, sides=sides, data_dir=how.data_dir, **options)
 
 
-def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Way) -> Evaluated:
+def evaluate_one(run: Run, model: Model, table: Table, task: str | None, how: Way) -> Evaluated:
     """All metrics of a task on a table."""
-    from phasefit.cli.inputs import frame_of, is_run
+    from phasefit.cli.inputs import frame_of
     from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
     from phasefit.prepare.splitting import known_only
@@ -133,7 +133,7 @@ def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Wa
     name = model.known_task(task)
     space = model.space_of(name)
     notes: list[str] = []
-    if is_run(run):
+    if not run.is_encoder:
         say_trained_on(table, run)
     table = known_only(table, space, how.unseen, notes) or table
     say_notes(notes, how.quiet)
@@ -145,31 +145,29 @@ def evaluate_one(run: str, model: Model, table: Table, task: str | None, how: Wa
 
 
 def evaluate_all(
-    run: str, data: str, how: Way, out: Path | None, device: str, threads: int | None, only: str | None = None
+    run: Run, data: str, how: Way, out: Path | None, device: str, threads: int | None, only: str | None = None
 ) -> dict[str, Any]:
     """Each task of a task file that the run knows, or only one, and the mean of what they are judged by."""
-    from phasefit.cli.inputs import load, sides_of, tasks_of
+    from phasefit.cli.inputs import load
     from phasefit.data.sources import NoSplitError
     from phasefit.data.task_file import read_task_file
     from phasefit.metrics.registry import MEAN
-    from phasefit.prepare.run_columns import reading_of
     from phasefit.runs.evaluation.score import mean_of_tasks
 
-    file, known = read_task_file(data), tasks_of(run)
+    file, known = read_task_file(data), list(run.heads)
     specs = [spec for spec in file.tasks if spec.name in known and only in (None, spec.name)]
     if not specs:
         names = ", ".join(spec.name for spec in file.tasks)
-        raise DataError(f"{data} names the tasks {names}, and the run '{run}' has {', '.join(known)}")
+        raise DataError(f"{data} names the tasks {names}, and the run '{run.source}' has {', '.join(known)}")
     tables: dict[str, Table] = {}
     last: NoSplitError | None = None
     for spec in specs:
-        sides: Sides = sides_of(run, spec.name)
         given = spec.part(how.split)
         said = spec.options()
         told = any(said[name] for name in ("kind", "tree", "separator", "levels")) or len(said["label"]) > 1
-        own = {} if told else reading_of(run, spec.name)
+        own = {} if told else run.table(spec.name).labels
         try:
-            tables[spec.name] = read_scored(run, given, spec.name, how, sides, {**said, **own})
+            tables[spec.name] = read_scored(run, given, spec.name, how, {**said, **own})
         except NoSplitError as error:
             say_notes([f"{spec.name} is not scored: {error}"], how.quiet)
             last = error
@@ -181,23 +179,15 @@ def evaluate_all(
     found = {name: evaluate_one(run, model, table, name, how) for name, table in tables.items()}
     metrics = {"tasks": {name: one.metrics for name, one in found.items()}}
     kinds = {name: model.space_of(name).kind for name in found}
-    watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs} | judged_by(run)
+    watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs} | (
+        {} if run.recipe is None else run.recipe.watched_tasks()
+    )
     whole = {MEAN: mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
     if out is not None:
         for name, one in found.items():
             write_evaluation(out / name, one.predicted, one.metrics, how.quiet)
         write_metrics(out, whole)
     return whole
-
-
-def judged_by(run: str) -> dict[str, str]:
-    """What the tasks of a run were judged by when it was trained; nothing of a model without its recipe."""
-    from phasefit.recipes import parse_recipe
-
-    path = Path(run).expanduser() / "recipe.toml"
-    if not path.is_file():
-        return {}
-    return parse_recipe(path.read_text(encoding="utf-8"), name=path.stem, where=str(path)).watched_tasks()
 
 
 def show_all(metrics: dict[str, Any], json: bool) -> None:
@@ -213,17 +203,17 @@ def show_all(metrics: dict[str, Any], json: bool) -> None:
     stdout().print(f"mean of the tasks: {metrics['mean']:.4f}")
 
 
-def say_trained_on(table: Table, run: str) -> None:
+def say_trained_on(table: Table, run: Run) -> None:
     """Scores on what a run was trained on say nothing about new texts; it is told even to who wants quiet."""
     from phasefit.cli.console import stderr
     from phasefit.cli.progress import print_note
     from phasefit.data.labels import NoLabels
     from phasefit.events import Note
-    from phasefit.prepare.splitting import Base, note_known
-    from phasefit.runs.trained_texts import read_seen
+    from phasefit.prepare.base import Base
+    from phasefit.prepare.splitting import note_known
 
     notes: list[str] = []
-    note_known({table.name: table}, Base(run, NoLabels(), read_seen(Path(run).expanduser())), notes)
+    note_known({table.name: table}, Base(str(run.source), NoLabels(), run.trained_texts), notes)
     for note in notes:
         print_note(stderr(), Note(f"{note}: its scores on them say nothing about new texts", warning=True))
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from phasefit.data.table import Table
     from phasefit.runs.evaluation.geometry import Geometry
+    from phasefit.runs.run import Run
 
 
 def geometry(
@@ -69,39 +70,37 @@ def geometry(
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.train import as_levels
     from phasefit.data.task_file import is_task_file
+    from phasefit.runs.run import Run
 
     check_run(run)
     check_split(split)
     check_out_folder(out, overwrite)
+    opened = Run.open(run)
     reading = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:
         if text or label or any(reading.values()):
             raise PhasefitError("--text, --label and the like are about a table; give DATA to measure on")
         from phasefit.runs.evaluation.geometry import stored_geometry
 
-        stages = stored_geometry(Path(run).expanduser())
+        stages = stored_geometry(opened)
     elif is_task_file(data):
         raise DataError(f"{data} is a task file, and the embedding space is measured on one table; give one of its own")
     else:
-        from phasefit.files.manifest import read_manifest
-
-        read_manifest(Path(run).expanduser())  # before a long table is read
         columns = {"text": tuple(text or ()), "label": tuple(label or ())}
-        table = read(run, data, quiet, reading, split=split, data_dir=data_dir, **columns)
-        stages = measured(run, table, quiet, device=device, threads=threads, batch_size=batch_size)
+        table = read(opened, data, quiet, reading, split=split, data_dir=data_dir, **columns)
+        stages = measured(opened, table, quiet, device=device, threads=threads, batch_size=batch_size)
     if out is not None:
         write(out, stages, quiet)
     show(stages, json)
 
 
-def read(run: str, data: str, quiet: bool, reading: dict[str, Any], **options: Any) -> Table:
+def read(run: Run, data: str, quiet: bool, reading: dict[str, Any], **options: Any) -> Table:
     """The table: pairs where they are asked for or the run's own, else labels where it has some; it is said if not."""
     from phasefit.cli.evaluate import say_notes
     from phasefit.cli.inputs import read_labelled
     from phasefit.data.labels import LABEL_KINDS
-    from phasefit.prepare.run_columns import columns_of, reading_of
 
-    usual = columns_of(run)
+    usual = run.table().columns
     named = bool(options["label"]) or any(reading.values())
     if len(options["text"]) > 1 and named:
         raise DataError("--label and the like are about single texts; give one --text with them, a pair without them")
@@ -109,7 +108,7 @@ def read(run: str, data: str, quiet: bool, reading: dict[str, Any], **options: A
         table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
         if table.others:
             return replace(table, labels=None)  # they would be of the pair
-    options |= reading if any(reading.values()) or len(options["label"]) > 1 else reading_of(run)
+    options |= reading if any(reading.values()) or len(options["label"]) > 1 else run.table().labels
     try:
         table = read_labelled(data, usual=usual, **options)
         if table.labels is not None and table.levels:
@@ -129,7 +128,7 @@ def read(run: str, data: str, quiet: bool, reading: dict[str, Any], **options: A
         return table
 
 
-def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int | None, batch_size: int) -> Geometry:
+def measured(run: Run, table: Table, quiet: bool, *, device: str, threads: int | None, batch_size: int) -> Geometry:
     """The figures of this table."""
     from phasefit.cli.console import stderr
     from phasefit.cli.evaluate import say_notes
@@ -144,7 +143,7 @@ def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int |
     what = "pairs" if sample.positives else "texts"
     if len(sample.texts) < len(table):
         say_notes([f"{len(sample.texts):,} of the {len(table):,} {what} are looked at"], quiet)
-    if known := trained_on(Path(run).expanduser(), sample):
+    if known := trained_on(run, sample):
         seen = f"{known:,} of the {len(sample):,} texts of '{table.name}'" if known < len(sample) else "all texts"
         warn(f"the run was trained on {seen}: new texts may lie otherwise")
     with waiting("starting torch", quiet):
@@ -152,7 +151,7 @@ def measured(run: str, table: Table, quiet: bool, *, device: str, threads: int |
 
         set_threads(threads)
     return measure(
-        Path(run).expanduser(),
+        run,
         sample,
         say=warn,
         counting=lambda stage: counting(f"embedding, {stage}", len(sample), quiet),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from phasefit.data.columns import Columns, Sides
     from phasefit.data.table import Table
     from phasefit.models.model import Model
+    from phasefit.runs.run import Run
 
 Format: TypeAlias = Literal["lines", "csv", "tsv", "jsonl"]
 STDIN = "standard input"
@@ -32,38 +33,15 @@ def check_run(run: str) -> None:
         raise ModelError(f"there is no run '{run}'; {hint}")
 
 
-def is_run(folder: str) -> bool:
-    """Whether a folder is a run or a saved model, and no plain encoder."""
-    from phasefit.files.manifest import MANIFEST
-
-    return (Path(folder).expanduser() / MANIFEST).is_file()
-
-
-def sides_of(run: str, task: str | None = None) -> Sides:
-    """Whether a run's head, or that of one of its tasks, takes single texts or pairs."""
-    from phasefit.files.manifest import read_manifest
-
-    heads = read_manifest(Path(run).expanduser()).get("heads") if is_run(run) else None
-    known: dict[str, Any] = {}
-    if isinstance(heads, dict) and heads:
-        known = heads.get(task or "") or next(iter(heads.values()))
-    return "pairs" if isinstance(known, dict) and known.get("pair") else "one"
-
-
-def tasks_of(run: str) -> list[str]:
-    """The tasks of a run by name; one that was trained on one table has one."""
-    from phasefit.files.manifest import read_manifest
-
-    heads = read_manifest(Path(run).expanduser()).get("heads") if is_run(run) else None
-    return list(heads) if isinstance(heads, dict) else []
-
-
-def check_heads(run: str) -> None:
+def check_heads(run: Run) -> None:
     """A clear error, before any table is read, if a run only embeds."""
-    from phasefit.files.manifest import read_manifest
-
-    if is_run(run) and read_manifest(Path(run).expanduser()).get("heads") == {}:
+    if run.only_embeds:
         raise ModelError(NO_CLASSIFIER)
+
+
+def sides_of(run: Run, task: str | None = None) -> Sides:
+    """Whether a run's head, or that of one of its tasks, takes single texts or pairs."""
+    return "pairs" if run.takes_pairs(task) else "one"
 
 
 def check_split(split: str) -> None:
@@ -72,26 +50,25 @@ def check_split(split: str) -> None:
         raise DataError(f"--split is {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, not '{split}'")
 
 
-def check_task(run: str, task: str | None) -> str | None:
+def check_task(run: Run, task: str | None) -> str | None:
     """The task that is meant, before any work: the only one, or the one that is named."""
-    tasks = tasks_of(run)
+    tasks = list(run.heads)
     if task is not None and task not in tasks:
-        raise ModelError(f"the run '{run}' has no task '{task}'; {did_you_mean(task, tasks)}")
+        raise ModelError(f"the run '{run.source}' has no task '{task}'; {did_you_mean(task, tasks)}")
     if task is None and len(tasks) > 1:
-        raise ModelError(f"the run '{run}' has several tasks; say which with --task: {', '.join(tasks)}")
+        raise ModelError(f"the run '{run.source}' has several tasks; say which with --task: {', '.join(tasks)}")
     return task
 
 
-def load(run: str, device: str, threads: int | None, quiet: bool = False) -> Model:
+def load(run: Run, device: str, threads: int | None, quiet: bool = False) -> Model:
     """The model of a run or a plain encoder, on its device."""
     from phasefit.cli.progress import waiting
 
     with waiting("loading the model", quiet):
-        from phasefit.models.storage import load_model
         from phasefit.training.device import set_threads
 
         set_threads(threads)
-        return load_model(run, device=device)
+        return run.model(device)
 
 
 def read_texts(

@@ -83,12 +83,13 @@ def predict(
     from phasefit.cli.progress import counting
     from phasefit.data.sources import read_table
     from phasefit.kinds import kind_of
-    from phasefit.prepare.run_columns import columns_of
+    from phasefit.runs.run import Run
 
     check_run(run)
-    check_heads(run)
-    task = check_task(run, task)
-    sides = sides_of(run, task)
+    opened = Run.open_model(run)
+    check_heads(opened)
+    task = check_task(opened, task)
+    sides = sides_of(opened, task)
     if say and (file is not None or out is not None):
         raise DataError("--say shows a table of its texts; leave out FILE and -o, or leave out --say")
     if say:
@@ -96,12 +97,13 @@ def predict(
         if sides == "pairs" and len(texts) % 2:
             raise DataError("this model takes pairs of texts: give --say twice for each pair")
         said = list(zip(texts[::2], texts[1::2], strict=True)) if sides == "pairs" else texts
-        model = load(run, device, threads, quiet)
+        model = load(opened, device, threads, quiet)
         show_said(model, said, decision_of(model, reject_below, task), task)
         return
     check_out(out, overwrite)
-    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=columns_of(run, task), sides=sides)
-    model = load(run, device, threads, quiet)
+    usual = opened.table(task).columns
+    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=usual, sides=sides)
+    model = load(opened, device, threads, quiet)
     frame = frame_of(table)
     name = model.known_task(task)
     space, decision = model.space_of(name), decision_of(model, reject_below, name)

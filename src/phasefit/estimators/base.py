@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from phasefit.events import Event
     from phasefit.models.model import Model
     from phasefit.runs.execution import FitResult
+    from phasefit.runs.run import Run
 
 PARAMETERS = "estimator"  # in the manifest of a saved estimator: what `__init__` was given
 TASK = "default"  # of a model with one task
@@ -73,25 +74,21 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _load(cls, folder: str | Path, device: str, task: str | None) -> Self:
-        from phasefit.files.manifest import MANIFEST, read_manifest
-        from phasefit.models.storage import load_model
+        from phasefit.runs.run import Run
 
-        place = Path(folder).expanduser()
-        manifest = read_manifest(place) if (place / MANIFEST).is_file() else {}
-        return cls._of(load_model(folder, device), manifest, place, device, task)
+        run = Run.open_model(folder)
+        return cls._of(run.model(device), run, device, task)
 
     @classmethod
-    def _of(
-        cls, model: Model, manifest: Mapping[str, Any], folder: Path, device: str = "auto", task: str | None = None
-    ) -> Self:
+    def _of(cls, model: Model, run: Run, device: str = "auto", task: str | None = None) -> Self:
         """An estimator over a model that is loaded already."""
         known = cls._get_param_names()
-        parameters = {name: value for name, value in _parameters(manifest, folder).items() if name in known}
+        parameters = {name: value for name, value in _parameters(run.manifest, run.folder).items() if name in known}
         estimator = cls(**parameters, device=device)
         estimator.model_ = model
         estimator.task_ = model.known_task(task) if cls._predicts else TASK
         estimator._adopt()
-        estimator._restore(manifest)
+        estimator._restore(run.manifest)
         return estimator
 
     def _train(self, data: Any, validation: Any, unlabelled: Sequence[str] | None, **more: Any) -> FitResult:

@@ -50,13 +50,16 @@ def write_model(model: Model, folder: Path) -> dict[str, Any]:
     }
 
 
-def load_model(source: str | Path, device: str = "auto") -> Model:
-    """A saved model or finished run; a plain encoder (folder or hub id) comes without heads and can embed."""
+def load_model(source: str | Path, device: str = "auto", manifest: Mapping[str, Any] | None = None) -> Model:
+    """A saved model or finished run; a plain encoder (folder or hub id) comes without heads and can embed.
+
+    `manifest` is that of the folder, where it was read already.
+    """
     folder = Path(source).expanduser()
     where = pick_device(device)
-    if not (folder / MANIFEST).is_file():
+    if manifest is None and not (folder / MANIFEST).is_file():
         return Model(load_encoder(str(source))).to(where).eval()
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder) if manifest is None else manifest
     needed = f"{ENCODER}/modules.json"
     if not (folder / needed).is_file():  # a folder without it would be loaded as a bare Transformer, pooled anew
         raise ModelError(f"the model in '{folder}' is damaged: {needed} is missing; train or save it again")

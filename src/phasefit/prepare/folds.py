@@ -9,8 +9,9 @@ import numpy as np
 from phasefit.data.splits import folds
 from phasefit.data.table import Table, label_name
 from phasefit.errors import DataError, did_you_mean
+from phasefit.prepare.base import Base
 from phasefit.prepare.specification import SplitSpec
-from phasefit.prepare.splitting import Base, labels_of, space_of
+from phasefit.prepare.splitting import labels_of, space_of
 
 
 def held_out_fold(

@@ -13,8 +13,8 @@ from phasefit.errors import DataError, LabelError, did_you_mean
 from phasefit.kinds import kind_named
 
 if TYPE_CHECKING:
+    from phasefit.prepare.base import Base
     from phasefit.prepare.specification import SplitSpec
-    from phasefit.prepare.splitting import Base
 
 LEAKED = ("keep", "drop-scored", "drop-train")
 

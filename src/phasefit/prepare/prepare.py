@@ -20,11 +20,12 @@ from phasefit.data.task_file import TaskFile, is_task_file
 from phasefit.errors import DataError
 from phasefit.events import Note
 from phasefit.kinds import kind_of
+from phasefit.prepare.base import Base
 from phasefit.prepare.folds import held_out_fold, keep_classes
 from phasefit.prepare.leaks import without_leaks, without_scored
 from phasefit.prepare.notes import class_notes, columns_note, data_notes, leak_notes
 from phasefit.prepare.specification import DataSpec, SplitSpec
-from phasefit.prepare.splitting import Base, cut, known_only, note_known, sampled, space_of, split_off
+from phasefit.prepare.splitting import cut, known_only, note_known, sampled, space_of, split_off
 from phasefit.prepare.unused_labels import known_space, settled
 from phasefit.recipes.needs import Needs
 
@@ -131,7 +132,7 @@ def prepare(
     if is_task_file(data.source):
         raise DataError(f"{data.source} is a task file: train it with --recipe multitask")
     data = _like_base(data, base)
-    dataset = _read(data, needs, None if base is None else base.usual)
+    dataset = _read(data, needs, None if base is None else base.columns)
     train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
     free_unused()  # the frames are gone, before rows are copied
 

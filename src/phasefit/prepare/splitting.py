@@ -3,59 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from phasefit.data.columns import Columns
-from phasefit.data.hashes import are_among
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.data.splits import Splits, sample, split
 from phasefit.data.table import Label, Table
 from phasefit.errors import DataError, LabelError
 from phasefit.kinds import kind_named, kind_of
+from phasefit.prepare.base import Base
 from phasefit.prepare.notes import few_rows_note
-from phasefit.prepare.run_columns import columns_of, reading_of
 from phasefit.prepare.specification import SplitSpec
 from phasefit.seeds import generator
-
-
-@dataclass(frozen=True)
-class Base:
-    """A run to go on from: its name, its classes, and the hashes of the texts and pairs it was trained on.
-
-    One that was trained on several tasks has a space for each, and none of its own.
-    """
-
-    name: str
-    space: LabelSpace | None
-    seen: np.ndarray
-    tasks: Mapping[str, LabelSpace] = field(default_factory=dict)
-    folder: Path | None = None
-    task: str | None = None  # which of them goes on
-
-    def of_task(self, task: str) -> Base:
-        """As one of its tasks goes on from it; a new task knows its texts only."""
-        return replace(self, space=self.tasks.get(task), tasks={}, task=task)
-
-    @property
-    def usual(self) -> Columns | None:
-        """The columns of its own table."""
-        return None if self.folder is None or self.space is None else columns_of(self.folder, self.task)
-
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How the labels of its own table were read, by the names of a DataSpec."""
-        if self.space is None:
-            return {}
-        own = {} if self.folder is None else reading_of(self.folder, self.task)
-        return own | kind_of(self.space).reading(self.space)
-
-    def knows(self, table: Table) -> np.ndarray:
-        """Which rows have a text, or both texts of a pair, that it was trained on."""
-        return are_among(table.same, self.seen)
 
 
 def labels_of(table: Table) -> Sequence[Label]:

@@ -12,9 +12,9 @@ from phasefit.data.labels import NoLabels
 from phasefit.data.table import Table
 from phasefit.data.task_file import TaskFile, TaskSpec, is_task_file, read_task_file
 from phasefit.errors import DataError
+from phasefit.prepare.base import Base
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.specification import DataSpec, SplitSpec
-from phasefit.prepare.splitting import Base
 from phasefit.recipes.needs import Needs
 
 OF_A_TABLE = ("text", "label", "kind", "tree", "separator", "levels", "validation", "test", "unlabelled")

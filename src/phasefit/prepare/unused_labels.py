@@ -10,7 +10,7 @@ from phasefit.data.positives import Positives, positives_of
 from phasefit.data.table import Table
 
 if TYPE_CHECKING:
-    from phasefit.prepare.splitting import Base
+    from phasefit.prepare.base import Base
 
 
 def settled(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from phasefit.errors import DataError, RunError
 from phasefit.events import Note, Stage
-from phasefit.files.atomic import read_json, write_json, write_text
+from phasefit.files.atomic import write_json, write_text
 from phasefit.files.manifest import FINISHED, MANIFEST, versions
+from phasefit.prepare.base import Base
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.splitting import Base
 from phasefit.recipes import Recipe
 from phasefit.recipes.needs import needs_of
 from phasefit.recipes.reading import parse_recipe
@@ -26,6 +26,7 @@ from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.folder import RUNS, RunFolder, check_free, next_folder, read_begun
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
+from phasefit.runs.run import Run
 from phasefit.runs.saved_specification import spec_from_json, spec_to_json
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.runs.stop import Stop
@@ -129,12 +130,11 @@ def resume(path: Path, listen: Listener, *, device: str | None = None, report: R
 
 def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: Listener) -> TrainResult:
     """Nothing is left to do, but perhaps to clear up what a kill at the very end left."""
-    from phasefit.models.storage import load_model
-
     if folder is not None:
         folder.clear()
     listen(Note(f"the run in {path} is already finished"))
-    return TrainResult(path, read_json(path / "metrics.json"), load_model(path, device or "auto"))
+    run = Run.open(path)
+    return TrainResult(path, run.metrics, run.model(device or "auto"))
 
 
 def _read(spec: RunSpec, recipe: Recipe, listen: Listener) -> Job:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +15,11 @@ import numpy as np
 from phasefit.data.hashes import are_among, same_text_hashes
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, PhasefitError
-from phasefit.files.atomic import read_json
-from phasefit.files.manifest import read_manifest
 from phasefit.metrics.calibration import confidence_entropy
 from phasefit.metrics.geometry import geometry
 from phasefit.runs.fitting.kept_phases import kept_phase
 from phasefit.runs.fitting.snapshots import BEFORE, Snapshots, some_of_each
-from phasefit.runs.trained_texts import read_seen
+from phasefit.runs.run import Run
 from phasefit.seeds import generator
 
 if TYPE_CHECKING:
@@ -47,18 +44,17 @@ def run_geometry(snapshots: Snapshots | None, model: Model) -> Geometry:
     return stages
 
 
-def stored_geometry(run: Path) -> Geometry:
+def stored_geometry(run: Run) -> Geometry:
     """What a finished run has in its metrics."""
-    read_manifest(run)
-    metrics = read_json(run / "metrics.json") if (run / "metrics.json").is_file() else {}
-    stages = metrics.get("geometry") if isinstance(metrics, dict) else None
+    stages = run.metrics.get("geometry")
     if not stages:
         raise ModelError(
-            f"the run in '{run}' has no stored geometry; give a table to measure it on: phasefit geometry {run} DATA"
+            f"the run in '{run.folder}' has no stored geometry; give a table to measure it on: "
+            f"phasefit geometry {run.folder} DATA"
         )
     if not isinstance(stages, dict) or not all(isinstance(figures, dict) for figures in stages.values()):
         raise ModelError(
-            f"'{run / 'metrics.json'}' is damaged (geometry); give a table to measure it anew, or train again"
+            f"'{run.folder / 'metrics.json'}' is damaged (geometry); give a table to measure it anew, or train again"
         )
     return stages
 
@@ -87,7 +83,7 @@ class Sample:
 
 
 def measure(
-    run: Path,
+    run: Run,
     sample: Sample,
     *,
     say: Callable[[str], None],
@@ -101,9 +97,8 @@ def measure(
     """
     from phasefit.models.encoder.inference import encode_rows
     from phasefit.models.model import cut_sentence
-    from phasefit.models.storage import load_model
 
-    trained = load_model(run, device)
+    trained = run.model(device)
     tokens = trained.encoder.tokenise(
         [*sample.texts, *sample.positives]
     )  # for all stages: cut, and put into a prompt, as it was trained
@@ -123,25 +118,23 @@ def measure(
     return stages
 
 
-def trained_on(run: Path, sample: Sample) -> int:
+def trained_on(run: Run, sample: Sample) -> int:
     """How many of the texts the run was trained on."""
     texts = [*sample.texts, *sample.positives]
-    return int(are_among(same_text_hashes(texts), read_seen(run)).sum())
+    return int(are_among(same_text_hashes(texts), run.trained_texts).sum())
 
 
-def phases_of(run: Path) -> list[str]:
+def phases_of(run: Run) -> list[str]:
     """The names of a run's phases; none for a model that was saved from Python."""
-    metrics = read_json(run / "metrics.json") if (run / "metrics.json").is_file() else {}
-    return [str(phase["name"]) for phase in metrics.get("phases", [])]
+    return [str(phase["name"]) for phase in run.metrics.get("phases", [])]
 
 
-def _stages(run: Path, names: list[str], trained: Model, say: Callable[[str], None]) -> Iterator[tuple[str, Model]]:
+def _stages(run: Run, names: list[str], trained: Model, say: Callable[[str], None]) -> Iterator[tuple[str, Model]]:
     """The models of a run by stage, loaded one after the other, for memory's sake; the trained one is the last."""
     from phasefit.models.storage import load_model
 
     device = str(trained.device)
-    manifest = read_manifest(run)
-    began = str(manifest.get("went_on_from") or manifest.get("model") or "")
+    began = str(run.manifest.get("went_on_from") or run.manifest.get("model") or "")
     try:
         first = load_model(began, device)
     except PhasefitError as error:
@@ -150,7 +143,7 @@ def _stages(run: Path, names: list[str], trained: Model, say: Callable[[str], No
         if _reads_alike(first, trained, say):
             yield BEFORE, first
         del first
-    kept = {name: folder for name in names[:-1] if (folder := kept_phase(run, name)) is not None}
+    kept = {name: folder for name in names[:-1] if (folder := kept_phase(run.folder, name)) is not None}
     for name, folder in kept.items():
         yield name, load_model(folder, device)
     lost = [name for name in names[:-1] if name not in kept]

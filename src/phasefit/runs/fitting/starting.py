@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phasefit.data.labels import LabelSpace
-from phasefit.errors import DataError, ModelError
-from phasefit.files.atomic import read_json
-from phasefit.files.manifest import MANIFEST, read_manifest
 from phasefit.models.encoder.locate import check_local
-from phasefit.prepare.splitting import Base
+from phasefit.prepare.base import Base
+from phasefit.runs.run import Run
 from phasefit.runs.specification import RunSpec
-from phasefit.runs.trained_texts import read_seen
 
 if TYPE_CHECKING:
     from phasefit.models.model import Model
@@ -23,20 +18,10 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     """A run to go on from; None for anything else, or for a run without a classifier."""
     if model is None:
         return None
-    if not (Path(model).expanduser() / MANIFEST).is_file():
+    run = Run.open_model(model)
+    if run.is_encoder:
         check_local(model)
-        return None
-    folder = Path(model).expanduser()
-    read_manifest(folder)
-    saved = read_json(folder / "labels.json")
-    try:
-        spaces = {task: LabelSpace.from_json(content) for task, content in saved.items()}
-    except (AttributeError, TypeError, DataError) as error:
-        raise ModelError(f"'{model}': labels.json is damaged; train or save the model again") from error
-    if not spaces:
-        return None
-    one = next(iter(spaces.values())) if len(spaces) == 1 else None  # of several tasks none is the one to go on with
-    return Base(name or str(model), one, read_seen(folder), spaces, folder)
+    return run.base(name)
 
 
 def starting_model(spec: RunSpec, prepared: Prepared) -> Model:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
 from phasefit.events import Note
-from phasefit.files.atomic import read_json
-from phasefit.files.manifest import MANIFEST
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, read_recipe
 from phasefit.recipes.settings import merge_settings
 from phasefit.runs.recipe.check import check_recipe, idle_notes
+from phasefit.runs.run import Run
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
 MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
@@ -62,7 +60,7 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
     reason = f"for {each:,.0f} training rows per class"
     if each > FEW_ROWS:
         pass
-    elif _head_to_go_on_with(spec.model) is not None:
+    elif _only_head(spec.model) is not None:
         reason = "which goes on with the head of the run"
     elif prepared.unlabelled is not None:
         reason = "because there are unlabelled texts to denoise"
@@ -75,8 +73,9 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
 def _keeping_head(spec: RunSpec, name: str) -> Recipe:
     """The recipe of that name, set to keep the head of a run that training goes on from."""
     kept: dict[str, Any] = {}
-    if _head_to_go_on_with(spec.model) is not None:
-        (head,), usual = _heads(spec.model), read_recipe(name)
+    head = _only_head(spec.model)
+    if head is not None:
+        usual = read_recipe(name)
         options = {"head": head["kind"], "pair": head.get("pair")}
         phases = [phase for phase, own in zip(usual.phase_names, usual.phases, strict=True) if own.grows_head]
         kept = {f"{phase}.{option}": value for phase in phases for option, value in options.items() if value}
@@ -89,15 +88,7 @@ def _for_few(spec: RunSpec, other: Recipe, reason: str) -> tuple[Recipe, str]:
     return other, f"because {FEW} does not take what --set says"
 
 
-def _head_to_go_on_with(model: str | None) -> str | None:
-    """The kind of head of a run that training goes on from: a head of another kind would begin anew."""
-    kinds = [str(head["kind"]) for head in _heads(model)]
-    return kinds[0] if len(kinds) == 1 else None  # of several tasks none is the one to go on with
-
-
-def _heads(model: str | None) -> list[dict[str, Any]]:
-    """What a run's manifest says about its heads."""
-    if model is None or not (Path(model).expanduser() / MANIFEST).is_file():
-        return []
-    heads = read_json(Path(model).expanduser() / MANIFEST).get("heads") or {}
-    return [head for head in heads.values() if "kind" in head]
+def _only_head(model: str | None) -> dict[str, Any] | None:
+    """The head of a run that training goes on from: one of another kind would begin anew. Of several tasks none."""
+    heads = [] if model is None else [head for head in Run.open_model(model).heads.values() if "kind" in head]
+    return heads[0] if len(heads) == 1 else None

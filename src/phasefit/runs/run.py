@@ -1,0 +1,135 @@
+"""A Run: a finished run or a saved model, opened once and asked for whatever is needed of it.
+
+Imports no torch before the model is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phasefit.data.columns import Columns
+from phasefit.data.labels import LabelSpace
+from phasefit.errors import DataError, ModelError
+from phasefit.files.atomic import read_json
+from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.prepare.base import Base, TableReading
+from phasefit.recipes import Recipe, parse_recipe
+from phasefit.runs.trained_texts import read_seen
+
+if TYPE_CHECKING:
+    from phasefit.models.model import Model
+
+
+@dataclass(frozen=True)
+class Run:
+    """The manifest of a folder, and what else lies there, each file read when it is first asked for.
+
+    A plain encoder (a folder or a hub id) has an empty manifest: nothing is known of it but its model.
+    """
+
+    source: str | Path
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Run:
+        """A finished run or a saved model; anything else is refused."""
+        return cls(folder, read_manifest(Path(folder).expanduser()))
+
+    @classmethod
+    def open_model(cls, source: str | Path) -> Run:
+        """The same, or a plain encoder."""
+        return cls.open(source) if (Path(source).expanduser() / MANIFEST).is_file() else cls(source)
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return Path(self.source).expanduser()
+
+    @property
+    def is_encoder(self) -> bool:
+        """Whether it is a plain encoder and no run."""
+        return not self.manifest
+
+    @property
+    def heads(self) -> dict[str, dict[str, Any]]:
+        """How its heads are built, by task."""
+        heads = self.manifest.get("heads")
+        return {str(task): dict(head) for task, head in heads.items()} if isinstance(heads, Mapping) else {}
+
+    @property
+    def only_embeds(self) -> bool:
+        """Whether it is a run without a head."""
+        return self.manifest.get("heads") == {}
+
+    def takes_pairs(self, task: str | None = None) -> bool:
+        """Whether its head, or that of one of its tasks, takes pairs of texts."""
+        heads = self.heads
+        return bool(heads) and bool((heads.get(task or "") or next(iter(heads.values()))).get("pair"))
+
+    def table(self, task: str | None = None) -> TableReading:
+        """How the table that it was trained on was read, or that of one of its tasks."""
+        facts = self._data(task)
+        known = facts.get("columns")
+        columns = known if isinstance(known, Mapping) else {}
+        labels = {"kind": facts.get("kind"), **{name: columns.get(name) for name in ("tree", "separator")}}
+        labels["levels"] = tuple(columns.get("levels") or ())
+        if not columns:
+            return TableReading(None, labels)
+        texts = str(columns["text"]), tuple(columns.get("labels", ())), tuple(columns.get("others", ()))
+        return TableReading(Columns(*texts), labels)
+
+    @cached_property
+    def spaces(self) -> dict[str, LabelSpace]:
+        """The label space of each task."""
+        try:
+            saved = read_json(self.folder / "labels.json")
+            return {task: LabelSpace.from_json(content) for task, content in saved.items()}
+        except (AttributeError, TypeError, DataError) as error:
+            raise ModelError(f"'{self.source}': labels.json is damaged; train or save the model again") from error
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """metrics.json; nothing for a model that was saved from Python."""
+        path = self.folder / "metrics.json"
+        metrics = read_json(path) if path.is_file() else {}
+        return metrics if isinstance(metrics, dict) else {}
+
+    @cached_property
+    def recipe(self) -> Recipe | None:
+        """The recipe as it was run; None for a model that was saved from Python."""
+        path = self.folder / "recipe.toml"
+        if not path.is_file():
+            return None
+        return parse_recipe(path.read_text(encoding="utf-8"), name=path.stem, where=str(path))
+
+    @cached_property
+    def trained_texts(self) -> np.ndarray:
+        """The hashes of the texts and pairs that it was trained on."""
+        return read_seen(self.folder)
+
+    def base(self, name: str | None = None) -> Base | None:
+        """What a run that continues from it must know; None where it has no classifier."""
+        if self.is_encoder or not self.spaces:
+            return None
+        only = next(iter(self.spaces.values())) if len(self.spaces) == 1 else None  # of several tasks none is meant
+        tables = {task: self.table(task) for task in self.spaces}
+        return Base(name or str(self.source), only, self.trained_texts, self.spaces, self.table(), tables)
+
+    def model(self, device: str = "auto") -> Model:
+        """Its model, on a device."""
+        from phasefit.models.storage import load_model
+
+        return load_model(self.source, device, self.manifest or None)
+
+    def _data(self, task: str | None) -> Mapping[str, Any]:
+        facts = self.manifest.get("data")
+        tasks = facts.get("tasks") if isinstance(facts, Mapping) else None
+        if isinstance(tasks, Mapping):
+            facts = tasks.get(task or "") or (next(iter(tasks.values())) if len(tasks) == 1 else None)
+        return facts if isinstance(facts, Mapping) else {}
