@@ -47,6 +47,11 @@ def test_train_writes_a_run_and_load_predicts_with_it(run: Any) -> None:
     assert again.metrics == run.metrics, "a finished run stays as it is"
 
 
+def test_a_run_is_loaded_with_its_recipe_settings_and_seed(run: Any) -> None:
+    model = TextClassifier.load(run.folder)
+    assert (model.recipe, model.settings, model.seed) == ("finetune", SETTINGS, 3)
+
+
 def test_a_saved_estimator_is_loaded_with_its_parameters(tiny_folder: Path, tmp_path: Path) -> None:
     fitted = TextClassifier("finetune", settings=SETTINGS, model=str(tiny_folder), seed=5, reject=0.1).fit(
         TEXTS, LABELS

@@ -106,6 +106,7 @@ def train(
                     "command": spec.output.command,
                     "seed": spec.seed,
                     "recipe": recipe.name,
+                    **({"settings": dict(spec.recipe.settings)} if spec.recipe.settings else {}),
                     "data": job.prepared.facts(),
                     "resume": {"request": spec_to_json(spec), "recipe": recipe.to_toml()},
                 }
