@@ -14,7 +14,7 @@ import torch
 from phasefit.data.checks import Place
 from phasefit.data.labels import LABEL_KINDS, LabelSpace, kind_by_type, label_space
 from phasefit.data.labels.reading import LabelReading, looks_like, read_labels
-from phasefit.errors import LabelError, RecipeError
+from phasefit.errors import LabelError, PluginError, RecipeError
 from phasefit.kinds import LabelKind, kind_named
 from phasefit.kinds.contract import LOSS_OPTIONS
 from phasefit.kinds.decision import Decision
@@ -140,6 +140,18 @@ def test_labels_are_read_again_as_they_were(name: str) -> None:
 def test_a_kind_that_is_not_registered_is_an_error() -> None:
     with pytest.raises(LabelError, match="unknown kind of labels 'singel'; did you mean 'single'"):
         kind_named("singel")
+
+
+def test_a_kind_has_one_name() -> None:
+    class Other(type(kind_named("single"))):  # type: ignore[misc]
+        """Its name is that of another one."""
+
+    LABEL_KINDS.add("other", Other())
+    try:
+        with pytest.raises(PluginError, match=r"'other' must be a .*LabelKind, and it and its label space"):
+            kind_named("other")
+    finally:
+        LABEL_KINDS.remove("other")
 
 
 def test_kinds_import_no_torch() -> None:

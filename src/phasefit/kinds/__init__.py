@@ -10,10 +10,10 @@ without it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 from phasefit.data.labels import LABEL_KINDS, LabelSpace
 from phasefit.data.labels.kinds import USUAL
+from phasefit.errors import PluginError
 from phasefit.kinds.contract import LabelKind
 
 __all__ = ["LabelKind", "kind_named", "kind_of", "kind_of_metrics"]
@@ -21,7 +21,13 @@ __all__ = ["LabelKind", "kind_named", "kind_of", "kind_of_metrics"]
 
 def kind_named(name: str) -> LabelKind:
     """The kind of that name; a LabelError with the nearest name where there is none."""
-    return cast(LabelKind, LABEL_KINDS[name])
+    kind = LABEL_KINDS[name]
+    if not isinstance(kind, LabelKind) or not name == kind.name == kind.space.kind:
+        raise PluginError(
+            f"what is registered as the kind of labels '{name}' must be a phasefit.kinds.LabelKind, and it and its "
+            f"label space must have that name (found {kind!r})"
+        )
+    return kind
 
 
 def kind_of_metrics(metrics: Mapping[str, object]) -> LabelKind:

@@ -64,8 +64,8 @@ class LabelKind(LabelFormat):
             return None
         if option == "upper_levels":
             return f"upper_levels is about paths of a tree, and labels are of kind '{self.name}'"
-        what = "of another kind" if self.has_classes else "scores"
-        return f"{option} is about classes, and the labels are {what}; leave it out"
+        why = f"labels of kind '{self.name}' are learned without it" if self.has_classes else "the labels are scores"
+        return f"{option} is about classes, and {why}; leave it out"
 
     def frequencies(self, train: np.ndarray) -> np.ndarray | None:
         """The probabilities that a fresh head starts at; None: it knows nothing."""
@@ -144,13 +144,15 @@ class LabelKind(LabelFormat):
 
     def widened(self, outputs: np.ndarray, space: LabelSpace) -> np.ndarray:
         """The outputs with a column of zeros for each class that the model lacks."""
-        return outputs
+        missing = len(space) - outputs.shape[1] if self.has_classes else 0
+        return np.hstack([outputs, np.zeros((len(outputs), missing), dtype=outputs.dtype)])
 
     # --- tables -------------------------------------------------------------------------------------------------------
 
-    @abstractmethod
     def columns(self, space: LabelSpace, every_class: bool = True) -> list[str]:
-        """The columns that `predict` adds."""
+        """The columns that `predict` adds: the answer, its probability, and that of each class."""
+        each = [f"probability_{name}" for name in space.names] if every_class else []
+        return ["prediction", "probability", *each]
 
     @abstractmethod
     def cells(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Sequence[object] | np.ndarray]:

@@ -17,7 +17,7 @@ from phasefit.data.table import Label, label_name
 from phasefit.errors import LabelError
 from phasefit.kinds.contract import LabelKind, LossOptions
 from phasefit.kinds.decision import Decision
-from phasefit.kinds.single import add_columns, calibration_note, probability_columns
+from phasefit.kinds.single import calibration_note
 from phasefit.metrics.calibration import bins_of, calibration_error
 from phasefit.metrics.multi_label import best_multi_temperature, best_thresholds, multi_metrics, quick_multi
 
@@ -114,16 +114,8 @@ class Multi(LabelKind):
             scores["ece_uncalibrated"] = calibration_error(bins_of(before.ravel(), values.ravel()))
         return scores
 
-    def widened(self, outputs: np.ndarray, space: LabelSpace) -> np.ndarray:
-        """A class that the model lacks has probability 0."""
-        return add_columns(outputs, len(space))
-
-    def columns(self, space: LabelSpace, every_class: bool = True) -> list[str]:
-        """The classes, the least probability among theirs, and that of each class."""
-        return probability_columns(space, every_class)
-
     def cells(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Sequence[object] | np.ndarray]:
-        """The names in one cell; empty where a text gets none."""
+        """The names in one cell, empty where a text gets none; the probability is that of the least probable one."""
         chosen = decision.chosen(outputs)
         written = [written_set([space.names[code] for code in np.flatnonzero(row)], space.names) for row in chosen]
         weakest = np.where(chosen, outputs, np.inf).min(axis=1)

@@ -124,14 +124,6 @@ class Single(LabelKind):
         """The path of each class, where classes are paths of a tree."""
         return None
 
-    def widened(self, outputs: np.ndarray, space: LabelSpace) -> np.ndarray:
-        """A class that the model lacks has probability 0."""
-        return add_columns(outputs, len(space))
-
-    def columns(self, space: LabelSpace, every_class: bool = True) -> list[str]:
-        """The class, its probability, and that of each class."""
-        return probability_columns(space, every_class)
-
     def cells(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Sequence[object] | np.ndarray]:
         """Labels as they were given where they share one plain type, else as they are written."""
         plain = len({type(label) for label in space.classes}) == 1 and not isinstance(space.classes[0], tuple)
@@ -144,17 +136,6 @@ def calibration_note(temperature: float) -> str:
     """What calibration found."""
     was = "too sure" if temperature > 1 else "not sure enough"
     return f"probabilities: the head was {was}; calibrated on validation, temperature {temperature:.2f}"
-
-
-def add_columns(outputs: np.ndarray, width: int) -> np.ndarray:
-    """The outputs with columns of zeros up to a width."""
-    return np.hstack([outputs, np.zeros((len(outputs), width - outputs.shape[1]), dtype=outputs.dtype)])
-
-
-def probability_columns(space: LabelSpace, every_class: bool) -> list[str]:
-    """The columns of what has probabilities."""
-    each = [f"probability_{name}" for name in space.names] if every_class else []
-    return ["prediction", "probability", *each]
 
 
 KIND = Single()

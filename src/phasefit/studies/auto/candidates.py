@@ -139,9 +139,10 @@ def _suitable(facts: DataFacts) -> Iterator[Candidate]:
         yield Candidate("finetune, together", "finetune", {"finetune.pair": "together"}, "both texts in one input")
     kind = kind_named(facts.kind)
     named = kind.answer == "class"
-    if facts.imbalance >= UNEVEN and kind.has_classes:
-        why = f"classes are uneven, {facts.imbalance:.0f} to 1"
+    why = f"classes are uneven, {facts.imbalance:.0f} to 1"
+    if facts.imbalance >= UNEVEN and "class_weights" in kind.loss_options:
         yield Candidate("finetune, balanced", "finetune", {"finetune.class_weights": "balanced"}, why)
+    if facts.imbalance >= UNEVEN and "focal" in kind.loss_options:
         yield Candidate("finetune, focal", "finetune", {"finetune.focal": 2}, why)
     if facts.long_share >= LONG_SHARE:
         why = f"{facts.long_share:.0%} of the texts are long"
