@@ -83,24 +83,36 @@ def page(run: Path) -> str:
 
 PLACES = [
     ("begin", 1),  # before torch is imported: it starts over
-    *(("step", step) for step in (1, 14)),  # the first and the last; those between: killed again and again
+    ("step", 14),  # the last; those before it: killed again and again
     ("scored", 5),
-    *(("started", phase) for phase in (1, 2)),
-    *(("ended", phase) for phase in (2, 3)),
-    *(("tensors", count) for count in (1, 11)),  # while the tensors of a checkpoint are written
-    *(("flush", count) for count in (1, 2, 22)),  # tensors but no facts are on the disk; all is, but not yet named
+    ("started", 2),
+    ("ended", 3),
+    ("tensors", 11),  # while the tensors of a checkpoint are written
+    *(("flush", count) for count in (1, 22)),  # tensors but no facts are on the disk; all is, but not yet named
     ("rotate", 3),  # while an old checkpoint is removed
     ("model", 1),
     ("finish", 1),
     ("finished", 1),
 ]
-KILLS = int(os.environ.get("PHASEFIT_KILLS", "2"))  # more of them: PHASEFIT_KILLS=50 pytest tests/runs/test_resume.py
-if KILLS > 2:
-    PLACES += [("step", 3), ("step", 6), ("step", 9), ("scored", 1), ("started", 3), ("ended", 1)]
-    PLACES += [("tensors", 2), ("flush", 4), ("rotate", 1)]
+MORE_PLACES = [
+    *(("step", step) for step in (1, 3, 6, 9)),
+    *(("started", phase) for phase in (1, 3)),
+    *(("ended", phase) for phase in (1, 2)),
+    *(("tensors", count) for count in (1, 2)),
+    *(("flush", count) for count in (2, 4)),
+    *(("scored", 1), ("rotate", 1)),
+]
+KILLS, MORE_KILLS = 2, int(os.environ.get("PHASEFIT_KILLS", "10"))  # more: PHASEFIT_KILLS=50 make test-long
+LONG = pytest.mark.long
 
 
-@pytest.mark.parametrize(("place", "count"), PLACES, ids=[f"{place}-{count}" for place, count in PLACES])
+@pytest.mark.parametrize(
+    ("place", "count"),
+    [
+        *(pytest.param(*place, id="-".join(map(str, place))) for place in PLACES),
+        *(pytest.param(*place, id="-".join(map(str, place)), marks=LONG) for place in MORE_PLACES),
+    ],
+)
 def test_killed_at_any_place(nursery: Nursery, wishes, never_killed: Path, tmp_path: Path, place, count) -> None:
     run = tmp_path / "run"
     assert nursery.train(**wishes, out=run, kill=[place, count]) == KILLED
@@ -128,7 +140,9 @@ def test_killed_again_and_again(nursery: Nursery, wishes, never_killed: Path, tm
     assert_same_run(run, never_killed)
 
 
-@pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.parametrize(
+    "seed", [*range(KILLS), *(pytest.param(seed, marks=LONG) for seed in range(KILLS, MORE_KILLS))]
+)
 def test_killed_from_outside_at_any_time(nursery: Nursery, wishes, never_killed: Path, tmp_path: Path, seed) -> None:
     clock, run, kills = random.Random(seed), tmp_path / "run", 0
     if nursery.train(**wishes, out=run, after=clock.uniform(0.1, 1.5)) == KILLED:
