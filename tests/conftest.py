@@ -12,17 +12,19 @@ import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait leave the cores to the other test processes
 
 TinyEncoder = Callable[..., Path]
 
 # Files that take longest start first, so that no test process is left with one of them while the others have nothing
 # to do; the rest follows in its usual order. A name that is missing here, or stands here in vain, does no harm.
 LONGEST = (
-    *("runs/test_resume.py", "training/test_processes.py", "runs/test_determinism.py", "runs/test_train.py"),
-    *("runs/test_families.py", "runs/test_resume_processes.py", "report/test_figures.py", "runs/test_real.py"),
-    *("training/test_state.py", "training/test_loop.py", "runs/test_resume_refused.py", "recipes/test_library.py"),
-    *("cli/test_every_kind.py", "cli/test_bad_input.py", "phases/test_contract.py", "phases/test_multitask.py"),
-    *("test_readme.py", "test_benchmarks_memory.py", "estimators/test_estimator.py", "report/test_map.py"),
+    *("runs/test_resume.py", "runs/test_determinism.py", "report/test_figures.py", "training/test_processes.py"),
+    *("runs/test_resume_processes.py", "runs/test_real.py", "cli/test_bad_input.py", "test_readme.py"),
+    *("runs/test_train.py", "models/test_wild.py", "test_benchmarks_memory.py", "runs/test_resume_refused.py"),
+    *("training/test_state.py", "training/test_loop.py", "runs/test_families.py", "phases/test_finetune.py"),
+    *("studies/test_study_file.py", "phases/test_contract.py", "cli/test_every_kind.py", "cli/test_compare.py"),
+    *("recipes/test_library.py", "runs/test_geometry.py", "report/test_report.py", "studies/test_auto.py"),
 )
 
 
