@@ -43,7 +43,7 @@ def main() -> None:
     from sentence_transformers import SentenceTransformer
 
     from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
-    from phasefit.models.heads.head import Head
+    from phasefit.models.heads import Head
     from phasefit.models.model import TASK
     from phasefit.models.storage import load_model
 

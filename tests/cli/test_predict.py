@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from phasefit.data.io.readers import read_frame, write_frame
+from phasefit.data.io.frames import read_frame, write_frame
 from phasefit.data.labels import label_space
 
 NEW = ["prediction", "probability", "probability_[bold]", "probability_good", "probability_ünïcode 🙂"]

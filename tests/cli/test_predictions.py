@@ -8,7 +8,7 @@ import pytest
 
 from phasefit.cli.predictions import add_predictions
 from phasefit.data import read_table
-from phasefit.data.io.readers import write_frame
+from phasefit.data.io.frames import write_frame
 from phasefit.data.labels import MultiLabels
 from phasefit.kinds.decision import Decision
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phasefit.data.io.readers import read_frame
+from phasefit.data.io.frames import read_frame
 from phasefit.errors import DataError
 
 HEAD = "text,label\nfine,a\n"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phasefit.data.hashes import normal_form
+from phasefit.data.equal_texts import normal_form
 from phasefit.data.hygiene import Hygiene, hygiene, lengths, shared
 from phasefit.data.table import Table
 

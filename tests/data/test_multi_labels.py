@@ -14,9 +14,8 @@ from phasefit.data import read_dataset, read_table
 from phasefit.data.hygiene import hygiene
 from phasefit.data.labels import LabelSpace, MultiLabels, label_space
 from phasefit.data.labels.multi import NO_LABEL
-from phasefit.data.named.dataset import content_hash
 from phasefit.data.named.summary import describe
-from phasefit.data.table import Table, label_name
+from phasefit.data.table import Table, content_hash, label_name
 from phasefit.errors import LabelError
 from wild import TEXT
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phasefit.data import label_space, named_datasets, read_dataset, read_table
-from phasefit.data.io.readers import read_frame
+from phasefit.data.io.frames import read_frame
 from phasefit.data.labels import LABEL_KINDS
 from phasefit.data.named.card import SEVERAL_TEXTS, Card, read_card
 from phasefit.data.named.lookup import find_card, locate

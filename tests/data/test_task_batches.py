@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phasefit.data.batches import ShuffledBatches, TaskBatches
+from phasefit.data.batches.combined import MIXES
 from phasefit.data.batches.contract import Draw
-from phasefit.data.batches.tasks import MIXES
 
 ROWS = {"small": 10, "large": 95, "middle": 33}
 SIZE = 8

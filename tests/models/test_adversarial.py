@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import cosine_similarity
 
 from phasefit.models.encoder.adversarial import adversarial_output, adversarial_shift
-from phasefit.models.encoder.dropout_rate import dropout_rate
+from phasefit.models.encoder.dropout import dropout_rate
 from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
 from phasefit.models.seeded import seeded
 from phasefit.models.tokens.tokens import Features

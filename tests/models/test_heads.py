@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from phasefit.models.heads.head import Head
+from phasefit.models.heads import Head
 
 
 @pytest.fixture

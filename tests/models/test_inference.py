@@ -19,7 +19,7 @@ from phasefit.errors import RecipeError, TextsCut
 from phasefit.models.encoder import inference
 from phasefit.models.encoder.encoder import Encoder
 from phasefit.models.encoder.inference import encode_rows, evaluating
-from phasefit.models.heads.head import Head
+from phasefit.models.heads import Head
 from phasefit.models.model import TASK, Model
 from tiny import HIDDEN, fresh_model, make_table
 

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phasefit.models.encoder.drop_head import dropped_heads
+from phasefit.models.encoder.dropout import dropped_heads
 from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
 from phasefit.models.encoder.packing import FAMILIES as PACKED
 from phasefit.models.encoder.packing import pack

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from phasefit.models.heads.head import SCALE, Head, PairKind
+from phasefit.models.heads import SCALE, Head, PairKind
 
 every_pair = pytest.mark.parametrize("pair", get_args(PairKind))
 every_kind = pytest.mark.parametrize("kind", ["mlp", "linear", "cosine"])

@@ -12,11 +12,10 @@ from phasefit.data.labels import ScoreLabels, label_space
 from phasefit.errors import DataError, ModelError, TextsCut
 from phasefit.models.encoder.encoder import Encoder, load_encoder
 from phasefit.models.encoder.inference import encode_rows
-from phasefit.models.heads.head import Head, PairKind
+from phasefit.models.heads import Head, PairKind
 from phasefit.models.model import TASK, Model
-from phasefit.models.tokens import pairs as pair_tokens
-from phasefit.models.tokens.pairs import tokenise_pairs
-from phasefit.models.tokens.rows import Rows
+from phasefit.models.tokens import rows as token_rows
+from phasefit.models.tokens.rows import Rows, tokenise_pairs
 from tiny import FAMILIES, HIDDEN, POSITIONS, fresh_model, make_table
 
 LEFT = [*make_table(9)[0], "rain", ""]
@@ -78,7 +77,7 @@ def test_a_prompt_comes_before_the_first_text(tiny_encoder) -> None:
 
 def test_chunks_make_no_difference(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tokenise_pairs(encoder, [*LEFT, LONG[0]], [*RIGHT, LONG[1]])
-    monkeypatch.setattr(pair_tokens, "CHUNK", 2)
+    monkeypatch.setattr(token_rows, "CHUNK", 2)
     parts = tokenise_pairs(encoder, [*LEFT, LONG[0]], [*RIGHT, LONG[1]])
     for name in ("ids", "words", "starts", "lost"):
         assert np.array_equal(getattr(parts, name), getattr(whole, name))

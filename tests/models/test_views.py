@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from phasefit.errors import DataError, RecipeError
 from phasefit.models.encoder.encoder import Encoder, load_encoder
 from phasefit.models.views import VIEWS, View, Views, build_views
-from phasefit.models.views.synonym_table import read_synonyms
+from phasefit.models.views.synonyms import read_synonyms
 from phasefit.models.views.words import core, words_of
 from tiny import make_table
 from wild import TEXT, TEXTS

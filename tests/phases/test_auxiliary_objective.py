@@ -12,7 +12,7 @@ from phasefit.errors import RecipeError
 from phasefit.objectives import OBJECTIVES
 from phasefit.phases import PHASES
 from phasefit.phases.contract import Batch
-from phasefit.phases.finetune.stacked import stacked
+from phasefit.phases.finetune.head import stacked
 from phasefit.training.optimiser import make_optimiser
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, tree, weights
 

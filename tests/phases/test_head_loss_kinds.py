@@ -14,11 +14,11 @@ from phasefit.errors import RecipeError
 from phasefit.kinds import kind_of
 from phasefit.kinds.losses import HeadLoss
 from phasefit.kinds.multi import MOST_WEIGHT
-from phasefit.models.heads.head import Head, PairKind
+from phasefit.models.heads import Head, PairKind
 from phasefit.models.model import Model
 from phasefit.objectives.head_losses import UpperLevels
 from phasefit.phases.contract import PhaseData
-from phasefit.phases.finetune.loss import head_loss
+from phasefit.phases.finetune.head import head_loss
 from phasefit.phases.finetune.options import HeadSettings
 from tiny import first_batch, make_data, make_phase, make_table, run, same, tree, weights
 

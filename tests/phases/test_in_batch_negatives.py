@@ -11,9 +11,8 @@ import torch
 
 from phasefit.data.batches import ShuffledBatches
 from phasefit.errors import ModelError, RecipeError
-from phasefit.models.encoder.dropout_rate import dropout_rates
-from phasefit.phases.in_batch_negatives.company import InCompany
-from phasefit.phases.in_batch_negatives.phase import InBatchNegatives
+from phasefit.models.encoder.dropout import dropout_rates
+from phasefit.phases.in_batch_negatives.phase import InBatchNegatives, InCompany
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, weights
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {

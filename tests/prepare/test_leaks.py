@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phasefit.data.hashes import normal_form, same_text_hashes, text_hashes
+from phasefit.data.equal_texts import normal_form, same_text_hashes, text_hashes
 from phasefit.data.labels import label_space
 from phasefit.errors import DataError, LabelError
 from phasefit.prepare.base import Base

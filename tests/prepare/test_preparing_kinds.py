@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from phasefit.data.hashes import same_text_hashes
+from phasefit.data.equal_texts import same_text_hashes
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.data.labels.score import FEW_NUMBERS
 from phasefit.data.table import Table

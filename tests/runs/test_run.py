@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from phasefit.cli.app import app
 from phasefit.data.columns import Columns
-from phasefit.data.hashes import same_text_hashes
+from phasefit.data.equal_texts import same_text_hashes
 from phasefit.errors import ModelError
 from phasefit.files import atomic, manifest
 from phasefit.runs.fitting.starting import base_run

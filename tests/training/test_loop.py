@@ -11,7 +11,7 @@ from torch import nn
 from phasefit.data.batches import ShuffledBatches
 from phasefit.errors import TrainingError
 from phasefit.events import PhaseEnded, PhaseStarted, Scored, StepDone
-from phasefit.models.encoder.dropout_rate import dropout_rates
+from phasefit.models.encoder.dropout import dropout_rates
 from phasefit.phases import PHASES
 from phasefit.phases.contract import Phase, StepOutput
 from phasefit.phases.finetune.options import Options

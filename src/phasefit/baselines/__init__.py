@@ -1,7 +1,8 @@
 """Yardsticks: simple or foreign ways to the same predictions, which a study takes like any recipe.
 
 A baseline is one file here and one line below. It sees what a recipe sees (the same rows, the same labels) and gives
-what a head gives: probabilities, or scores. Nothing is imported before it is used.
+what a head gives: probabilities, or scores. Nothing is imported before it is used. May import prepare and what stands
+left of it: data, metrics, kinds, models, phases, recipes, training.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None
 def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, Any], quiet: bool) -> None:
     """metrics.json, predictions.csv and a picture."""
     from phasefit.cli.console import stderr
-    from phasefit.data.io.readers import write_frame
+    from phasefit.data.io.frames import write_frame
     from phasefit.report.pictures import draw_scores
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ def check_folder(folder: Path) -> None:
 
 def write_out(frame: pd.DataFrame, path: Path | None, quiet: bool = False) -> None:
     """Write the table to its file, or as CSV to standard output."""
-    from phasefit.data.io.readers import write_frame
+    from phasefit.data.io.frames import write_frame
 
     write_frame(frame, path)
     if path is not None:

@@ -82,8 +82,7 @@ def options(
     """
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
-    from phasefit.recipes.option_list import WHOLE_RUN, list_options
-    from phasefit.recipes.registered_list import REGISTERED
+    from phasefit.recipes.listing import REGISTERED, WHOLE_RUN, list_options
 
     if kind is None:
         show_kinds()
@@ -119,7 +118,7 @@ def show_registered(what: str) -> None:
     """All objectives, or all views, with their options."""
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
-    from phasefit.recipes.registered_list import list_registered
+    from phasefit.recipes.listing import list_registered
 
     table = new_table(what.removesuffix("s"), "options", "what it is")
     for info in list_registered(what):

@@ -1,27 +1,27 @@
 """Data: from files, frames, lists and named datasets to tables, label spaces and splits.
 
-A newcomer starts at `sources` (whatever the user has -> Table or Dataset), which leans on `readers` (files -> frames),
-`tables` (frames and lists -> Table), `columns` (which column is what), `checks` (texts and labels as they must be) and
-`named` (cards of known datasets). `labels` codes raw labels; `splits` and `balance` decide which rows are used, and how
-often; `batches` in which order; all random choices come from `seeds`. `hygiene` counts what deserves a look: copies,
-conflicting labels, near-empty texts; `hashes` makes texts comparable, `copies` keeps equal ones together.
+A newcomer starts at `sources` (whatever the user has -> Table or Dataset), which leans on `io/frames` (files ->
+frames), `table_reading` (frames and lists -> Table), `columns` (which column is what), `checks` (texts and labels as
+they must be) and `named/` (cards of known datasets). `labels/` codes raw labels and has the registry of label kinds;
+`splits` and `balance` decide which rows are used, and how often; `batches/` in which order. `hygiene` counts what
+deserves a look: copies, conflicting labels, near-empty texts; `equal_texts` compares texts. `task_file` reads several
+tables as tasks; `positives` knows which labelled pairs belong together.
 
-May import `phasefit.errors` and itself, never torch; pandas, pyarrow and datasets only inside functions, so that
+May import errors, seeds and registry, never torch; pandas, pyarrow and datasets only inside functions, so that
 `phasefit --help` stays quick.
 """
 
 from phasefit.data.balance import corrected_rows, corrected_sizes, growth
 from phasefit.data.hygiene import Hygiene, hygiene
-from phasefit.data.io.readers import read_frame, write_frame
+from phasefit.data.io.frames import read_frame, write_frame
 from phasefit.data.labels import LABEL_KINDS, LabelSpace, NoLabels, SingleLabels, TreeLabels, label_space
 from phasefit.data.named.card import Card
-from phasefit.data.named.dataset import Dataset, content_hash
 from phasefit.data.named.lookup import named_datasets
 from phasefit.data.named.summary import Description, describe
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.splits import Splits, few_shot, sample, split
 from phasefit.data.stop_words import stop_words
-from phasefit.data.table import Label, Table
+from phasefit.data.table import Dataset, Label, Table, content_hash
 
 __all__ = [
     "LABEL_KINDS",

@@ -26,7 +26,7 @@ class Place:
 
     def row(self, index: int) -> str:
         """The place of a row (0-based), with its line where the file has lines."""
-        from phasefit.data.io.readers import line_of_row
+        from phasefit.data.io.frames import line_of_row
 
         try:
             line = line_of_row(self.path, index) if self.path else None

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.data.hashes import are_among, same_text_hashes
+from phasefit.data.equal_texts import are_among, same_text_hashes
 from phasefit.data.table import Label, Table, label_name
 
 EXAMPLES = 5  # conflicts that are shown in full

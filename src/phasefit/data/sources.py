@@ -13,8 +13,7 @@ from phasefit.data.io.files import stem
 from phasefit.data.labels.reading import LabelReading
 from phasefit.data.named import lookup as named
 from phasefit.data.named.card import Card
-from phasefit.data.named.dataset import Dataset, content_hash
-from phasefit.data.table import Table
+from phasefit.data.table import Dataset, Table, content_hash
 from phasefit.data.table_reading import Lists, Options, content_of, table_from_frame, table_from_lists, table_from_path
 from phasefit.errors import DataError, LabelError
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phasefit.data.copies import Texts
+from phasefit.data.equal_texts import DistinctTexts
 from phasefit.errors import DataError
 from phasefit.seeds import generator
 
@@ -41,7 +41,7 @@ def split(codes: np.ndarray, *, validation: float, test: float, seed: int, same:
     if copies is None or copies.max() + 1 == len(copies):
         parts = _draw(classes, shares, rng)
         return _splits(parts, lone=int((sizes == 1).sum()))
-    texts = Texts.of_rows(copies, classes, sizes)
+    texts = DistinctTexts.of_rows(copies, classes, sizes)
     smallest = shares[shares > 0].min(initial=1.0)
     parts = _draw(classes[texts.standing], shares, rng, last=texts.fill(classes, smallest))[texts.of]
     parts[np.isin(texts.of, texts.to_keep(classes, parts == TRAIN))] = TRAIN
@@ -77,7 +77,7 @@ def folds(codes: np.ndarray, number: int, seed: int, same: np.ndarray | None = N
         raise DataError(f"cross-validation needs at least 2 folds, not {number}")
     classes, sizes = _classes(codes)
     copies = np.arange(len(classes)) if same is None else np.unique(same, return_inverse=True)[1].reshape(-1)
-    texts = Texts.of_rows(copies, classes, sizes)
+    texts = DistinctTexts.of_rows(copies, classes, sizes)
     owner, counts = _classes(classes[texts.standing])
     order, _ = _shuffled_ranks(owner, counts, generator(seed, "folds"))
     dealt = np.empty(len(order), dtype=np.int64)

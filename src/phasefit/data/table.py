@@ -1,8 +1,12 @@
-"""A Table: texts with, perhaps, their labels, in the order they were read."""
+"""A Table: texts with, perhaps, their labels, in the order they were read. A Dataset: the tables of one task.
+
+The hash of a dataset's content tells when it changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -11,10 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from phasefit.data.columns import Columns
-from phasefit.data.hashes import row_hashes, same_text_hashes
+from phasefit.data.equal_texts import row_hashes, same_text_hashes
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from phasefit.data.named.card import Card
+ROWS_AT_ONCE = 4096
 
 Label: TypeAlias = str | int | bool | float | tuple[str | int, ...] | frozenset[str | int]
 """A raw label: a name or a number (single), the path of names from the root to the leaf (tree), the set of all that
@@ -105,3 +112,42 @@ class Table:
         if "same" in self.__dict__:  # hashing a million texts takes seconds: once is enough
             taken.__dict__["same"] = self.same[rows]
         return taken
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The splits that a source brings (None where it has none), its card if it is a named one, its content's hash."""
+
+    name: str
+    train: Table
+    validation: Table | None = None
+    test: Table | None = None
+    unlabelled: Table | None = None
+    card: Card | None = None
+    sha256: str = ""
+
+
+def content_hash(tables: Iterable[Table | None]) -> str:
+    """SHA-256 of all texts and labels in order; which table is missing counts too."""
+    digest = hashlib.sha256()
+    for table in tables:
+        digest.update(b"-" if table is None else f"{len(table)}:{table.labels is not None};".encode())
+        if table is None:
+            continue
+        if table.others:
+            digest.update(f"{len(table.others)} beside;".encode())
+        for start in range(0, len(table), ROWS_AT_ONCE):
+            stop = min(start + ROWS_AT_ONCE, len(table))
+            # Each piece carries its length, so that no two tables share a stream of bytes.
+            pieces = [text.encode() for side in table.sides for text in side[start:stop]]
+            if table.labels is not None:
+                pieces += [_written(label).encode() for label in table.labels[start:stop]]
+            digest.update(b"".join(b"%d:%b" % (len(piece), piece) for piece in pieces))
+    return digest.hexdigest()
+
+
+def _written(label: Label) -> str:
+    """A label with its type; a set in an order of its own, which Python's is not."""
+    if isinstance(label, frozenset):
+        return f"set {sorted(f'{type(part).__name__} {part!r}' for part in label)}"
+    return f"{type(label).__name__} {label!r}"

@@ -70,7 +70,7 @@ def _listed_labels(labels: Any) -> list[Any]:
 
 def table_from_path(path: Path, name: str, options: Options) -> Table:
     """The Table of a file."""
-    from phasefit.data.io.readers import read_frame
+    from phasefit.data.io.frames import read_frame
 
     return table_from_frame(read_frame(path), name, options, Place(path.name, path))
 

@@ -3,8 +3,8 @@
 How labels are recognised and read, their loss, what a head's outputs mean, how answers are chosen and scored, which
 columns `predict` writes, and what is said of them. `contract` lists it; the registry is `data.labels.LABEL_KINDS`.
 
-May import `data`, `metrics` and `objectives`; torch only inside methods, because options and recipes are checked
-without it.
+May import errors, seeds, events, files, registry, data, metrics and objectives; torch only inside methods, because
+options and recipes are checked without it.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Single(LabelKind):
     def loss(self, space: LabelSpace, train: np.ndarray, options: LossOptions) -> HeadLoss:
         """Cross-entropy; balanced weights are inverse class sizes, scaled so that the mean over rows is 1."""
         from phasefit.kinds.losses import HeadLoss
-        from phasefit.objectives.cross_entropy import CrossEntropy
+        from phasefit.objectives.head_losses import CrossEntropy
 
         weights = None
         if options.class_weights == "balanced":

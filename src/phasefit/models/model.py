@@ -19,9 +19,9 @@ from phasefit.kinds.decision import Decision
 from phasefit.models.decoders.vae import Generator
 from phasefit.models.encoder.encoder import Encoder
 from phasefit.models.encoder.inference import Progress, evaluating
-from phasefit.models.heads.head import Head, PairKind
-from phasefit.models.tokens.cached_tokeniser import ReadyTokeniser
+from phasefit.models.heads import Head, PairKind
 from phasefit.models.tokens.rows import Rows
+from phasefit.models.tokens.tokenising import CachedTokeniser
 from phasefit.models.tokens.tokens import Tokens
 
 TASK = "default"  # the name of the one head of a model that does one thing
@@ -37,7 +37,7 @@ class Model(nn.Module):
         self.spaces: dict[str, LabelSpace] = {}
         self.decisions: dict[str, Decision] = {}  # of tasks whose probabilities are not the head's own
         self.generator: Generator | None = None  # makes new texts, after denoising as a VAE; not saved with the model
-        self._tokeniser = ReadyTokeniser()
+        self._tokeniser = CachedTokeniser()
 
     @property
     def device(self) -> torch.device:

@@ -19,7 +19,7 @@ from phasefit.kinds.decision import Decision
 from phasefit.models.device import pick_device
 from phasefit.models.encoder.encoder import load_encoder
 from phasefit.models.encoder.long_texts import WAYS
-from phasefit.models.heads.head import Head
+from phasefit.models.heads import Head
 from phasefit.models.model import Model
 
 ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"

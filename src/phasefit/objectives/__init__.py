@@ -10,7 +10,7 @@ from phasefit.objectives.agreement import agreement, pair_agreement
 from phasefit.objectives.contract import NothingToLearn, Objective, class_codes, full_precision
 from phasefit.objectives.contrastive import Contrastive
 from phasefit.objectives.cosine import Cosine
-from phasefit.objectives.cross_entropy import CrossEntropy
+from phasefit.objectives.head_losses import CrossEntropy
 from phasefit.objectives.info_nce import InfoNCE, MultipleNegatives
 from phasefit.objectives.label_aware import LabelAware
 from phasefit.objectives.nt_xent import NTXent

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from phasefit.objectives.agreement import agreement
-from phasefit.objectives.checks import must_be_positive
-from phasefit.objectives.contract import Learned, Objective, full_precision
+from phasefit.objectives.contract import Learned, Objective, full_precision, must_be_positive
 from phasefit.objectives.distances import safe_root, squared_distances, squared_distances_of_rows
 
 

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from phasefit.objectives.checks import must_be_positive
-from phasefit.objectives.contract import Objective, full_precision
+from phasefit.objectives.contract import Objective, full_precision, must_be_positive
 
 
 @dataclass(frozen=True)

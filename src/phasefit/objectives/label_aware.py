@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from phasefit.objectives.checks import must_be_positive
-from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision
+from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision, must_be_positive
 
 FLOOR = 1e-30  # a softmax rounds small probabilities to 0, which has no logarithm
 

@@ -10,9 +10,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize, one_hot
 
-from phasefit.objectives.checks import must_be_positive, must_not_be_negative
 from phasefit.objectives.chunks import fits, sum_in_chunks, sum_of_parts
-from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision
+from phasefit.objectives.contract import (
+    Learned,
+    Objective,
+    class_codes,
+    full_precision,
+    must_be_positive,
+    must_not_be_negative,
+)
 
 SLACK = 1e-5  # of the original: keeps the root's gradient finite where two centres are one
 

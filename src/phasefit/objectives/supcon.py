@@ -10,8 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from phasefit.objectives.agreement import agreement, same_so_far
-from phasefit.objectives.checks import must_be_positive, must_be_share
-from phasefit.objectives.contract import Learned, Objective
+from phasefit.objectives.contract import Learned, Objective, must_be_positive, must_be_share
 
 
 @dataclass(frozen=True)

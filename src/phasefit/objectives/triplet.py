@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from phasefit.objectives.agreement import agreement
-from phasefit.objectives.checks import must_not_be_negative
-from phasefit.objectives.contract import Learned, Objective
+from phasefit.objectives.contract import Learned, Objective, must_not_be_negative
 from phasefit.objectives.distances import squared_distances
 
 

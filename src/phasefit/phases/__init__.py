@@ -2,7 +2,8 @@
 
 A kind of phase is its options (what a recipe may say; they import no torch), which name the class of the step, and a
 line below. Options answer for themselves: what they need of the rows, which files they read, what must precede them,
-whether they train a head. Phases may import errors, registry, seeds, data, metrics, objectives, kinds and models.
+whether they train a head. May import errors, seeds, events, files, registry, data, metrics, objectives, kinds and
+models.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from phasefit.errors import PluginError, did_you_mean
 
@@ -137,3 +137,11 @@ class ChunkOptions(Strict):
     chunk: int | None = Field(
         None, ge=2, description="texts encoded at once; the loss still sees the whole batch, at the memory of a chunk"
     )
+
+
+def _as_list(given: Any) -> Any:
+    return [given] if isinstance(given, str | dict) else given
+
+
+ViewList: TypeAlias = Annotated[list[str | dict[str, Any]], BeforeValidator(_as_list)]
+"""Each a name, or a table with `name` and the view's own options."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.data.columns import Columns
-from phasefit.data.hashes import are_among
+from phasefit.data.equal_texts import are_among
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Table
 from phasefit.kinds import kind_of

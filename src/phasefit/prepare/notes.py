@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from phasefit.data.hashes import normal_form
+from phasefit.data.equal_texts import normal_form
 from phasefit.data.hygiene import NEAR_EMPTY, Conflict, Hygiene
 from phasefit.data.table import Table
 

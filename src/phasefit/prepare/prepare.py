@@ -11,11 +11,10 @@ import numpy as np
 
 from phasefit.data.columns import Columns, NoLabelsError, PairsError, as_names
 from phasefit.data.hygiene import Hygiene, hygiene
-from phasefit.data.io.readers import free_unused
+from phasefit.data.io.frames import free_unused
 from phasefit.data.labels import LabelSpace
-from phasefit.data.named.dataset import Dataset, content_hash
 from phasefit.data.sources import read_dataset, read_table
-from phasefit.data.table import Table
+from phasefit.data.table import Dataset, Table, content_hash
 from phasefit.data.task_file import TaskFile, is_task_file
 from phasefit.errors import DataError
 from phasefit.events import Note

@@ -1,7 +1,9 @@
-"""Recipes: phases in order, as TOML files that read like the papers they come from. Imports no torch.
+"""Recipes: phases in order, as TOML files that read like the papers they come from.
 
 The library is the folder `library/`: a new recipe is a new file there, nothing else. Other packages add to `RECIPES`.
 The first comment line of a file is its title; the header says the paper and the command.
+
+May import phases and what phases may import; reading a recipe imports no torch.
 """
 
 from phasefit.recipes.library_index import RECIPES, RecipeInfo, list_recipes, recipe_text

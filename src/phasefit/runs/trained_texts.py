@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from phasefit.data.hashes import same_text_hashes
+from phasefit.data.equal_texts import same_text_hashes
 from phasefit.errors import ModelError
 from phasefit.files.atomic import settle
 

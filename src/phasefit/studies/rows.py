@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.data.io.readers import write_frame
+from phasefit.data.io.frames import write_frame
 from phasefit.data.sources import source_files
 from phasefit.data.table import Label, Table
 from phasefit.prepare.merge import merged

@@ -14,7 +14,7 @@ from torch import nn
 
 from phasefit.data.batches import Batches, Draw
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
-from phasefit.models.encoder.dropout_rate import dropout_rate
+from phasefit.models.encoder.dropout import dropout_rate
 from phasefit.objectives import NothingToLearn
 from phasefit.phases.contract import Phase
 from phasefit.training.best import Best

@@ -1,14 +1,14 @@
 """Batches: seeded streams of row numbers at O(n) memory.
 
 A stream has no state to save: `epoch(k)` is a function of the seed and k, so a run is resumed by skipping ahead.
+`contract` says what a stream promises. May import seeds, nothing else of `data`.
 """
 
 from phasefit.data.batches.class_aware import ClassBatches
+from phasefit.data.batches.combined import TaskBatches, ZippedBatches
 from phasefit.data.batches.contract import Batches, Draw
 from phasefit.data.batches.pairs import PairBatches, draw_pairs
 from phasefit.data.batches.shuffled import ShuffledBatches
-from phasefit.data.batches.tasks import TaskBatches
-from phasefit.data.batches.zipped import ZippedBatches
 
 __all__ = [
     "Batches",

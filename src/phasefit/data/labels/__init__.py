@@ -1,4 +1,7 @@
-"""Labels: raw labels to codes and back. `kinds` has the registry of label kinds; `label_space` makes their spaces."""
+"""Labels: raw labels to codes and back. `kinds` has the registry of label kinds; `label_space` makes their spaces.
+
+May import errors, registry and the rest of `data`; never `phasefit.kinds`, which it looks up by name.
+"""
 
 from __future__ import annotations
 

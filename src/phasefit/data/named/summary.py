@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.data.io.readers import read_frame
+from phasefit.data.io.frames import read_frame
 from phasefit.data.labels.kinds import LABEL_KINDS
 from phasefit.data.named import lookup as named
 from phasefit.data.named.card import Card
-from phasefit.data.named.dataset import Dataset
 from phasefit.data.sources import read_dataset
-from phasefit.data.table import Label, Table, label_name
+from phasefit.data.table import Dataset, Label, Table, label_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,11 +22,10 @@ from torch import Tensor, nn
 from phasefit.errors import ModelError, RecipeError
 from phasefit.models.encoder.freezing import freeze_unused_pooler
 from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
-from phasefit.models.encoder.long_texts import MOST_WINDOWS, Long, pieces, prepare
+from phasefit.models.encoder.long_texts import MOST_WINDOWS, Long, in_windows, pieces, prepare
 from phasefit.models.encoder.packing import Packing
 from phasefit.models.encoder.quiet import quiet_libraries
 from phasefit.models.encoder.template import TEXT, check_template, template_of, with_template
-from phasefit.models.encoder.windows import in_windows
 from phasefit.models.seeded import seeded
 from phasefit.models.tokens.tokens import Features, Tokens, tokenise
 

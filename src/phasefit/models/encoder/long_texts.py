@@ -1,16 +1,20 @@
 """What becomes of a text with more tokens than the Transformer takes: cut, cut in the middle, or read in windows.
 
 Windows lie end to end among a text's stored tokens, each complete with its special ones: every `size` tokens begins the
-next. Imports no torch; the windows themselves are run in `windows`.
+next. They are taken apart in front of the Transformer and put together behind it, so that pooling sees the states of
+all windows of a text and makes one vector of them. Importing this file imports no torch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from phasefit.models.tokens.tokens import Features
 
 Long: TypeAlias = Literal["truncate", "head-tail", "windows"]
 WAYS: tuple[Long, ...] = ("truncate", "head-tail", "windows")
@@ -65,3 +69,21 @@ def pieces(encoding: Any, way: Long, size: int, added: int) -> Pieces:
 def windows_of(lengths: np.ndarray, size: int) -> int:
     """How many windows texts of these lengths take in all."""
     return int((-(-lengths // size)).sum())
+
+
+def in_windows(run: Callable[[Features], Features], features: Features, size: int) -> Features:
+    """The Transformer's output for texts of any length, of which it sees `size` tokens at once."""
+    from torch.nn.functional import pad
+
+    mask = features["attention_mask"]
+    rows, width = mask.shape
+    if width <= size:
+        return run(features)
+    count = -(-width // size)
+    room = (0, count * size - width)
+    apart = {name: pad(value, room).view(rows * count, size) for name, value in features.items()}
+    used = apart["attention_mask"].any(dim=1)
+    states = run({name: value[used] for name, value in apart.items()})["token_embeddings"]
+    spread = states.new_zeros(rows * count, size, states.shape[-1])
+    spread[used, : states.shape[1]] = states
+    return {**features, "token_embeddings": spread.view(rows, count * size, -1)[:, :width]}

@@ -1,15 +1,17 @@
-"""The view `delete-words`."""
+"""The views `delete-words` and `delete-stop-words`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from phasefit.data.stop_words import stop_words
 from phasefit.models.views.contract import View
-from phasefit.models.views.words import without, words_of
+from phasefit.models.views.words import core, without, words_of
 
 
 @dataclass(frozen=True)
@@ -26,4 +28,35 @@ class DeleteWords(View):
         hit = draw < self.ratio
         if len(hit) and hit.all():
             hit[draw.argmax()] = False  # the word least likely to be hit: uniform among all
+        return without(text, hit)
+
+
+@dataclass(frozen=True)
+class DeleteStopWords(View):
+    """Each stop word is deleted with probability `ratio`; of a text of stop words alone one always stays.
+
+    `words` is the packaged list "english", or a file with one word per line.
+    """
+
+    ratio: Annotated[float, Field(ge=0, le=1)] = 0.5
+    words: str = "english"
+
+    name: ClassVar[str] = "delete-stop-words"
+
+    @cached_property
+    def _listed(self) -> frozenset[str]:
+        return stop_words(self.words)
+
+    def check(self) -> None:
+        """Read the list."""
+        _ = self._listed
+
+    def text(self, text: str, random: np.random.Generator, mask: str) -> str:
+        """The text with some of its stop words gone."""
+        words = words_of(text)
+        draw = random.random(len(words))
+        stop = np.array([core(word)[1].casefold() in self._listed for word in words], dtype=bool)
+        hit = stop & (draw < self.ratio)
+        if len(hit) and hit.all():
+            hit[draw.argmax()] = False
         return without(text, hit)

@@ -1,7 +1,13 @@
-"""The view `synonyms`."""
+"""The view `synonyms`, and the table of synonyms that it reads: CSV, or TSV by its ending.
+
+With the header `word,synonym` each line replaces the first by the second, and not the other way round. Without it each
+line is a group of words that can stand for each other. Phrases are put in, never replaced: what is looked up is a word.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +16,16 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from phasefit.data.io.files import open_bytes, readable, refuse_other_content
+from phasefit.errors import DataError
 from phasefit.models.views.contract import View
-from phasefit.models.views.synonym_table import read_synonyms
 from phasefit.models.views.words import core, words_of
+
+HEADER = ["word", "synonym"]
+FORMAT = (
+    "a line is a group of words that can stand for each other (rain,shower,drizzle), or, under the header "
+    "word,synonym, a word and what may replace it; commas are between them, in a .tsv tabs"
+)
 
 
 @dataclass(frozen=True)
@@ -59,3 +72,42 @@ class Synonyms(View):
 
 def _cased_like(word: str, chosen: str) -> str:
     return chosen[:1].upper() + chosen[1:] if word[:1].isupper() else chosen
+
+
+def read_synonyms(path: Path) -> dict[str, tuple[str, ...]]:
+    """Case-folded word -> its synonyms, in the order of the file."""
+    lines = _lines(path)
+    directed = bool(lines) and [cell.casefold() for cell in lines[0]] == HEADER
+    synonyms: dict[str, dict[str, None]] = {}
+    for number, cells in enumerate(lines[1:] if directed else lines, start=2 if directed else 1):
+        if directed and len(cells) != len(HEADER):
+            raise DataError(f"synonyms '{path}', row {number}: expected a word and a synonym, found {_cells(cells)}")
+        for word in cells[:1] if directed else cells:
+            others = [cell for cell in cells if cell.casefold() != word.casefold()]
+            if others:
+                synonyms.setdefault(word.casefold(), {}).update(dict.fromkeys(others))
+    if not synonyms:
+        raise DataError(f"synonyms '{path}': the file has no synonyms, no line has two words; {FORMAT}")
+    return {word: tuple(others) for word, others in synonyms.items()}
+
+
+def _cells(cells: list[str]) -> str:
+    return f"{len(cells)} cell{'s' * (len(cells) != 1)}"
+
+
+def _lines(path: Path) -> list[list[str]]:
+    """The cells that are not empty, line by line."""
+    separator = "\t" if {".tsv", ".tab"} & set(path.suffixes) else ","
+    with readable(path):
+        refuse_other_content(path)
+        with open_bytes(path) as file:
+            try:
+                text = file.read().decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise DataError(f"synonyms '{path}': the file is not UTF-8") from None
+    try:
+        read = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    except csv.Error as error:
+        raise DataError(f"synonyms '{path}': the file cannot be read ({error})") from None
+    cells = [[cell.strip() for cell in line if cell.strip()] for line in read]
+    return [line for line in cells if line]

@@ -11,7 +11,7 @@ import numpy as np
 
 from phasefit.data.checks import Place
 from phasefit.data.columns import find_columns
-from phasefit.data.io.readers import read_frame
+from phasefit.data.io.frames import read_frame
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label, Table
 from phasefit.data.table_reading import Options as TableOptions

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from phasefit.models.encoder.encoder import Encoder, sentence_vectors
 from phasefit.models.gather import gather
-from phasefit.models.heads.head import Head
+from phasefit.models.heads import Head
 from phasefit.models.tokens.tokens import Features
 from phasefit.objectives import Objective
 from phasefit.phases.contract import Encoded, PhaseData

@@ -1,13 +1,20 @@
-"""The head of a task: the one that the model has, if it fits, or a fresh one."""
+"""The head of a task: the one that the model has, if it fits, or a fresh one; its loss, and what it is fed."""
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Sequence
 
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from phasefit.data.labels import LabelSpace
 from phasefit.kinds import kind_of
-from phasefit.models.heads.head import Head
+from phasefit.kinds.losses import HeadLoss
+from phasefit.models.heads import Head
 from phasefit.models.model import Model
-from phasefit.phases.contract import PhaseData
+from phasefit.phases.contract import Encoded, PhaseData
 from phasefit.phases.finetune.options import HeadSettings
 
 
@@ -33,3 +40,22 @@ def fresh_head(data: PhaseData, dimension: int, options: HeadSettings, seed: int
         if frequencies is not None:
             head.start_at(torch.from_numpy(frequencies))
     return head
+
+
+def head_loss(where: str, space: LabelSpace, train: np.ndarray, options: HeadSettings) -> HeadLoss:
+    """What a head learns by; `train` are the values of the training rows. Options that mean nothing are refused."""
+    options.check_kind(where, space.kind)
+    return kind_of(space).loss(space, train, options)
+
+
+def stacked(parts: Sequence[Encoded]) -> Encoded:
+    """The vectors of several parts under each other, token states brought to one length; a mask says what is real."""
+    return {name: torch.cat(_of_one_length(name, [part[name] for part in parts])) for name in parts[0]}
+
+
+def _of_one_length(name: str, tensors: list[Tensor]) -> list[Tensor]:
+    if not name.startswith(("states", "mask")):
+        return tensors
+    longest = max(tensor.shape[1] for tensor in tensors)
+    tail = [0, 0] if name.startswith("states") else []
+    return [pad(tensor, [*tail, 0, longest - tensor.shape[1]]) for tensor in tensors]

@@ -9,8 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from phasefit.errors import RecipeError
 from phasefit.metrics.registry import watchable
-from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
-from phasefit.phases.views_option import ViewList
+from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict, ViewList
 
 
 class HeadSettings(Strict):

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.kinds import kind_of
-from phasefit.models.heads.head import PairKind
+from phasefit.models.heads import PairKind
 from phasefit.models.model import TASK, Model
 from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.models.tokens.tokens import Features
@@ -17,10 +17,8 @@ from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.auxiliary_objective import AuxiliaryObjective
-from phasefit.phases.finetune.head import head_for
-from phasefit.phases.finetune.loss import head_loss
+from phasefit.phases.finetune.head import head_for, head_loss, stacked
 from phasefit.phases.finetune.options import Options
-from phasefit.phases.finetune.stacked import stacked
 from phasefit.seeds import derive
 
 SECOND = ".2"  # ends the names of what belongs to the second view

@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
-from phasefit.phases.views_option import ViewList
+from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict, ViewList
 
 
 class ViewSettings(Strict):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from phasefit.data.batches import Batches, ShuffledBatches
+from phasefit.data.batches import Batches, Draw, ShuffledBatches
 from phasefit.errors import RecipeError
-from phasefit.models.encoder.drop_head import attention_projections, dropped_heads
-from phasefit.models.encoder.dropout_rate import dropout_rate, dropout_rates
+from phasefit.models.encoder.dropout import attention_projections, dropout_rate, dropout_rates, dropped_heads
 from phasefit.models.encoder.inference import evaluating
 from phasefit.models.gather import gather
 from phasefit.models.model import Model
 from phasefit.models.seeded import seeded
 from phasefit.objectives import Objective
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.in_batch_negatives.company import InCompany
 from phasefit.phases.in_batch_negatives.options import InBatchOptions
 from phasefit.phases.in_batch_negatives.sides import ANCHOR, NEGATIVE, POSITIVE, Sides
 from phasefit.phases.objective_option import build_objective, check_input
@@ -145,3 +146,26 @@ def _check_negatives(where: str, objective: Objective) -> None:
             f"{where}: objective '{objective.name}' takes no hard negatives, which the table has; use "
             "hard_negatives = false, or the objective 'info-nce'"
         ) from None
+
+
+class InCompany:
+    """A stream of rows whose batches of one row, which has nothing to be told from, get another drawn from the rest."""
+
+    def __init__(self, batches: Batches, rows: np.ndarray, seed: int) -> None:
+        if len(rows) < 2:
+            raise ValueError("a row can only have company where there are two")
+        self._inner, self._rows, self._seed = batches, rows, seed
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def epoch(self, number: int) -> Iterator[Draw]:
+        """The batches of one epoch."""
+        random = generator(self._seed, "company", number)
+        for draw in self._inner.epoch(number):
+            rows = draw["rows"]
+            if len(rows) == 1:
+                place = int(random.integers(len(self._rows)))
+                other = self._rows[place] if self._rows[place] != rows[0] else self._rows[place - 1]
+                rows = np.append(rows, other)
+            yield {"rows": rows}

@@ -13,8 +13,7 @@ from phasefit.metrics.registry import MEAN
 from phasefit.models.model import Model
 from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.finetune.head import head_for
-from phasefit.phases.finetune.loss import head_loss
+from phasefit.phases.finetune.head import head_for, head_loss
 from phasefit.phases.finetune.phase import read_rows
 from phasefit.phases.multitask.options import Options, TaskSettings
 from phasefit.seeds import derive

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phasefit.data.hashes import are_among, same_text_hashes
+from phasefit.data.equal_texts import are_among, same_text_hashes
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, PhasefitError
 from phasefit.metrics.calibration import confidence_entropy

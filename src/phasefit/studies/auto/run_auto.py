@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 
-from phasefit.data.named.dataset import content_hash
+from phasefit.data.table import content_hash
 from phasefit.kinds import kind_named
 from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for, facts_of, left_out

@@ -20,7 +20,7 @@ from typing import Any
 from phasefit.errors import RecipeError
 from phasefit.phases.options import PhaseOptions
 from phasefit.recipes import Recipe, read_recipe
-from phasefit.recipes.option_list import as_said
+from phasefit.recipes.listing import as_written
 from phasefit.recipes.settings import Settings, merge_settings, parse_value
 
 DIGITS = 3  # of what is drawn from a range: more would pretend to a precision that nobody needs
@@ -153,7 +153,7 @@ def _same(written: str, value: Any) -> bool:
     try:
         return float(written) == float(value)
     except (TypeError, ValueError):
-        return written == as_said(value)
+        return written == as_written(value)
 
 
 def _bare(message: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.recipes import Recipe
 from phasefit.recipes.content import WHOLE
-from phasefit.recipes.option_list import as_said
+from phasefit.recipes.listing import as_written
 from phasefit.studies.search.space import RANGE, Choices, Dimension, Range, Space, value_of
 
 ANY, OPTIONAL, RECIPE = "any", "optional", "recipe"
@@ -111,7 +111,7 @@ def _dimension(value: Any, own: Any, where: str) -> Dimension:
     if isinstance(value, list):
         if not value:
             raise RecipeError(f"{where}: an empty list leaves nothing to try")
-        return Choices(tuple(dict.fromkeys(as_said(one) for one in value)))
+        return Choices(tuple(dict.fromkeys(as_written(one) for one in value)))
     if not isinstance(value, Mapping):
         raise RecipeError(f"{where}: give a list of values or {{ low = ..., high = ... }}, not {value!r}")
     for key in value:

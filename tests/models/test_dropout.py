@@ -10,8 +10,13 @@ import pytest
 import torch
 
 from phasefit.errors import ModelError
-from phasefit.models.encoder.drop_head import attention_projections, dropped_heads, kept_heads
-from phasefit.models.encoder.dropout_rate import dropout_rate, dropout_rates
+from phasefit.models.encoder.dropout import (
+    attention_projections,
+    dropout_rate,
+    dropout_rates,
+    dropped_heads,
+    kept_heads,
+)
 from phasefit.models.encoder.encoder import Encoder, load_encoder, sentence_vectors
 from phasefit.models.seeded import seeded
 from phasefit.models.tokens.tokens import Features

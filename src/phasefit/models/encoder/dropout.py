@@ -1,4 +1,6 @@
-"""DropHead: whole attention heads fall silent while training (Zhou et al., 2020), as noise in place of dropout.
+"""Noise of the encoder for as long as a block runs: dropout at another rate, and DropHead.
+
+DropHead: whole attention heads fall silent while training (Zhou et al., 2020), as noise in place of dropout.
 
 > Why ours exists: transformers 5 takes no `head_mask` any more. What a head says is a slice of what the attention's
 > output projection reads, whatever the family, so a hook in front of that projection is enough.
@@ -24,6 +26,37 @@ PROJECTIONS = {
     "mpnet": ".attention.attn.o",
     "modernbert": ".attn.Wo",
 }
+
+
+def dropout_rates(encoder: Encoder) -> list[float]:
+    """Of every place where the Transformer drops something."""
+    return [getattr(part, name) for part, name in _places(encoder)]
+
+
+@contextmanager
+def dropout_rate(encoder: Encoder, rate: float | None) -> Iterator[None]:
+    """Every place where the Transformer drops something does so at this rate; None leaves them as they are."""
+    places = [] if rate is None else [(part, name, getattr(part, name)) for part, name in _places(encoder)]
+    try:
+        for part, name, _ in places:
+            setattr(part, name, rate)
+        yield
+    finally:
+        for part, name, before in places:
+            setattr(part, name, before)
+
+
+def _places(encoder: Encoder) -> Iterator[tuple[nn.Module, str]]:
+    """Dropout layers, and the numbers that some families (ModernBERT) keep for the dropout inside attention."""
+    for part in encoder.transformer.modules():
+        if isinstance(part, nn.Dropout):
+            yield part, "p"
+        else:
+            yield from ((part, name) for name, value in vars(part).items() if _is_rate(name, value))
+
+
+def _is_rate(name: str, value: object) -> bool:
+    return "dropout" in name and isinstance(value, float)
 
 
 @contextmanager

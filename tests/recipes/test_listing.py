@@ -6,7 +6,7 @@ import pytest
 
 from phasefit.errors import RecipeError
 from phasefit.phases import PHASES
-from phasefit.recipes.option_list import as_said, list_options
+from phasefit.recipes.listing import as_written, list_options
 
 
 @pytest.mark.parametrize("kind", PHASES)
@@ -25,8 +25,8 @@ def test_inner_tables_are_listed_with_a_dot() -> None:
 def test_defaults_are_said_as_in_a_recipe() -> None:
     options = {option.name: option.default for option in list_options("finetune")}
     assert (options["freeze"], options["views"], options["lrs"], options["schedule"]) == ("false", "[]", "{}", "linear")
-    assert as_said({"name": "x", "pull": True}) == '{ name = "x", pull = true }'
-    assert as_said(["a", 1]) == '["a", 1]'
+    assert as_written({"name": "x", "pull": True}) == '{ name = "x", pull = true }'
+    assert as_written(["a", 1]) == '["a", 1]'
 
 
 def test_an_unknown_kind_names_the_nearest() -> None:

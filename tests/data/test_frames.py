@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from phasefit.data.io.files import stem
-from phasefit.data.io.readers import line_of_row, read_frame, write_frame
+from phasefit.data.io.frames import line_of_row, read_frame, write_frame
 from phasefit.errors import DataError
 
 FRAME = pd.DataFrame(

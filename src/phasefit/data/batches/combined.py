@@ -1,6 +1,7 @@
-"""Batches of several tasks: which task each step is about. Every schedule costs the same per epoch, give or take one.
+"""Several streams of batches as one: side by side, or those of several tasks, of which each step takes some.
 
-Sequential is the exception: its order may name a task twice, and each time all its rows are seen.
+Every schedule of tasks costs the same per epoch, give or take one batch. Sequential is the exception: its order may
+name a task twice, and each time all its rows are seen.
 """
 
 from __future__ import annotations
@@ -14,6 +15,43 @@ from phasefit.seeds import generator
 
 MIXES = ("sequential", "round_robin", "uniform", "proportional", "temperature", "mixed")
 PASSES = 1_000_000  # of one task within an epoch; no epoch takes so many
+
+
+class ZippedBatches:
+    """An epoch is one of the longest stream; the others begin anew as often as needed.
+
+    `alternate` gives one stream per batch in turn, otherwise every batch holds all. Keys become `name.key`.
+    """
+
+    def __init__(self, streams: Mapping[str, Batches], *, alternate: bool = False) -> None:
+        self._streams = dict(streams)
+        self._alternate = alternate
+        if not all(len(stream) for stream in self._streams.values()):
+            raise ValueError("a stream without batches cannot be zipped")
+        self._longest = max(len(stream) for stream in self._streams.values())
+
+    def __len__(self) -> int:
+        return self._longest * (len(self._streams) if self._alternate else 1)
+
+    def epoch(self, number: int) -> Iterator[Draw]:
+        """The batches of one epoch."""
+        running = {name: self._endless(stream, number * self._longest) for name, stream in self._streams.items()}
+        for _ in range(self._longest):
+            draws = [{f"{name}.{key}": rows for key, rows in next(part).items()} for name, part in running.items()]
+            if self._alternate:
+                yield from draws
+            else:
+                yield {key: rows for draw in draws for key, rows in draw.items()}
+
+    @staticmethod
+    def _endless(stream: Batches, skipped: int) -> Iterator[Draw]:
+        """The stream from its batch number `skipped` on, epoch after epoch."""
+        epoch, place = divmod(skipped, len(stream))
+        while True:
+            for index, draw in enumerate(stream.epoch(epoch)):
+                if index >= place:
+                    yield draw
+            epoch, place = epoch + 1, 0
 
 
 class TaskBatches:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phasefit.data import hashes
-from phasefit.data.hashes import are_among, normal_form, same_text_hashes, text_hashes
+from phasefit.data import equal_texts
+from phasefit.data.equal_texts import are_among, normal_form, same_text_hashes, text_hashes
 from phasefit.data.table import Table
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=20)
@@ -49,7 +49,7 @@ def test_equal_hashes_are_equal_texts(texts: list[str]) -> None:
 def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"text {row}" for row in range(10)]
     whole = text_hashes(iter(texts))
-    monkeypatch.setattr(hashes, "CHUNK", 3)
+    monkeypatch.setattr(equal_texts, "CHUNK", 3)
     assert np.array_equal(text_hashes(texts), whole)
 
 

@@ -1,0 +1,102 @@
+"""Every option of a recipe, every objective and every view, with defaults, for people who write recipes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from phasefit.files.toml import toml_value
+from phasefit.phases import PHASES
+from phasefit.registry import Registry
+
+REGISTERED = ("objectives", "views")
+
+
+@dataclass(frozen=True)
+class OptionInfo:
+    """One option as `--set` and a recipe name it."""
+
+    name: str
+    default: str
+    choices: str
+    description: str
+
+
+WHOLE_RUN = (  # these stand above the phases
+    OptionInfo("max_length", "model", "model, auto, a number", "tokens at which texts are cut"),
+    OptionInfo("prompt", "", "", "a template that every text is filled into, e.g. '{text} It is about {mask}.'"),
+    OptionInfo("long", "", "truncate, head-tail, windows", "what becomes of texts with more tokens; also --long"),
+)
+
+
+def list_options(kind: str) -> list[OptionInfo]:
+    """The options of a kind of phase; those of inner tables with a dot."""
+    return list(_options(PHASES.get(kind), ""))
+
+
+def _options(model: type[BaseModel], prefix: str) -> Iterator[OptionInfo]:
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _options(inner, f"{prefix}{name}.")
+        elif name != "kind":
+            default = field.get_default(call_default_factory=True)
+            shown = "" if default is None or default is PydanticUndefined else as_written(default)
+            yield OptionInfo(f"{prefix}{name}", shown, _choices(inner), field.description or "")
+
+
+def as_written(value: object) -> str:
+    """A value as a recipe or --set writes it; a bare word stands for a string."""
+    return value if isinstance(value, str) else toml_value(value)
+
+
+def _choices(annotation: object) -> str:
+    if get_origin(annotation) is Literal:
+        return ", ".join(map(str, get_args(annotation)))
+    if annotation is bool:
+        return "true, false"
+    return ""
+
+
+@dataclass(frozen=True)
+class RegisteredInfo:
+    """One that a recipe can name; `options` are said as in a recipe, those without a default by name alone."""
+
+    name: str
+    options: tuple[str, ...]
+    description: str
+
+
+def list_registered(what: str) -> list[RegisteredInfo]:
+    """All objectives, or all views; imports torch."""
+    registered: Registry[Any]
+    if what == "objectives":
+        from phasefit.objectives import OBJECTIVES
+
+        registered = OBJECTIVES
+    else:
+        from phasefit.models.views import VIEWS
+
+        registered = VIEWS
+    return [RegisteredInfo(name, _option_texts(kind), _first_sentence(kind)) for name, kind in registered.items()]
+
+
+def _option_texts(kind: Any) -> tuple[str, ...]:
+    return tuple(
+        f"{field.name} (needed)" if field.default is MISSING else f"{field.name} = {_default(field.default)}"
+        for field in fields(kind)
+    )
+
+
+def _default(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else "none" if value is None else as_written(value)
+
+
+def _first_sentence(kind: Any) -> str:
+    """The first line of what the class says of itself."""
+    return inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]
