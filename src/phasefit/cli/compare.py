@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.cli.run_options import MACHINE, ROWS, TABLES, options_from, run_options, typed_command
 from phasefit.errors import DataError, PhasefitError
 
 RECIPES = "majority,tfidf,frozen,finetune,three-phase"
 
 
+@run_options(
+    *("settings", "model", *TABLES, *ROWS, "long"),
+    *("out", "overwrite", "keep_runs", "json", "quiet", "jobs", *MACHINE),
+    unseen="drop",
+)
 def compare(
     data: Annotated[
         list[str],
@@ -38,37 +42,14 @@ def compare(
     seeds: opt.Seeds = 3,
     folds: opt.Folds = None,
     score: opt.Score = None,
-    settings: opt.Settings = None,
-    model: opt.Model = None,
-    text: opt.Texts = None,
-    label: opt.Label = None,
-    kind: opt.Kind = None,
-    tree: opt.Tree = None,
-    separator: opt.Separator = None,
-    levels: opt.Levels = None,
-    validation: opt.Validation = None,
-    test: opt.Test = None,
-    unlabelled: opt.Unlabelled = None,
-    validation_size: opt.ValidationSize = 0.2,
-    test_size: opt.TestSize = 0.1,
-    rows: opt.Rows = None,
-    validation_rows: opt.ValidationRows = None,
-    test_rows: opt.TestRows = None,
-    classes: opt.Classes = None,
-    top_classes: opt.TopClasses = None,
-    unseen: opt.Unseen = "drop",
-    leaked: opt.Leaked = "keep",
     long: opt.Long = None,
-    data_dir: opt.DataDir = None,
     out: opt.StudyOut = None,
     overwrite: opt.Overwrite = False,
     keep_runs: opt.KeepRuns = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     jobs: opt.Jobs = 1,
-    device: opt.Device = "auto",
-    threads: opt.Threads = None,
-    precision: opt.Precision = "auto",
+    **options: Any,
 ) -> None:
     """Which recipe, on your data, and is the difference real?
 
@@ -85,11 +66,9 @@ def compare(
     """
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
-    from phasefit.cli.train import settings_from
     from phasefit.studies.run_study import run_study, seeds_of
     from phasefit.studies.study import Data, Study, TableSpec, check_settings, variant_of
 
-    common = {**locals()}
     variants = tuple(variant_of(part.strip()) for part in recipes.split(",") if part.strip())
     if not variants:
         raise PhasefitError("--recipes names no recipe; 'phasefit recipes' lists them")
@@ -97,22 +76,22 @@ def compare(
     if len({*names}) < len(names):
         raise DataError("two tables have the same name; rename one")
     one_table = ("validation", "test", "unlabelled")
-    if len(data) > 1 and any(common[name] is not None for name in one_table):
+    if len(data) > 1 and any(options[name] is not None for name in one_table):
         raise DataError(
             "--validation, --test and --unlabelled are about one table, and there are several; leave them out"
         )
-    options = request_of(common)
-    chosen = settings_from(settings, long)
-    check_settings(chosen, variants)
+    common = options_from({**options, "long": long})
+    settings = common.pop("settings")
+    check_settings(settings, variants)
     study = Study(
         name="-".join(Path(one).stem.removesuffix(".csv") for one in data[:3]) + ("-and-more" if len(data) > 3 else ""),
         title=f"{', '.join(variant.name for variant in variants)} on {', '.join(names)}",
-        datasets=tuple(Data(name, {"data": one}, chosen) for name, one in zip(names, data, strict=True)),
+        datasets=tuple(Data(name, {"data": one}, settings) for name, one in zip(names, data, strict=True)),
         variants=variants,
         seeds=seeds_of(seeds),
         folds=folds,
         tables=(TableSpec("Comparison", score if score is None or "." in score else f"test.{score}"),),
-        common=options,
+        common=common,
     )
     with study_listener(quiet) as listen:
         result = run_study(
@@ -122,24 +101,6 @@ def compare(
             overwrite=overwrite,
             jobs=jobs,
             keep_runs=keep_runs,
-            command=shlex.join(["phasefit", *sys.argv[1:]]),
+            command=typed_command(),
         )
     show_study(result, json=json)
-
-
-def request_of(params: dict[str, Any]) -> dict[str, Any]:
-    """The options that hold for every run, by their flat names."""
-    from phasefit.cli.train import as_levels
-    from phasefit.studies.study import request_fields
-
-    options = {name: params[name] for name in request_fields() if params.get(name) is not None and name != "data"}
-    for name in ("text", "label"):
-        options[name] = tuple(params.get(name) or ())
-    for name in ("levels", "classes"):
-        options[name] = as_levels(params.get(name))
-    for name in ("validation", "test", "unlabelled"):
-        if name in options:
-            options[name] = (
-                str(Path(options[name]).expanduser()) if Path(options[name]).expanduser().exists() else options[name]
-            )
-    return {name: value for name, value in options.items() if value != ()}

@@ -23,7 +23,7 @@ def datasets(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="One of them, or a file of yours, to see it closer.")
     ] = None,
-    text: opt.Texts = None,
+    text: opt.Text = None,
     label: opt.Label = None,
     kind: opt.Kind = None,
     tree: opt.Tree = None,
@@ -46,7 +46,7 @@ def datasets(
     [bold]phasefit datasets reviews.csv --label stars --test held-out.csv[/]
     """
     from phasefit.cli.console import print_json, stdout
-    from phasefit.cli.train import as_levels
+    from phasefit.cli.run_options import as_levels
     from phasefit.data.named.lookup import named_datasets
     from phasefit.data.named.summary import describe_card
     from phasefit.data.task_file import is_task_file

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-
 from phasefit.cli import options as opt
 from phasefit.cli.console import stderr, stdout
+from phasefit.cli.run_options import typed_command
 from phasefit.errors import MissingExtra
 
 DATA = "snips"
@@ -44,7 +42,7 @@ def demo(
     refuse_without_weights()
     if not quiet:
         stderr().print(STORY, soft_wrap=True)
-    command = shlex.join(["phasefit", *sys.argv[1:]])
+    command = typed_command()
     spec = run_spec(DATA, recipe=recipe, seed=seed, out=out, overwrite=overwrite, threads=threads, command=command)
     result = run(spec, quiet=quiet)
     show_scores(result)

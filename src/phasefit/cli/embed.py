@@ -39,7 +39,7 @@ def embed(
             rich_help_panel=opt.OUTPUT,
         ),
     ],
-    text: opt.Text = None,
+    text: opt.OneText = None,
     format: opt.StdinFormat = "lines",
     data_dir: opt.DataDir = None,
     overwrite: opt.Overwrite = False,

@@ -25,7 +25,7 @@ def evaluate(
         str, typer.Argument(metavar="DATA", help="A table with texts and labels, a dataset's name, or a task file.")
     ],
     task: opt.Task = None,
-    text: opt.Texts = None,
+    text: opt.Text = None,
     label: opt.Label = None,
     kind: opt.Kind = None,
     tree: opt.Tree = None,
@@ -65,7 +65,7 @@ def evaluate(
     """
     from phasefit.cli.inputs import check_heads, check_run, check_split, check_task
     from phasefit.cli.outputs import check_out_folder
-    from phasefit.cli.train import as_levels
+    from phasefit.cli.run_options import as_levels
     from phasefit.data.task_file import is_task_file
     from phasefit.runs.run import Run
 

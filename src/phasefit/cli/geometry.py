@@ -29,7 +29,7 @@ def geometry(
             show_default=False,
         ),
     ] = None,
-    text: opt.Texts = None,
+    text: opt.Text = None,
     label: opt.Label = None,
     kind: opt.Kind = None,
     tree: opt.Tree = None,
@@ -68,7 +68,7 @@ def geometry(
     """
     from phasefit.cli.inputs import check_run, check_split
     from phasefit.cli.outputs import check_out_folder
-    from phasefit.cli.train import as_levels
+    from phasefit.cli.run_options import as_levels
     from phasefit.data.task_file import is_task_file
     from phasefit.runs.run import Run
 

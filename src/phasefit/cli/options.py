@@ -11,13 +11,13 @@ DATA, TRAINING, OUTPUT, MACHINE = "Data", "Training", "Output", "Machine"
 
 # Data
 
-Text: TypeAlias = Annotated[
+OneText: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN", help="The column with the texts; found by its usual names if not given.", rich_help_panel=DATA
     ),
 ]
-Texts: TypeAlias = Annotated[
+Text: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         help="The column with the texts; found by its usual names if not given. Given twice, the columns of a pair; "

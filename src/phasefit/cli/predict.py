@@ -38,7 +38,7 @@ def predict(
         ),
     ] = None,
     task: opt.Task = None,
-    text: opt.Texts = None,
+    text: opt.Text = None,
     format: opt.StdinFormat = "lines",
     data_dir: opt.DataDir = None,
     out: opt.OutFile = None,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.cli.run_options import typed_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,7 +139,7 @@ def run(
         return [curve(figure, points) for figure, points in drawn if points]
 
     with study_listener(quiet) as listen:
-        done = run_study(study, listen, command=shlex.join(["phasefit", *sys.argv[1:]]), curves=curves, **where)
+        done = run_study(study, listen, command=typed_command(), curves=curves, **where)
     for number, figure in enumerate(scaled.figures, start=1):
         points = points_of(figure, done.cells, done.results)
         if points:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.cli.run_options import MACHINE, ROWS, TABLES, options_from, run_options, typed_command
 from phasefit.errors import PhasefitError
 
 SEARCH = "Search"
 
 
+@run_options(
+    *("settings", "model", *TABLES, *ROWS, "long", "seed"),
+    *("out", "folder", "overwrite", "json", "quiet", "jobs", *MACHINE),
+    unseen="drop",
+)
 def search(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A table, a dataset's name, or a task file (.toml).")],
     recipe: opt.DemoRecipe = "finetune",
@@ -99,28 +103,7 @@ def search(
             rich_help_panel=SEARCH,
         ),
     ] = None,
-    settings: opt.Settings = None,
-    model: opt.Model = None,
-    text: opt.Texts = None,
-    label: opt.Label = None,
-    kind: opt.Kind = None,
-    tree: opt.Tree = None,
-    separator: opt.Separator = None,
-    levels: opt.Levels = None,
-    validation: opt.Validation = None,
-    test: opt.Test = None,
-    unlabelled: opt.Unlabelled = None,
-    validation_size: opt.ValidationSize = 0.2,
-    test_size: opt.TestSize = 0.1,
-    rows: opt.Rows = None,
-    validation_rows: opt.ValidationRows = None,
-    test_rows: opt.TestRows = None,
-    classes: opt.Classes = None,
-    top_classes: opt.TopClasses = None,
-    unseen: opt.Unseen = "drop",
-    leaked: opt.Leaked = "keep",
     long: opt.Long = None,
-    data_dir: opt.DataDir = None,
     seed: opt.Seed = 0,
     out: Annotated[
         Path | None,
@@ -145,9 +128,7 @@ def search(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     jobs: opt.Jobs = 1,
-    device: opt.Device = "auto",
-    threads: opt.Threads = None,
-    precision: opt.Precision = "auto",
+    **options: Any,
 ) -> None:
     """Which settings of a recipe do best on your data?
 
@@ -164,10 +145,8 @@ def search(
 
     [bold]phasefit search reviews.csv --storage postgresql://host/trials[/]
     """
-    from phasefit.cli.compare import request_of
     from phasefit.cli.study_progress import show_trial, study_listener
     from phasefit.cli.study_tables import show_search
-    from phasefit.cli.train import settings_from
     from phasefit.recipes import read_recipe
     from phasefit.runs.specification import run_spec
     from phasefit.studies.search import optuna_study
@@ -177,7 +156,8 @@ def search(
     from phasefit.studies.search.space_reading import DEFAULT, parse_tries, read_space
     from phasefit.studies.search.trials import Limits
 
-    common = request_of({**locals()})
+    common = options_from({**options, "long": long})
+    settings = common.pop("settings")
     optuna_study.optuna()
     if storage is not None and not optuna_study.is_storage(storage):
         raise PhasefitError(
@@ -185,13 +165,12 @@ def search(
         )
     if out is not None and out.suffix != ".toml":
         raise PhasefitError(f"--out {out}: the recipe is a TOML file; give a name that ends in .toml")
-    chosen = settings_from(settings, long)
-    known = read_recipe(recipe, chosen)
+    known = read_recipe(recipe, settings)
     named = parse_tries(tries or (), known)
     own = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
     where = Space(space or (DEFAULT if not named else "--try"), {**own, **named})
-    check_space(where, recipe, chosen)
-    spec = run_spec(data, **common, recipe=recipe, settings=chosen, seed=seed)
+    check_space(where, recipe, settings)
+    spec = run_spec(data, **common, recipe=recipe, settings=settings, seed=seed)
     question, prepared = question_for(Path(data).name, spec, where, score)
     if out is not None:
         check_recipe_out(out, question.digest, overwrite=overwrite)
@@ -203,7 +182,7 @@ def search(
         folder,
         out,
         overwrite,
-        shlex.join(["phasefit", *sys.argv[1:]]),
+        typed_command(),
     )
     with study_listener(quiet) as listen:
         result = run_search(question, prepared, how, lambda done: show_trial(done, quiet), listen)

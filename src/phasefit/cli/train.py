@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json as json_text
 import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.cli.run_options import MACHINE, ROWS, TABLES, run_options, spec_from
 from phasefit.errors import PhasefitError
-from phasefit.runs.specification import AUTO, DEFAULT_RECIPE
+from phasefit.runs.specification import AUTO
 
 if TYPE_CHECKING:
     from phasefit.runs.specification import RunSpec
     from phasefit.runs.train import TrainResult
 
 
+@run_options(
+    *(*TABLES, "fold", *ROWS),
+    *("recipe", "minutes", "settings", "long", "model", "seed", "refit", "calibrate", "reject", "keep_phases"),
+    *("plan", "resume", "checkpoint_minutes", "out", "overwrite", "track", "json", "quiet", *MACHINE, "compile"),
+)
 def train(
     ctx: typer.Context,
     data: Annotated[
@@ -30,48 +35,13 @@ def train(
             "or a task file (.toml).",
         ),
     ] = None,
-    text: opt.Texts = None,
-    label: opt.Label = None,
-    kind: opt.Kind = None,
-    tree: opt.Tree = None,
-    separator: opt.Separator = None,
-    levels: opt.Levels = None,
-    validation: opt.Validation = None,
-    test: opt.Test = None,
-    unlabelled: opt.Unlabelled = None,
-    validation_size: opt.ValidationSize = 0.2,
-    test_size: opt.TestSize = 0.1,
-    rows: opt.Rows = None,
-    validation_rows: opt.ValidationRows = None,
-    test_rows: opt.TestRows = None,
-    classes: opt.Classes = None,
-    top_classes: opt.TopClasses = None,
-    fold: opt.Fold = None,
-    unseen: opt.Unseen = "error",
-    leaked: opt.Leaked = "keep",
-    data_dir: opt.DataDir = None,
-    recipe: opt.Recipe = DEFAULT_RECIPE,
     minutes: opt.Minutes = None,
-    settings: opt.Settings = None,
     long: opt.Long = None,
-    model: opt.Model = None,
-    seed: opt.Seed = 0,
-    refit: opt.Refit = False,
-    calibrate: opt.Calibrate = True,
-    reject: opt.Reject = 0.0,
-    keep_phases: opt.KeepPhases = False,
     plan: opt.Plan = False,
     resume: opt.Resume = None,
-    checkpoint_minutes: opt.CheckpointMinutes = 5.0,
-    out: opt.Out = None,
-    overwrite: opt.Overwrite = False,
-    track: opt.Track = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
-    device: opt.Device = "auto",
-    threads: opt.Threads = None,
-    precision: opt.Precision = "auto",
-    compile: opt.Compile = False,
+    **options: Any,
 ) -> None:
     """Train a classifier, or what predicts scores, on a table of texts and labels; or an encoder on texts alone.
 
@@ -101,13 +71,14 @@ def train(
     """
     from phasefit.runs.processes import is_main_process
 
+    refuse_baseline(options["recipe"])
     main = is_main_process()  # under `accelerate launch` one process speaks for all
     if resume is not None:
         refuse_other_options(ctx)
         result = go_on(resume, device=given(ctx, "device"), quiet=quiet or not main)
     elif data is None:
         raise PhasefitError("give DATA to train on, or a run to go on with: --resume RUN; see 'phasefit train --help'")
-    elif recipe == AUTO:
+    elif options["recipe"] == AUTO:
         from phasefit.cli.auto import train_auto
 
         found = train_auto(spec_from(ctx.params), minutes, plan=plan, json=json, quiet=quiet)
@@ -125,20 +96,6 @@ def train(
         show_result(result, json=json)
 
 
-def spec_from(params: Mapping[str, Any]) -> RunSpec:
-    """The specification of a run with the options of the command line."""
-    from phasefit.runs.specification import OPTIONS, run_spec
-
-    refuse_baseline(params.get("recipe"))
-    given = {name: params[name] for name in OPTIONS if name in params}
-    lists = {name: tuple(given[name] or ()) for name in ("text", "label")}
-    lists["levels"] = as_levels(given.get("levels"))
-    lists["classes"] = as_levels(given.get("classes"))
-    given["fold"] = as_fold(given.get("fold"))
-    given["settings"] = settings_from(params.get("settings"), params.get("long"))
-    return run_spec(**{**given, **lists, "command": shlex.join(["phasefit", *sys.argv[1:]])})
-
-
 def refuse_baseline(recipe: str | None) -> None:
     """A yardstick leaves no model behind."""
     from phasefit.baselines import BASELINES
@@ -148,28 +105,6 @@ def refuse_baseline(recipe: str | None) -> None:
             f"'{recipe}' is a baseline, to compare with and not to train: phasefit compare DATA --recipes "
             f"{recipe},finetune"
         )
-
-
-def settings_from(lines: Sequence[str] | None, long: str | None) -> dict[str, Any]:
-    """What --set says, and --long, an option of the recipe that deserves a name of its own."""
-    from phasefit.recipes.settings import merge_settings, parse_settings
-
-    return merge_settings(parse_settings(lines or ()), {"long": long} if long else {})
-
-
-def as_levels(given: str | None) -> tuple[str, ...]:
-    """The names between the commas."""
-    return tuple(name.strip() for name in given.split(",")) if given else ()
-
-
-def as_fold(given: str | None) -> tuple[int, int] | None:
-    """The fold and how many there are, of 2/5."""
-    if given is None:
-        return None
-    which, slash, number = given.partition("/")
-    if not slash or not which.isdecimal() or not number.isdecimal():
-        raise PhasefitError(f"--fold {given}: write it as K/N, e.g. 2/5 for the second of five")
-    return int(which), int(number)
 
 
 def given(ctx: typer.Context, name: str) -> Any:

@@ -17,7 +17,7 @@ from phasefit.recipes import read_recipe
 from phasefit.recipes.library_index import list_recipes
 from phasefit.recipes.needs import needs_of
 from phasefit.recipes.settings import Settings, merge_settings, parse_settings, setting_line, setting_lines
-from phasefit.runs.specification import DEFAULT_RECIPE, OPTIONS, run_spec
+from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
 from phasefit.studies.cell import Cell
 
 
@@ -172,11 +172,6 @@ def _known(name: str) -> None:
     known = [*BASELINES, *(info.name for info in list_recipes())]
     if name not in known:
         raise RecipeError(f"there is no recipe '{name}'; {did_you_mean(name, known)}")
-
-
-def request_fields() -> set[str]:
-    """What a dataset of a study may say."""
-    return {*OPTIONS} - {"recipe", "settings", "seed", "out", "command", "fold"}
 
 
 def with_common(study: Study, **more: Any) -> Study:

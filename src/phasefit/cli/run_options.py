@@ -1,0 +1,101 @@
+"""The options of a run: one list for all commands that train, and the one way from their values to a specification.
+
+`options` declares each option once (`validation_size` is `ValidationSize`), the specification has its default; a
+command names those it takes, in the order in which its help shows them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from phasefit.cli import options as opt
+from phasefit.errors import PhasefitError
+from phasefit.runs.specification import DEFAULTS, OPTIONS, RunSpec, run_spec
+
+TABLES = (
+    *("text", "label", "kind", "tree", "separator", "levels", "validation", "test", "unlabelled"),
+    *("validation_size", "test_size", "rows", "validation_rows", "test_rows", "classes", "top_classes"),
+)
+ROWS = ("unseen", "leaked", "data_dir")
+MACHINE = ("device", "threads", "precision")
+
+
+def run_options(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options, in this order; those of a run reach it as `**options`.
+
+    Names that are parameters of the command itself only find their place; `defaults` replace those of a run.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        first = [one for name, one in own.items() if name not in names and one.kind is not one.VAR_KEYWORD]
+        listed = [own[name] if name in own else _parameter(name, defaults.get(name)) for name in names]
+
+        @wraps(command)
+        def run(**values: Any) -> None:
+            command(**values)
+
+        keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*first, *listed)]
+        run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in keywords}
+        return run
+
+    return decorate
+
+
+def spec_from(params: Mapping[str, Any]) -> RunSpec:
+    """The specification of a run with the options of the command line."""
+    return run_spec(**options_from(params), command=typed_command())
+
+
+def options_from(params: Mapping[str, Any]) -> dict[str, Any]:
+    """What the command line says of the options of a run, by their flat names; what it does not say is left out."""
+    from phasefit.recipes.settings import merge_settings, parse_settings
+
+    options = {name: params[name] for name in OPTIONS if params.get(name) is not None}
+    options = {name: CONVERTERS[name](value) if name in CONVERTERS else value for name, value in options.items()}
+    long = {"long": params["long"]} if params.get("long") else {}  # of the recipe, with an option of its own
+    options["settings"] = merge_settings(parse_settings(params.get("settings") or ()), long)
+    return {name: value for name, value in options.items() if value != ()}
+
+
+def typed_command() -> str:
+    """The command line as it was typed."""
+    return shlex.join(["phasefit", *sys.argv[1:]])
+
+
+def as_levels(given: str | None) -> tuple[str, ...]:
+    """The names between the commas."""
+    return tuple(name.strip() for name in given.split(",")) if given else ()
+
+
+def _fold(given: str) -> tuple[int, int]:
+    """The fold and how many there are, of 2/5."""
+    which, slash, number = given.partition("/")
+    if not slash or not which.isdecimal() or not number.isdecimal():
+        raise PhasefitError(f"--fold {given}: write it as K/N, e.g. 2/5 for the second of five")
+    return int(which), int(number)
+
+
+def _source(given: str) -> str:
+    path = Path(given).expanduser()
+    return str(path) if path.exists() else given
+
+
+def _parameter(name: str, default: Any) -> inspect.Parameter:
+    annotation = getattr(opt, "".join(part.capitalize() for part in name.split("_")))
+    usual = DEFAULTS[name] if default is None else default
+    value = None if usual in ((), {}) else usual
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=annotation)
+
+
+CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    **{"text": tuple, "label": tuple, "levels": as_levels, "classes": as_levels, "fold": _fold},
+    **dict.fromkeys(("validation", "test", "unlabelled"), _source),
+}
