@@ -61,10 +61,10 @@ def test_every_row_has_an_answer_that_the_space_knows(name: str) -> None:
     kind, space, values = labelled(name)
     outputs = outputs_of(kind, space)
     answers = kind.answers(outputs, space, Decision())
-    assert len(answers) == len(kind.given(outputs, Decision())) == len(values)
+    assert len(answers) == len(kind.predicted_codes(outputs, Decision())) == len(values)
     assert all(answer is not None and space.knows(answer) for answer in answers)
     if kind.has_classes:
-        named = [[space.classes[code] for code in codes] for codes in kind.given(outputs, Decision())]
+        named = [[space.classes[code] for code in codes] for codes in kind.predicted_codes(outputs, Decision())]
         assert space.values(answers).tolist() == space.values(
             [frozenset(own) if kind.answer == "set" else own[0] for own in named]
         ).tolist()  # fmt: skip
@@ -85,7 +85,7 @@ def test_no_rows_have_the_same_columns(name: str) -> None:
     kind, space, _ = labelled(name)
     outputs = outputs_of(kind, space, rows=0)
     assert outputs.shape == (0, outputs_of(kind, space).shape[1])
-    assert kind.answers(outputs, space, Decision()) == kind.given(outputs, Decision()) == []
+    assert kind.answers(outputs, space, Decision()) == kind.predicted_codes(outputs, Decision()) == []
     assert [len(column) for column in kind.cells(outputs, space, Decision())] == [0] * len(kind.columns(space))
 
 

@@ -13,7 +13,7 @@ from phasefit.errors import DataError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from phasefit.data.named.summary import Description, Look
+    from phasefit.data.named.summary import Description, Inspection
 
 EXAMPLES = 4
 NO_LABELS = "none; if there are some, name their column with --label"
@@ -72,25 +72,25 @@ def datasets(
     stdout().print("Next: phasefit datasets NAME, phasefit train NAME")
 
 
-def look_at(name: str, data_dir: Path | None, given: dict[str, Any]) -> Look:
+def look_at(name: str, data_dir: Path | None, given: dict[str, Any]) -> Inspection:
     """The dataset with what else was given to score on."""
     from dataclasses import replace
 
-    from phasefit.data.named.summary import look, read_to_look
+    from phasefit.data.named.summary import inspect_dataset, read_for_inspection
     from phasefit.data.sources import read_table
 
     scored = {part: given.pop(part) for part in ("validation", "test") if part in given}
     if not scored:
-        return look(name, data_dir=data_dir, **given)
-    dataset = read_to_look(name, data_dir=data_dir, **given)
+        return inspect_dataset(name, data_dir=data_dir, **given)
+    dataset = read_for_inspection(name, data_dir=data_dir, **given)
     how: dict[str, Any] = {**given, "need_labels": dataset.train.labels is not None, "sides": "any"}
     tables: dict[str, Any] = {
         part: read_table(file, split=part, what=part, data_dir=data_dir, **how) for part, file in scored.items()
     }
-    return look(replace(dataset, **tables))
+    return inspect_dataset(replace(dataset, **tables))
 
 
-def as_json(seen: Look) -> dict[str, Any]:
+def as_json(seen: Inspection) -> dict[str, Any]:
     """The description and the whole of the hygiene."""
     from phasefit.data.hygiene import hygiene
 
@@ -117,7 +117,7 @@ def overview(found: list[Description]) -> Table:
     return table
 
 
-def show_one(seen: Look, source: str) -> None:
+def show_one(seen: Inspection, source: str) -> None:
     """Everything about one dataset."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.hygiene_tables import class_bars, hygiene_tables
@@ -164,7 +164,7 @@ def where(one: Description, brief: bool = False) -> str:
     return "here" if brief else str(one.where)
 
 
-def examples(seen: Look) -> Table:
+def examples(seen: Inspection) -> Table:
     """A few rows from all over the train part."""
     from phasefit.cli.console import printable
     from phasefit.cli.tables import new_table

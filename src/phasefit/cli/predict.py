@@ -155,7 +155,7 @@ def show_said(
             table.add_row(text, *([str(answer)] if len(space) else []), f"{row[0]:.3f}")
     else:
         table = new_table("text", "prediction", "probability", "then", right=(2,))
-        for text, row, codes in zip(shown, found, kind.given(found, decision), strict=True):
+        for text, row, codes in zip(shown, found, kind.predicted_codes(found, decision), strict=True):
             table.add_row(text, *_said(row, codes, space.names))
     stdout().print(table)
 

@@ -126,8 +126,8 @@ def _repaired(texts: list[Any], bad: list[int], place: Place) -> list[str]:
         raise DataError(f"{place.row(empty[0])}: {count} empty or missing; fill in or remove these rows")
     for row in bad:
         if not isinstance(texts[row], str):
-            found = f"{type(texts[row]).__name__} {texts[row]!r:.40}"
-            raise DataError(f"{place.row(row)}: a text is needed, found {found}; is it the right column?")
+            value = f"{type(texts[row]).__name__} {texts[row]!r:.40}"
+            raise DataError(f"{place.row(row)}: a text is needed, found {value}; is it the right column?")
         texts[row] = str(texts[row])
     return texts
 

@@ -68,36 +68,36 @@ def find_columns(
     sides: Sides = "one",
 ) -> Columns:
     """Find the columns among these names; a doubt is an error that names the columns and the option to use."""
-    given = [_existing(name, names, where) for name in label]
-    _refuse_twice(given, f"{where}: --label", "the levels of a tree are different columns")
+    label_columns = [_existing(name, names, where) for name in label]
+    _refuse_twice(label_columns, f"{where}: --label", "the levels of a tree are different columns")
     texts = [_existing(name, names, where) for name in as_names(text)]
     _refuse_twice(texts, f"{where}: --text", "the texts of a pair are different columns")
-    both = next((name for name in texts if name in given), None)
+    both = next((name for name in texts if name in label_columns), None)
     if both is not None:
         raise DataError(f"{where}: column '{both}' is given as --text and as --label; they must be different columns")
     if not texts:
-        texts = _pair(names, given, sides, where)
+        texts = _pair(names, label_columns, sides, where)
     if texts:
         _check_sides(texts, sides, where)
-        return Columns(texts[0], _labels(names, given, texts, need_labels, where), tuple(texts[1:]))
-    labels = _labels(names, given, (), need_labels, where)
+        return Columns(texts[0], _labels(names, label_columns, texts, need_labels, where), tuple(texts[1:]))
+    labels = _labels(names, label_columns, (), need_labels, where)
     left = [name for name in names if name not in labels]
-    found = _usual(left, TEXT_NAMES)
-    if len(found) == 1:
-        return Columns(found[0], labels)
-    if not found and len(names) == 1 and not need_labels:
+    candidates = _usual(left, TEXT_NAMES)
+    if len(candidates) == 1:
+        return Columns(candidates[0], labels)
+    if not candidates and len(names) == 1 and not need_labels:
         return Columns(names[0], ())
-    raise DataError(f"{where}: {_doubt(found, names, 'text')}; say which column is the text with --text")
+    raise DataError(f"{where}: {_doubt(candidates, names, 'text')}; say which column is the text with --text")
 
 
-def as_names(given: Sequence[str] | str | None) -> tuple[str, ...]:
+def as_names(columns: Sequence[str] | str | None) -> tuple[str, ...]:
     """One column, several or none, as a tuple."""
-    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+    return () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
 
 
-def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) -> list[str]:
+def _pair(names: Sequence[str], label_columns: Sequence[str], sides: Sides, where: str) -> list[str]:
     """The columns of a pair or triple that go by usual names: `one` must not take them, `pairs` needs them."""
-    by_name = {name.strip().lower(): name for name in reversed(names) if name not in given}
+    by_name = {name.strip().lower(): name for name in reversed(names) if name not in label_columns}
     for usual in PAIRS:
         if usual[0] not in by_name or usual[1] not in by_name:
             continue
@@ -106,8 +106,8 @@ def _pair(names: Sequence[str], given: Sequence[str], sides: Sides, where: str) 
                 f"{where}: columns '{by_name[usual[0]]}' and '{by_name[usual[1]]}' are pairs of texts, and "
                 "single texts are needed here; name one of them with --text to use it alone"
             )
-        found = [by_name[name] for name in usual if name in by_name]
-        return found[:2] if sides == "two" else found  # the label of a triple would be that of its first two
+        columns = [by_name[name] for name in usual if name in by_name]
+        return columns[:2] if sides == "two" else columns  # the label of a triple would be that of its first two
     if sides == "pairs":
         raise DataError(
             f"{where}: pairs of texts are needed here, and no two columns have usual names for one (columns: "
@@ -142,13 +142,13 @@ def _refuse_twice(names: Sequence[str], what: str, why: str) -> None:
 
 
 def _labels(
-    names: Sequence[str], given: Sequence[str], texts: Sequence[str], need_labels: bool, where: str
+    names: Sequence[str], label_columns: Sequence[str], texts: Sequence[str], need_labels: bool, where: str
 ) -> tuple[str, ...]:
-    if given:
-        return tuple(given)
-    found = _usual([name for name in names if name not in texts], LABEL_NAMES)
-    if len(found) == 1:
-        return (found[0],)
+    if label_columns:
+        return tuple(label_columns)
+    candidates = _usual([name for name in names if name not in texts], LABEL_NAMES)
+    if len(candidates) == 1:
+        return (candidates[0],)
     if not need_labels:
         return ()
     # Neither is known: one message for both, so that nobody has to run into the second error.
@@ -157,7 +157,7 @@ def _labels(
     left = [name for name in names if name not in texts]
     if len(names) == 1 or not {*left} - {*_usual(names, TEXT_NAMES)}:
         raise NoLabelsError(f"{where} has texts and no column of labels; give a table with one (--label)")
-    raise DataError(f"{where}: {_doubt(found, left, what)}; say which column it is with {option}")
+    raise DataError(f"{where}: {_doubt(candidates, left, what)}; say which column it is with {option}")
 
 
 def _usual(names: Sequence[str], usual: Sequence[str]) -> list[str]:
@@ -169,9 +169,9 @@ def _usual(names: Sequence[str], usual: Sequence[str]) -> list[str]:
     return [name for name in names if name.strip().lower() in usual]
 
 
-def _doubt(found: Sequence[str], names: Sequence[str], what: str) -> str:
-    if found:
-        return f"several columns could be the {what}: {_listed(found)}"
+def _doubt(candidates: Sequence[str], names: Sequence[str], what: str) -> str:
+    if candidates:
+        return f"several columns could be the {what}: {_listed(candidates)}"
     return f"no column has a usual name for a {what} (columns: {_listed(names) or 'none'})"
 
 

@@ -120,15 +120,15 @@ class Hygiene:
 
 def hygiene(tables: Mapping[str, Table | None]) -> Hygiene:
     """Look at all parts (train, validation, test, unlabelled) of a dataset; those that are None are left out."""
-    found = {name: table for name, table in tables.items() if table is not None and len(table)}
-    codes, names = _codes(found)
-    each = {one for table in found.values() for one in _each(table)}
-    parts = {name: _part(table, codes.get(name), names, each) for name, table in found.items()}
+    present = {name: table for name, table in tables.items() if table is not None and len(table)}
+    codes, names = _codes(present)
+    each = {one for table in present.values() for one in _each(table)}
+    parts = {name: _part(table, codes.get(name), names, each) for name, table in present.items()}
     pairs = [("validation", "train"), ("test", "train"), ("test", "validation")]
     overlaps = [
-        _overlap((one, found[one], codes.get(one)), (other, found[other], codes.get(other)))
+        _overlap((one, present[one], codes.get(one)), (other, present[other], codes.get(other)))
         for one, other in pairs
-        if one in found and other in found
+        if one in present and other in present
     ]
     return Hygiene(parts, tuple(overlaps))
 

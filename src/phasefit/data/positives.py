@@ -59,8 +59,8 @@ def named_positives(labels: Iterable[Label]) -> Positives | None:
 
 def positive_names(labels: Iterable[Label]) -> frozenset[str]:
     """The names, among these, of what belongs together; none where some mean something else."""
-    found = {_name(label) for label in labels}
-    return frozenset(found & YES) if found <= YES | NO and found & NO else frozenset()
+    names = {_name(label) for label in labels}
+    return frozenset(names & YES) if names <= YES | NO and names & NO else frozenset()
 
 
 def is_positive(label: Label) -> bool:

@@ -43,14 +43,14 @@ def read_table(
 ) -> Table:
     """One table; `split` picks from sources that have several, `what` names it in messages where no file does."""
     options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
-    found = _find(source, options, data_dir, what)
-    if found.plain:  # a file or a list is whatever part it is given as
+    origin = _find(source, options, data_dir, what)
+    if origin.plain:  # a file or a list is whatever part it is given as
         split = "train"
-    if split not in found.parts:
-        raise NoSplitError(f"{found.name} has no split '{split}'; it has {', '.join(found.parts)}")
-    table = found.table(split)
+    if split not in origin.parts:
+        raise NoSplitError(f"{origin.name} has no split '{split}'; it has {', '.join(origin.parts)}")
+    table = origin.table(split)
     if need_labels and table.labels is None and split != "unlabelled":
-        raise LabelError(f"{found.name} has no labels in split '{split}'")
+        raise LabelError(f"{origin.name} has no labels in split '{split}'")
     return table
 
 
@@ -74,26 +74,26 @@ def read_dataset(
     A validation or test split whose labels are all withheld, as many public ones are, comes with labels None.
     """
     options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
-    found = _find(source, options, data_dir, what)
-    if "train" not in found.parts:
-        raise DataError(f"{found.name} has no split 'train'; it has {', '.join(found.parts) or 'none'}")
-    train = found.table("train")
-    found = found.as_labelled(train)
-    rest = {part: found.table(part) if part in found.parts else None for part in PARTS[1:]}
+    origin = _find(source, options, data_dir, what)
+    if "train" not in origin.parts:
+        raise DataError(f"{origin.name} has no split 'train'; it has {', '.join(origin.parts) or 'none'}")
+    train = origin.table("train")
+    origin = origin.as_labelled(train)
+    rest = {part: origin.table(part) if part in origin.parts else None for part in PARTS[1:]}
     tables = {"train": train, **rest}
-    return Dataset(found.name, card=found.card, sha256=content_hash(tables.values()), **cast(Any, tables))
+    return Dataset(origin.name, card=origin.card, sha256=content_hash(tables.values()), **cast(Any, tables))
 
 
 def source_files(source: str | Path, data_dir: Path | None = None) -> dict[str, Path]:
     """The files that a path or a name stands for, by split; none for what comes from the hub."""
     if str(source).startswith("hub:"):
         return {}
-    found = _find_named(str(source), Options((), (), LabelReading(), need_labels=False, sides="any"), data_dir)
-    return {part: content for part, content in found.parts.items() if isinstance(content, Path)}
+    origin = _find_named(str(source), Options((), (), LabelReading(), need_labels=False, sides="any"), data_dir)
+    return {part: content for part, content in origin.parts.items() if isinstance(content, Path)}
 
 
 @dataclass(frozen=True)
-class Found:
+class Source:
     """A source that was recognised: its parts are read only when asked for."""
 
     name: str
@@ -108,7 +108,7 @@ class Found:
         table = self._read(part)
         return Table(table.name, table.flat().texts) if part == "unlabelled" else table
 
-    def as_labelled(self, train: Table) -> Found:
+    def as_labelled(self, train: Table) -> Source:
         """The same, with labels of the kind that those of `train` turned out to be: a few rows may look otherwise."""
         if train.labels is None or self.options.reading.settled:
             return self
@@ -129,17 +129,17 @@ class Found:
         return table_from_frame(content, name, options, place)
 
 
-def _find(source: Any, options: Options, data_dir: Path | None, what: str) -> Found:
+def _find(source: Any, options: Options, data_dir: Path | None, what: str) -> Source:
     if isinstance(source, str | Path):
         return _find_named(str(source), options, data_dir)
     if isinstance(source, Mapping):
         keys = _parts({str(key): value for key, value in source.items()})
         if "train" in keys:
-            return Found(what, {part: content_of(value) for part, value in keys.items()}, options, what=what)
-    return Found(what, {"train": content_of(source)}, options, what=what, plain=True)
+            return Source(what, {part: content_of(value) for part, value in keys.items()}, options, what=what)
+    return Source(what, {"train": content_of(source)}, options, what=what, plain=True)
 
 
-def _find_named(source: str, options: Options, data_dir: Path | None) -> Found:
+def _find_named(source: str, options: Options, data_dir: Path | None) -> Source:
     if not source.strip():
         raise DataError("the name of the data is empty; give a file or the name of a dataset")
     if source.startswith("hub:"):
@@ -150,7 +150,7 @@ def _find_named(source: str, options: Options, data_dir: Path | None) -> Found:
     except OSError:  # a text given where a file is meant: its "name" is too long
         raise named.not_known(source) from None
     if is_file:
-        return Found(stem(path), {"train": path}, options, plain=True)
+        return Source(stem(path), {"train": path}, options, plain=True)
     card = named.find_card(path.name if path.is_dir() else source)
     folder = path if path.is_dir() else None
     if card is None and folder is None:
@@ -160,13 +160,13 @@ def _find_named(source: str, options: Options, data_dir: Path | None) -> Found:
         parts = {part: file for part, file in files.items() if file}
         if not parts:
             raise DataError(f"{path} is a folder without a train file (train.csv, train.jsonl ...)")
-        return Found(path.name, parts, options)
+        return Source(path.name, parts, options)
     options = _for_card(card, options, card.text, _card_labels(card, options))
     folder = folder or named.locate(card, data_dir)
     if folder is None:
         raise named.not_here(card)
     files = {part: named.split_file(folder, file) for part, file in card.splits.items()}
-    return Found(card.name, {part: file for part, file in files.items() if file}, options, card)
+    return Source(card.name, {part: file for part, file in files.items() if file}, options, card)
 
 
 def _unlisted_folder(source: str, data_dir: Path | None) -> Path:
@@ -196,7 +196,7 @@ def _card_labels(card: Card, options: Options) -> tuple[str, ...]:
     return () if options.reading.tree and len(card.label) > 1 else card.label
 
 
-def _find_hub(source: str, options: Options) -> Found:
+def _find_hub(source: str, options: Options) -> Source:
     from phasefit.data.io.hub import PREFIX, load_hub
 
     hub = source.removeprefix(PREFIX)
@@ -207,7 +207,7 @@ def _find_hub(source: str, options: Options) -> Found:
     splits = card.splits if card else {part: part for part in PARTS}
     frames = _parts(frames)
     parts = {part: frames[name] for part, name in splits.items() if name in frames}
-    return Found(hub.replace("/", "-").replace(":", "-"), parts, options, card, what=source)
+    return Source(hub.replace("/", "-").replace(":", "-"), parts, options, card, what=source)
 
 
 def _parts(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,12 +82,12 @@ def folds(codes: np.ndarray, number: int, seed: int, same: np.ndarray | None = N
     order, _ = _shuffled_ranks(owner, counts, generator(seed, "folds"))
     dealt = np.empty(len(order), dtype=np.int64)
     dealt[order] = np.arange(len(order)) % number
-    found: np.ndarray = dealt[texts.of]
+    fold_of_row: np.ndarray = dealt[texts.of]
     for one in range(len(sizes)):  # a class that lies in one fold alone could not be learned where that is held out
-        own = found[classes == one]
+        own = fold_of_row[classes == one]
         if own.min() == own.max() >= 0:
-            found[texts.of == texts.of[classes == one][0]] = -1
-    return found
+            fold_of_row[texts.of == texts.of[classes == one][0]] = -1
+    return fold_of_row
 
 
 def few_shot(codes: np.ndarray, per_class: int, seed: int) -> np.ndarray:

@@ -77,21 +77,21 @@ def table_from_path(path: Path, name: str, options: Options) -> Table:
 
 def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Place) -> Table:
     """The Table of a frame, which it keeps."""
-    columns = [str(column) for column in frame.columns]
-    frame = frame.set_axis(columns, axis=1).reset_index(drop=True)
+    names = [str(column) for column in frame.columns]
+    frame = frame.set_axis(names, axis=1).reset_index(drop=True)
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(f"{place.name}: two columns are named '{twice}'; rename one")
-    text, label = _with_usual(columns, options)
+    text, label = _with_usual(names, options)
     wanted: dict[str, Any] = {"need_labels": options.need_labels, "where": place.name, "sides": options.sides}
-    found = find_columns(columns, text=text, label=label, **wanted)
-    texts, *others = (_side(frame[column].tolist(), column, found, place) for column in found.texts)
+    columns = find_columns(names, text=text, label=label, **wanted)
+    texts, *others = (_side(frame[column].tolist(), column, columns, place) for column in columns.texts)
     about: dict[str, Any] = {}
-    if found.labels and not options.no_labels:
-        values = [frame[column].tolist() for column in found.labels]
+    if columns.labels and not options.no_labels:
+        values = [frame[column].tolist() for column in columns.labels]
         raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
         about = _labels(raw, options, place)
-    table = Table(name, texts, frame=frame, columns=found, others=tuple(others), **about)
+    table = Table(name, texts, frame=frame, columns=columns, others=tuple(others), **about)
     return table.flat() if options.sides == "each" else table
 
 
@@ -110,9 +110,9 @@ def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ..
     return text, label
 
 
-def _side(values: Sequence[Any], column: str, found: Columns, place: Place) -> list[str]:
+def _side(values: Sequence[Any], column: str, columns: Columns, place: Place) -> list[str]:
     """The texts of one column, which messages name where there are several."""
-    return check_texts(values, place if not found.others else replace(place, column=column))
+    return check_texts(values, place if not columns.others else replace(place, column=column))
 
 
 def table_from_lists(lists: Lists, name: str, options: Options, place: Place) -> Table:

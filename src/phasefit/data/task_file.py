@@ -173,11 +173,11 @@ def _word(value: Any, key: str, where: str) -> str | None:
 
 def _beside(value: Any, key: str, where: str, path: Path) -> str | None:
     """Files are looked for beside the task file."""
-    found = _word(value, key, where)
-    if not found or found.startswith("hub:"):
-        return found
-    near = path.parent / Path(found).expanduser()
-    return str(near) if near.exists() else found
+    name = _word(value, key, where)
+    if not name or name.startswith("hub:"):
+        return name
+    near = path.parent / Path(name).expanduser()
+    return str(near) if near.exists() else name
 
 
 def _is_file(path: Path) -> bool:

@@ -125,7 +125,7 @@ class LabelKind(LabelFormat):
     def answers(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Label | None]:
         """The label of each row; None where it is withheld."""
 
-    def given(self, outputs: np.ndarray, decision: Decision) -> list[list[int]]:
+    def predicted_codes(self, outputs: np.ndarray, decision: Decision) -> list[list[int]]:
         """The codes of the classes that each row gets; nothing where labels have none."""
         return [[] for _ in outputs]
 

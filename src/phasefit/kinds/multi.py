@@ -101,7 +101,7 @@ class Multi(LabelKind):
         """The set of all that are probable enough."""
         return list(cast(MultiLabels, space).sets(decision.chosen(outputs)))
 
-    def given(self, outputs: np.ndarray, decision: Decision) -> list[list[int]]:
+    def predicted_codes(self, outputs: np.ndarray, decision: Decision) -> list[list[int]]:
         """All that are probable enough."""
         return [np.flatnonzero(row).tolist() for row in decision.chosen(outputs)]
 

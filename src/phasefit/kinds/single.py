@@ -106,7 +106,7 @@ class Single(LabelKind):
         codes = decision.answers(outputs) if len(outputs) else np.empty(0, dtype=np.int64)
         return [None if code == ABSTAINED else space.classes[code] for code in codes.tolist()]
 
-    def given(self, outputs: np.ndarray, decision: Decision) -> list[list[int]]:
+    def predicted_codes(self, outputs: np.ndarray, decision: Decision) -> list[list[int]]:
         """One code, or none where the answer is withheld."""
         return [[code] if code != ABSTAINED else [] for code in decision.answers(outputs).tolist()]
 

@@ -10,8 +10,8 @@ from phasefit.errors import PhasefitError
 def pick_device(name: str) -> torch.device:
     """`auto` takes the best there is; a device that is not there is an error, not a silent CPU."""
     if name == "auto":
-        found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-        return found or torch.device("cpu")
+        accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        return accelerator or torch.device("cpu")
     try:
         device = torch.device(name)
     except RuntimeError as error:

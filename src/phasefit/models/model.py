@@ -166,8 +166,8 @@ class Model(nn.Module):
 
     def _warn(self, cut: int, rows: int, what: str = "texts", longest: int = 0) -> None:
         if cut:
-            said = cut_sentence(cut, rows, longest or self.encoder.reach, what)
-            warnings.warn(said, TextsCut, stacklevel=4)
+            sentence = cut_sentence(cut, rows, longest or self.encoder.reach, what)
+            warnings.warn(sentence, TextsCut, stacklevel=4)
 
 
 def cut_sentence(cut: int, texts: int, longest: int, what: str = "texts") -> str:

@@ -56,13 +56,13 @@ def need_index(rows: int, where: str) -> None:
 
 
 def _exact(z: Tensor, codes: Tensor, count: int) -> np.ndarray:
-    found = np.full((len(z), count), NONE, dtype=np.int64)
+    neighbours = np.full((len(z), count), NONE, dtype=np.int64)
     most = min(count, len(z))
     for start in range(0, len(z), BLOCK):
         block = slice(start, start + BLOCK)
         near = (z[block] @ z.T).masked_fill(codes[block, None] == codes[None, :], float("-inf"))
-        found[block, :most] = _first_of_the_highest(near, most).numpy()
-    return found
+        neighbours[block, :most] = _first_of_the_highest(near, most).numpy()
+    return neighbours
 
 
 def _first_of_the_highest(values: Tensor, count: int) -> Tensor:
@@ -86,7 +86,7 @@ def _by_index(z: np.ndarray, codes: np.ndarray, count: int, *, seed: int, cell: 
     try:
         centres, class_of_cell, cell_of = _cells(faiss, z, codes, cell, seed)
         index = _filled(faiss, z, centres, cell_of)
-        found = np.full((len(z), count), NONE, dtype=np.int64)
+        neighbours = np.full((len(z), count), NONE, dtype=np.int64)
         probes = -(-looked_at * len(centres) // len(z))
         index.nprobe = min(max(probes, count), len(centres))  # no cell is empty, so as many cells hold enough
         for start in range(0, len(z), BLOCK):
@@ -96,10 +96,10 @@ def _by_index(z: np.ndarray, codes: np.ndarray, count: int, *, seed: int, cell: 
             cells = _first_of_the_highest(near, index.nprobe)
             worth = near.gather(1, cells.clamp(min=0))
             _, rows = index.search_preassigned(z[block], count, cells.numpy(), worth.numpy())
-            found[block] = rows
+            neighbours[block] = rows
     finally:
         faiss.omp_set_num_threads(threads)
-    return found
+    return neighbours
 
 
 def _cells(

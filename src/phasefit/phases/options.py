@@ -139,8 +139,8 @@ class ChunkOptions(Strict):
     )
 
 
-def _as_list(given: Any) -> Any:
-    return [given] if isinstance(given, str | dict) else given
+def _as_list(views: Any) -> Any:
+    return [views] if isinstance(views, str | dict) else views
 
 
 ViewList: TypeAlias = Annotated[list[str | dict[str, Any]], BeforeValidator(_as_list)]

@@ -31,11 +31,11 @@ def list_recipes() -> list[RecipeInfo]:
 
 def recipe_path(name: str) -> Path:
     """A recipe file by its name in the library or its path."""
-    given = Path(name).expanduser()
-    if given.suffix == ".toml" or given.is_file():
-        if not given.is_file():
+    path = Path(name).expanduser()
+    if path.suffix == ".toml" or path.is_file():
+        if not path.is_file():
             raise RecipeError(f"recipe '{name}': there is no such file; phasefit recipes lists the packaged ones")
-        return given
+        return path
     packaged = _packaged()
     if name not in packaged:
         raise RecipeError(f"recipe '{name}' is neither packaged nor a file; {did_you_mean(name, packaged)}")

@@ -10,7 +10,7 @@ from phasefit.events import Note
 from phasefit.objectives import NothingToLearn
 
 
-class Unlearnable:
+class EmptyBatchWarnings:
     """Collects the warnings of the blocks that it listens to."""
 
     def __init__(self, phase: str) -> None:

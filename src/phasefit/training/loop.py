@@ -18,7 +18,7 @@ from phasefit.models.encoder.dropout import dropout_rate
 from phasefit.objectives import NothingToLearn
 from phasefit.phases.contract import Phase
 from phasefit.training.best import Best
-from phasefit.training.empty_batches import Unlearnable
+from phasefit.training.empty_batches import EmptyBatchWarnings
 from phasefit.training.gradients import add_gradients
 from phasefit.training.optimiser import make_optimiser
 from phasefit.training.schedule import Schedule
@@ -48,7 +48,7 @@ def train_phase(
     begun = time.perf_counter()
     phase.to(accelerator.device)
     state = PhaseState(phase, make_optimiser(phase), Best(phase), accelerator)
-    unlearnable = Unlearnable(phase.name)
+    unlearnable = EmptyBatchWarnings(phase.name)
     yield PhaseStarted(phase.name, index, phases, last, phase.watch, phase.facts() | _sizes(phase))
     yield from (Note(text) for text in phase.notes())
 

@@ -1,4 +1,4 @@
-"""How many steps a phase takes, when it looks at its score, and how the learning rate moves."""
+"""How many steps a phase takes, when it is evaluated, and how the learning rate moves."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Schedule:
         if total is None:
             total = max(ceil(options.epochs * per_epoch), options.min_steps)
             total = min(total, options.max_steps or total)
-        usual, given = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_EVALUATIONS)), options.evaluate_every
-        every = usual if given == "auto" else given
+        usual = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_EVALUATIONS))
+        every = usual if options.evaluate_every == "auto" else options.evaluate_every
         return cls(total, per_epoch, every, options.schedule, round(options.warmup * total))
 
     def factor(self, step: int) -> float:

@@ -83,13 +83,13 @@ def put_weights(tensors: Mapping[str, Tensor], **modules: nn.Module) -> None:
     """The other way: into modules that were built as those were whose weights are given."""
     wanted = weights_of(**modules)
     prefixes = tuple(f"{prefix}." for prefix in modules)
-    given = {name: value for name, value in tensors.items() if name.startswith(prefixes)}
-    odd = wanted.keys() ^ given.keys() or {name for name in wanted if wanted[name].shape != given[name].shape}
+    weights = {name: value for name, value in tensors.items() if name.startswith(prefixes)}
+    odd = wanted.keys() ^ weights.keys() or {name for name in wanted if wanted[name].shape != weights[name].shape}
     if odd:
         raise ModelError(f"the checkpoint does not fit the recipe and the data of its run: {sorted(odd)[0]}")
     with torch.no_grad():
         for name, value in wanted.items():
-            value.copy_(given[name])
+            value.copy_(weights[name])
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -62,9 +62,9 @@ def _drawn(origin: np.ndarray, times: int, random: np.random.Generator) -> np.nd
 
 def _even(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """Marks places such that every value occurs as often as the rarest."""
-    found, counts = np.unique(values, return_counts=True)
+    distinct, counts = np.unique(values, return_counts=True)
     marked = np.zeros(len(values), dtype=bool)
-    for value in found:
+    for value in distinct:
         marked[random.choice(np.flatnonzero(values == value), counts.min(), replace=False)] = True
     return marked
 

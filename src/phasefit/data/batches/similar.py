@@ -30,8 +30,8 @@ def similar_groups(
         begins = np.arange(count) * each - overlap
         groups: np.ndarray = order[begins[:, None] + np.arange(each)]
         return groups
-    found = nearest(others, lengths, float(lengths[rows].mean()), lack, random)
-    known = np.concatenate([order, found])
+    fillers = nearest(others, lengths, float(lengths[rows].mean()), lack, random)
+    known = np.concatenate([order, fillers])
     copies = random.choice(known, each - len(known), replace=each - len(known) > len(known))
     return np.concatenate([known, copies])[None, :]
 

@@ -117,8 +117,8 @@ def _diagnose(path: Path, separator: str, width: int, *, keep: bool = False) -> 
     for number, (record, line) in enumerate(_records(path, separator)):
         if len(record) != width:
             where = f"{path.name}, row {number} (line {line})"
-            found = f"expected {width} columns, found {len(record)}"
-            raise DataError(f"{where}: {found}; is a quote or a separator missing?")
+            problem = f"expected {width} columns, found {len(record)}"
+            raise DataError(f"{where}: {problem}; is a quote or a separator missing?")
         cells = [_checked(cell, path, number, line) for cell in record]
         if number == 0:
             header = cells

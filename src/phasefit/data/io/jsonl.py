@@ -64,9 +64,9 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
         reason = getattr(error, "msg", "a number or a nesting without end")
         raise DataError(f"{path.name}, line {number}: not valid JSON ({reason}); give one object per line") from None
     if not isinstance(value, dict):
-        found = KINDS.get(type(value), "null")
+        kind = KINDS.get(type(value), "null")
         example = '{"text": ..., "label": ...}'
-        raise DataError(f"{path.name}, line {number}: a JSON object such as {example} is needed, found {found}")
+        raise DataError(f"{path.name}, line {number}: a JSON object such as {example} is needed, found {kind}")
     if _SURROGATE.search(line):
         _refuse_half_characters(value, path, number)
     return value

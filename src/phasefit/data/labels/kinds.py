@@ -46,8 +46,8 @@ class LabelFormat(ABC):
         """The space of these labels; `levels` are the names of scores 0, 1, 2 ..."""
         space = self.build_classes(labels)
         if len(space) < 2:
-            found = f"is only one class, '{space.names[0]}'" if len(space) else "are no labels"
-            raise LabelError(f"there {found}; a classifier needs at least two classes")
+            problem = f"is only one class, '{space.names[0]}'" if len(space) else "are no labels"
+            raise LabelError(f"there {problem}; a classifier needs at least two classes")
         return space
 
     def build_classes(self, labels: Sequence[Label]) -> LabelSpace:

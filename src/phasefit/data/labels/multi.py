@@ -40,18 +40,18 @@ class MultiLabels(LabelSpace):
 
     def values(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
         """(n, classes) bool: which classes each text has."""
-        found = np.zeros((len(labels), len(self)), dtype=bool)
+        members = np.zeros((len(labels), len(self)), dtype=bool)
         for row, label in enumerate(labels):
             for part in parts(label):
                 code = self._codes.get(part)
-                found[row, self._code_by_name(part, where, row) if code is None else code] = True
-        return found
+                members[row, self._code_by_name(part, where, row) if code is None else code] = True
+        return members
 
     def encode(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
         """The rarest class of each text among these texts: rows of one code have at least that class in common."""
-        found = self.values(labels, where)
-        sizes = np.append(found.sum(axis=0), len(found) + 1)  # having no label at all is never rarer than one
-        marked = np.hstack([found, np.ones((len(found), 1), dtype=bool)])
+        members = self.values(labels, where)
+        sizes = np.append(members.sum(axis=0), len(members) + 1)  # having no label at all is never rarer than one
+        marked = np.hstack([members, np.ones((len(members), 1), dtype=bool)])
         return np.asarray(np.where(marked, sizes, np.iinfo(np.int64).max).argmin(axis=1), dtype=np.int64)
 
     def none(self, rows: int) -> np.ndarray:

@@ -36,8 +36,8 @@ class LabelReading:
     @property
     def _meant(self) -> dict[str, str]:
         """The options that are given, each with the first kind that it is about."""
-        given = [name for name in ("tree", "separator", "levels") if getattr(self, name)]
-        return {name: next(kind for kind in LABEL_KINDS if name in LABEL_KINDS[kind].options) for name in given}
+        options = [name for name in ("tree", "separator", "levels") if getattr(self, name)]
+        return {name: next(kind for kind in LABEL_KINDS if name in LABEL_KINDS[kind].options) for name in options}
 
     @property
     def settled(self) -> str | None:

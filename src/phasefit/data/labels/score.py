@@ -145,13 +145,13 @@ def _edges(values: np.ndarray) -> list[float]:
 
 def as_numbers(labels: Iterable[Any], where: str = "labels") -> np.ndarray:
     """Scores as float64; what is no number is an error with its row."""
-    found = []
+    scores = []
     for row, label in enumerate(labels, start=1):
         is_number = isinstance(label, int | float | np.number) and not isinstance(label, bool)
         if not is_number or not abs(label) <= LARGEST:
             raise LabelError(f"{where}, row {row}: {label!r:.40} is no score; scores are numbers, up to {LARGEST:g}")
-        found.append(float(label))
-    return np.asarray(found, dtype=np.float64)
+        scores.append(float(label))
+    return np.asarray(scores, dtype=np.float64)
 
 
 def are_scores(different: Collection[Any]) -> bool:

@@ -88,13 +88,13 @@ class LabelSpace(ABC):
         """Codes (n,) int64; a label that is not known raises with its row and the nearest known one."""
         known = self._codes
         try:
-            found = [known.get(label, -1) for label in labels]
+            codes = [known.get(label, -1) for label in labels]
         except TypeError:  # lists where tuples are meant
-            found = [-1] * len(labels)
-        for row, code in enumerate(found):
+            codes = [-1] * len(labels)
+        for row, code in enumerate(codes):
             if code < 0:
-                found[row] = self._code_by_name(labels[row], where, row)
-        return np.asarray(found, dtype=np.int64)
+                codes[row] = self._code_by_name(labels[row], where, row)
+        return np.asarray(codes, dtype=np.int64)
 
     def _code_by_name(self, label: Label, where: str, row: int) -> int:
         # "1" out of a CSV and 1 out of a list are the same class.

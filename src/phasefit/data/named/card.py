@@ -74,12 +74,12 @@ class Card:
 
         Triples are for who learns from texts beside each other or from every side alone: they have no labels.
         """
-        said = f"dataset '{self.name}' holds {SEVERAL_TEXTS.get(self.kind)} (kind '{self.kind}')"
+        content = f"dataset '{self.name}' holds {SEVERAL_TEXTS.get(self.kind)} (kind '{self.kind}')"
         if self.several_texts and sides == "one" and (need_labels or named != 1):
             other = "mnr learns from triples" if self.kind == "triple" else "finetune and mnr learn from pairs"
-            raise LabelError(f"{said}, and single texts are needed here; --recipe {other}")
+            raise LabelError(f"{content}, and single texts are needed here; --recipe {other}")
         if self.kind == "triple" and sides == "two" and need_labels:
-            raise LabelError(f"{said}; --recipe mnr learns from triples")
+            raise LabelError(f"{content}; --recipe mnr learns from triples")
         if self.kind not in SEVERAL_TEXTS and sides == "pairs" and named < 2:
             raise DataError(
                 f"dataset '{self.name}' holds single texts, and pairs of texts are needed here; "

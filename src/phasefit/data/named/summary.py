@@ -39,7 +39,7 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Look:
+class Inspection:
     """A dataset seen closer: its description, its tables, and the columns that its train part was made of."""
 
     description: Description
@@ -49,7 +49,7 @@ class Look:
 
 def describe(source: Any, *, data_dir: Path | None = None, **options: Any) -> Description:
     """Describe a named dataset, a Dataset, a Table, or anything `read_dataset` takes; counts only what is here."""
-    return look(source, data_dir=data_dir, **options).description
+    return inspect_dataset(source, data_dir=data_dir, **options).description
 
 
 def describe_card(card: Card, data_dir: Path | None = None) -> Description:
@@ -60,35 +60,35 @@ def describe_card(card: Card, data_dir: Path | None = None) -> Description:
     return _describe_frames(card, folder, _frames(card, folder))
 
 
-def look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Look:
+def inspect_dataset(source: Any, *, data_dir: Path | None = None, **options: Any) -> Inspection:
     """Describe it and keep what was read, to be looked at closer."""
     if isinstance(source, Table):
         source = Dataset(source.name, source)
     if isinstance(source, str) and not options and not Path(source).exists():
         card = named.find_card(source)
         if card is not None:
-            return _look_at_card(card, data_dir)
+            return _inspect_card(card, data_dir)
     if not isinstance(source, Dataset):
-        source = read_to_look(source, data_dir=data_dir, **options)
+        source = read_for_inspection(source, data_dir=data_dir, **options)
     tables = {part: table for part in PARTS if (table := getattr(source, part)) is not None}
     rows = {part: len(table) for part, table in tables.items()}
     train = source.train
     labels = train.level_names if train.levels else train.labels or []
     title = source.card.title if source.card else source.name
     base = Description(source.name, title, _kind(train), None, rows, card=source.card)
-    found = _described(base, _class_names(labels), list(train.all_texts))
+    description = _described(base, _class_names(labels), list(train.all_texts))
     names = train.columns.texts if train.others and train.columns else ("text", "beside it", "and not it")
     columns: dict[str, Sequence[object]] = dict(zip(names, train.sides, strict=False))
-    return Look(found, tables, columns | ({"label": list(map(label_name, labels))} if labels else {}))
+    return Inspection(description, tables, columns | ({"label": list(map(label_name, labels))} if labels else {}))
 
 
-def read_to_look(source: Any, *, data_dir: Path | None = None, **options: Any) -> Dataset:
+def read_for_inspection(source: Any, *, data_dir: Path | None = None, **options: Any) -> Dataset:
     """Whatever it is: with labels or without, single texts, pairs or triples; labels that are there must be right."""
-    found = read_dataset(source, data_dir=data_dir, sides="any", need_labels=False, **options)
-    train = found.train
+    dataset = read_dataset(source, data_dir=data_dir, sides="any", need_labels=False, **options)
+    train = dataset.train
     if train.labels is None and not train.others and train.columns is not None and train.columns.labels:
         return read_dataset(source, data_dir=data_dir, **options)  # which says what is wrong with them
-    return found
+    return dataset
 
 
 def _class_names(labels: Sequence[Label]) -> Iterator[str]:
@@ -108,14 +108,14 @@ def _kind(table: Table) -> str:
     return table.label_kind
 
 
-def _look_at_card(card: Card, data_dir: Path | None) -> Look:
+def _inspect_card(card: Card, data_dir: Path | None) -> Inspection:
     folder = named.locate(card, data_dir)
     if folder is None:
-        return Look(describe_card(card, data_dir))
+        return Inspection(describe_card(card, data_dir))
     frames = _frames(card, folder)
     columns = {name: frames["train"][name].tolist() for name in (*card.text, *card.label)}
     tables = {part: _table(card, part, frame) for part, frame in frames.items()}
-    return Look(_describe_frames(card, folder, frames), tables, columns)
+    return Inspection(_describe_frames(card, folder, frames), tables, columns)
 
 
 def _frames(card: Card, folder: Path) -> dict[str, pd.DataFrame]:

@@ -51,11 +51,11 @@ class LightDecoder(nn.Module):
     def forward(self, vectors: Tensor, clean: Features) -> Tensor:
         """Sentence vectors (n, d) and the clean texts -> mean cross-entropy of their next tokens."""
         ids, real = self.lookup[clean["input_ids"]], clean["attention_mask"].bool()
-        given, wanted = ids[:, :-1], ids[:, 1:]
-        if not given.shape[1]:  # texts of a single token: there is no next one to guess
+        inputs, targets = ids[:, :-1], ids[:, 1:]
+        if not inputs.shape[1]:  # texts of a single token: there is no next one to guess
             return vectors.sum() * 0.0
-        states = self._states(vectors, given)[real[:, 1:]]  # causal: padding is never looked at
-        return cross_entropy(self._logits(states), wanted[real[:, 1:]])
+        states = self._states(vectors, inputs)[real[:, 1:]]  # causal: padding is never looked at
+        return cross_entropy(self._logits(states), targets[real[:, 1:]])
 
     @torch.no_grad()
     def generate(
@@ -81,9 +81,9 @@ class LightDecoder(nn.Module):
         padded[:, : ids.shape[1]] = self.used[ids]
         return padded, lengths
 
-    def _states(self, vectors: Tensor, given: Tensor) -> Tensor:
-        length = given.shape[1]
-        x = self.embedding(given) + self.position.weight[:length] + self.condition(vectors)[:, None]
+    def _states(self, vectors: Tensor, ids: Tensor) -> Tensor:
+        length = ids.shape[1]
+        x = self.embedding(ids) + self.position.weight[:length] + self.condition(vectors)[:, None]
         future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
         states: Tensor = self.norm(self.layer(x, src_mask=future))
         return states

@@ -22,7 +22,7 @@ from phasefit.models.tokens.tokens import Features
 def adversarial_output(encoder: Encoder, features: Features, *, epsilon: float, xi: float) -> Features:
     """The encoder's output at its worst: embeddings shifted by `epsilon` times their norm, text by text."""
     shift = adversarial_shift(encoder, features, epsilon=epsilon, xi=xi)
-    with _embeddings(encoder, lambda found: found + shift.to(found.dtype)):
+    with _embeddings(encoder, lambda embeddings: embeddings + shift.to(embeddings.dtype)):
         out: Features = encoder(features)
     return out
 
@@ -36,9 +36,9 @@ def adversarial_shift(encoder: Encoder, features: Features, *, epsilon: float, x
     real = features["attention_mask"][:, :, None].float()
     seen: list[Tensor] = []
 
-    def noted(found: Tensor) -> Tensor:
-        seen.append(found)
-        return found
+    def noted(embeddings: Tensor) -> Tensor:
+        seen.append(embeddings)
+        return embeddings
 
     with evaluating(encoder), torch.autocast(device.type, enabled=False):
         with torch.no_grad(), _embeddings(encoder, noted):
@@ -47,7 +47,7 @@ def adversarial_shift(encoder: Encoder, features: Features, *, epsilon: float, x
         begun = torch.randn(seen[0].shape, device=device) * real
         with torch.enable_grad():
             step = (begun * (xi * size / _norm(begun))).requires_grad_()
-            with _embeddings(encoder, lambda found: found.detach() + step.to(found.dtype)):
+            with _embeddings(encoder, lambda embeddings: embeddings.detach() + step.to(embeddings.dtype)):
                 moved = sentence_vectors(encoder(features)).float()
             distance = (1 - cosine_similarity(still, moved)).sum()
             (gradient,) = torch.autograd.grad(distance, step)
@@ -68,8 +68,8 @@ def _norm(values: Tensor) -> Tensor:
 def _embeddings(encoder: Encoder, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
     """While the block runs, what the input embedding layer gives goes through `change`."""
 
-    def hook(_: object, __: object, found: Any) -> Tensor:
-        return change(found)
+    def hook(_: object, __: object, embeddings: Any) -> Tensor:
+        return change(embeddings)
 
     handle = encoder.transformer.get_input_embeddings().register_forward_hook(hook)
     try:

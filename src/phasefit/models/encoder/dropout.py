@@ -78,13 +78,13 @@ def attention_projections(encoder: Encoder) -> list[nn.Module]:
     """The layer behind the heads, one for each layer of attention; a family that is not known is refused."""
     family = str(getattr(encoder.transformer.config, "model_type", "unknown"))
     ending = PROJECTIONS.get(family)
-    found = [part for name, part in encoder.transformer.named_modules() if ending and name.endswith(ending)]
-    if not found:
+    projections = [part for name, part in encoder.transformer.named_modules() if ending and name.endswith(ending)]
+    if not projections:
         raise ModelError(
             f"model '{encoder.name}' is of the family '{family}', whose attention heads cannot be dropped; use dropout "
             f"instead, or a model of {', '.join(PROJECTIONS)}"
         )
-    return found
+    return projections
 
 
 def kept_heads(texts: int, heads: int, rate: float, device: torch.device) -> Tensor:
@@ -96,12 +96,12 @@ def kept_heads(texts: int, heads: int, rate: float, device: torch.device) -> Ten
 
 
 def _silencer(heads: int, rate: float) -> Callable[[nn.Module, tuple[Tensor, ...]], tuple[Tensor, ...] | None]:
-    def hook(projection: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+    def hook(projection: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
         if not projection.training:
             return None
-        said = given[0]  # (texts, tokens, heads * size)
-        weight = kept_heads(len(said), heads, rate, said.device).to(said.dtype)
-        scaled = said.unflatten(-1, (heads, -1)) * weight[:, None, :, None]
-        return scaled.flatten(-2), *given[1:]
+        states = inputs[0]  # (texts, tokens, heads * size)
+        weight = kept_heads(len(states), heads, rate, states.device).to(states.dtype)
+        scaled = states.unflatten(-1, (heads, -1)) * weight[:, None, :, None]
+        return scaled.flatten(-2), *inputs[1:]
 
     return hook

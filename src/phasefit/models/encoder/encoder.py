@@ -207,11 +207,11 @@ def load_encoder(name: str | None = None) -> Encoder:
     """Load the default model, a local folder or a hub model; runs no code that comes with it, reads no pickle."""
     asked = DEFAULT_MODEL if name is None else name
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    found = locate(asked)
+    folder = locate(asked)
     try:
         with quiet_libraries():
             whole = SentenceTransformer(
-                found,
+                folder,
                 device="cpu",
                 trust_remote_code=False,
                 local_files_only=True,

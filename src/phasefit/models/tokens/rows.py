@@ -68,17 +68,17 @@ class Rows:
 
     def vectors(self, output: Features) -> Tensor:
         """The vectors of an encoder's output, (rows, 1 or 2 * dimension)."""
-        found = sentence_vectors(output)
-        return found.reshape(len(found) // self.index.shape[1], -1)
+        pooled = sentence_vectors(output)
+        return pooled.reshape(len(pooled) // self.index.shape[1], -1)
 
     def encode(
         self, encoder: Encoder, rows: np.ndarray, *, batch_size: int = 64, progress: Progress | None = None
     ) -> Tensor:
         """The vectors of these rows, without gradient."""
         each = self.index.shape[1]
-        told = progress if progress is None or each == 1 else _shared(progress, each)
-        found = encode_rows(encoder, self.tokens, self.index[rows].ravel(), batch_size=batch_size, progress=told)
-        return found.reshape(len(rows), -1) if len(rows) else torch.empty(0, each * encoder.dimension)
+        report = progress if progress is None or each == 1 else _shared(progress, each)
+        vectors = encode_rows(encoder, self.tokens, self.index[rows].ravel(), batch_size=batch_size, progress=report)
+        return vectors.reshape(len(rows), -1) if len(rows) else torch.empty(0, each * encoder.dimension)
 
 
 class FrozenVectors:
@@ -101,13 +101,13 @@ def _shared(progress: Progress, each: int) -> Callable[[int], None]:
     """Tells of rows where it is told of their sequences."""
     done = 0
 
-    def tell(sequences: int) -> None:
+    def report(sequences: int) -> None:
         nonlocal done
         before, done = done // each, done + sequences
         if done // each > before:
             progress(done // each - before)
 
-    return tell
+    return report
 
 
 def tokenise_pairs(encoder: Encoder, left: Sequence[str], right: Sequence[str]) -> Tokens:

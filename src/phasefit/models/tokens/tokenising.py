@@ -65,11 +65,11 @@ class TextByText:
         encodings = self._backend.encode_batch([self._prompt + text for text in texts])
         if self._keep is not None:
             encodings = [self._keep(encoding, self._added) for encoding in encodings]
-        found = flat(texts, encodings, len(self._prompt))
-        special = found.special | (found.last < 0) if self._prompt else found.special
-        words = np.where(special, SPECIAL, np.maximum(found.words, 0))
+        encoded = flat(texts, encodings, len(self._prompt))
+        special = encoded.special | (encoded.last < 0) if self._prompt else encoded.special
+        words = np.where(special, SPECIAL, np.maximum(encoded.words, 0))
         lost = np.fromiter((self._cut_off(encoding) for encoding in encodings), np.int32, len(encodings))
-        return Chunk(found.ids, words.astype(np.int32), found.lengths, lost)
+        return Chunk(encoded.ids, words.astype(np.int32), encoded.lengths, lost)
 
     def _cut_off(self, encoding: Any) -> int:
         """Tokens of a text behind the place where it was cut; its other pieces are `overflowing`."""

@@ -43,8 +43,8 @@ class Truncation:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Truncation:
         """What `to_json` gave."""
-        given = {name: value for name, value in content.items() if name != "lost_share"}
-        return cls(**{**given, "lengths": Lengths(**given["lengths"])})
+        fields = {name: value for name, value in content.items() if name != "lost_share"}
+        return cls(**{**fields, "lengths": Lengths(**fields["lengths"])})
 
 
 def truncation(tokens: Tokens, limit: int) -> Truncation:

@@ -49,10 +49,15 @@ class WordByWord:
         if any(encoding.overflowing for encoding in encodings):  # a word longer than a text may be
             self._backend = _without_truncation(self._backend)
             encodings = self._backend.encode_batch(words, add_special_tokens=False)
-        found, known = flat(words, encodings), len(self._counts)
+        encoded, known = flat(words, encodings), len(self._counts)
         self._known.update(zip(words, range(known, known + len(words)), strict=True))
-        ends = len(self._ids) + np.cumsum(found.lengths, dtype=np.int64)
-        grown = (self._ids, found.ids), (self._words, found.words), (self._ends, ends), (self._counts, found.counts)
+        ends = len(self._ids) + np.cumsum(encoded.lengths, dtype=np.int64)
+        grown = (
+            (self._ids, encoded.ids),
+            (self._words, encoded.words),
+            (self._ends, ends),
+            (self._counts, encoded.counts),
+        )
         for held, more in grown:
             held.frombytes(more.tobytes())
 

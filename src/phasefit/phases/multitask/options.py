@@ -78,9 +78,9 @@ class Options(PhaseOptions):
 
     def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
         """The tasks that are named, and what each says about its head."""
-        for given in (*self.order, *self.tasks):
-            if given not in kinds:
-                raise RecipeError(f"{where}: there is no task '{given}'; {did_you_mean(given, kinds)}")
+        for task in (*self.order, *self.tasks):
+            if task not in kinds:
+                raise RecipeError(f"{where}: there is no task '{task}'; {did_you_mean(task, kinds)}")
         for task, settings in self.tasks.items():
             settings.check_kind(f"{where}, task '{task}'", kinds[task])
             settings.watched(f"{where}, task '{task}'", kinds[task])
