@@ -18,7 +18,7 @@ from phasefit.errors import DataError, LabelError
 from phasefit.prepare.base import Base
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared
-from phasefit.prepare.unused_labels import settled
+from phasefit.prepare.unused_labels import drop_unused_labels
 from phasefit.recipes.needs import Needs
 from phasefit.runs.trained_texts import read_seen, write_seen
 from specs import prepare, run_spec
@@ -282,7 +282,7 @@ def test_high_scores_are_decided_on_train_and_hold_for_validation(write: Write) 
 def test_validation_pairs_of_which_none_belong_together_are_none(yes: Any, no: Any) -> None:
     train = pairs(*((f"left {row}", f"right {row}") for row in range(10)), labels=[yes, no] * 5)
     validation = pairs(("x", "y"), ("z", "w"), labels=[no, no])
-    trained, held, _ = settled(train, validation, None, None, [], [])
+    trained, held, _ = drop_unused_labels(train, validation, None, None, [], [])
     assert (len(trained), held) == (5, None)
 
 

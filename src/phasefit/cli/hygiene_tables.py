@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 BAR = 30  # characters of the longest bar
 
 
-def hygiene_tables(found: Hygiene) -> Iterator[Table]:
+def hygiene_tables(hygiene: Hygiene) -> Iterator[Table]:
     """All tables that have something to show."""
-    yield parts_table(found)
-    if any(overlap.rows for overlap in found.overlaps):
-        yield overlaps_table(found)
-    if any(part.conflicts for part in found.parts.values()):
-        yield conflicts_table(found)
-    yield lengths_bars(found)
+    yield parts_table(hygiene)
+    if any(overlap.rows for overlap in hygiene.overlaps):
+        yield overlaps_table(hygiene)
+    if any(part.conflicts for part in hygiene.parts.values()):
+        yield conflicts_table(hygiene)
+    yield lengths_bars(hygiene)
 
 
-def parts_table(found: Hygiene) -> Table:
+def parts_table(hygiene: Hygiene) -> Table:
     """Counts down, parts across."""
     from phasefit.data.hygiene import NEAR_EMPTY
 
-    parts = found.parts.values()
-    table = new_table("", *found.parts, title="Hygiene", right=range(1, len(found.parts) + 1))
+    parts = hygiene.parts.values()
+    table = new_table("", *hygiene.parts, title="Hygiene", right=range(1, len(hygiene.parts) + 1))
     rows: dict[str, Callable[[Part], str]] = {
         "rows": lambda part: f"{part.rows:,}",
-        _repeated_row(found): lambda part: f"{part.repeated:,}",
+        _repeated_row(hygiene): lambda part: f"{part.repeated:,}",
         "texts with conflicting labels": lambda part: f"{part.conflicting_texts:,}" if part.classes else "-",
         "rows with conflicting labels": lambda part: f"{part.conflicting_rows:,}" if part.classes else "-",
         f"near-empty texts ({NEAR_EMPTY})": lambda part: f"{part.near_empty:,}",
@@ -69,31 +69,31 @@ def _rows_of_pairs() -> dict[str, Callable[[Part], str]]:
     }
 
 
-def overlaps_table(found: Hygiene) -> Table:
+def overlaps_table(hygiene: Hygiene) -> Table:
     """Which parts share texts."""
     table = new_table("", "rows", "with another label there", title="Texts in two parts", right=(1, 2))
-    for overlap in found.overlaps:
-        share = overlap.rows / found.parts[overlap.part].rows
+    for overlap in hygiene.overlaps:
+        share = overlap.rows / hygiene.parts[overlap.part].rows
         name = f"{overlap.part} texts that {overlap.other} has too"
         table.add_row(name, f"{overlap.rows:,} ({share:.1%})", f"{overlap.other_label:,}")
     return table
 
 
-def conflicts_table(found: Hygiene) -> Table:
+def conflicts_table(hygiene: Hygiene) -> Table:
     """Some texts with several labels, by row as in the file."""
     table = new_table("part", "text", "labels", title="Conflicting labels, e.g.")
-    for name, part in found.parts.items():
+    for name, part in hygiene.parts.items():
         for conflict in part.conflicts:
-            told = zip(conflict.labels, conflict.rows, strict=True)
-            labels = ", ".join(f"{printable(label, 40)} (row {row:,})" for label, row in told)
+            labelled_rows = zip(conflict.labels, conflict.rows, strict=True)
+            labels = ", ".join(f"{printable(label, 40)} (row {row:,})" for label, row in labelled_rows)
             table.add_row(name, printable(conflict.text, 70), labels)
     return table
 
 
-def lengths_bars(found: Hygiene) -> Table:
+def lengths_bars(hygiene: Hygiene) -> Table:
     """How many texts have how many words, all parts together."""
     counts: dict[tuple[int, int], int] = {}
-    for part in found.parts.values():
+    for part in hygiene.parts.values():
         for begin, end, texts in part.words.histogram:
             counts[begin, end] = counts.get((begin, end), 0) + texts
     table = new_table("words", "texts", "", title="Lengths", right=(0, 1))
@@ -103,9 +103,9 @@ def lengths_bars(found: Hygiene) -> Table:
     return table
 
 
-def class_bars(counts: Mapping[str, int], found: Hygiene | None = None) -> Table:
+def class_bars(counts: Mapping[str, int], hygiene: Hygiene | None = None) -> Table:
     """Rows per class, the largest first; where parts are known, a column for each and the bar for train."""
-    labelled = {name: part.classes.sizes for name, part in found.parts.items() if part.classes} if found else {}
+    labelled = {name: part.classes.sizes for name, part in hygiene.parts.items() if part.classes} if hygiene else {}
     if len(labelled) < 2:
         labelled = {"rows": dict(counts)}
     else:  # classes that train lacks come last
@@ -126,8 +126,8 @@ def bar(value: int, largest: int) -> str:
     return "█" * max(1, round(BAR * value / largest)) if value else ""
 
 
-def _repeated_row(found: Hygiene) -> str:
-    pairs = any(part.pairs for part in found.parts.values())
+def _repeated_row(hygiene: Hygiene) -> str:
+    pairs = any(part.pairs for part in hygiene.parts.values())
     return "rows that repeat a whole earlier row" if pairs else "rows that repeat an earlier text"
 
 

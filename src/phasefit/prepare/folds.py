@@ -24,14 +24,14 @@ def held_out_fold(
     if not 1 <= which <= number:
         raise DataError(f"there is no fold {which} of {number}; they are counted from 1")
     labels = labels_of(train)
-    found = folds(space_of(train, None).encode(labels), number, seed, train.same)
-    test = np.flatnonzero(found == which - 1)
+    fold_numbers = folds(space_of(train, None).encode(labels), number, seed, train.same)
+    test = np.flatnonzero(fold_numbers == which - 1)
     if not len(test):
         raise DataError(f"{train.name}: {len(train):,} rows do not fill {number} folds; ask for fewer")
     notes.append(
         f"fold {which} of {number} of the training table is the test, stratified; splits it came with are unused"
     )
-    return train.take(np.flatnonzero(found != which - 1)), None, train.take(test)
+    return train.take(np.flatnonzero(fold_numbers != which - 1)), None, train.take(test)
 
 
 def keep_classes(

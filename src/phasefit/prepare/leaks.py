@@ -85,10 +85,10 @@ def _unscored_rows(
     )
     gone = _lost_classes(train, left, base)
     if gone:
-        found = f"{_classes(len(gone))} no training row left without those that are scored too, e.g. '{gone[0]}'"
+        problem = f"{_classes(len(gone))} no training row left without those that are scored too, e.g. '{gone[0]}'"
         if unseen == "error":
-            raise LabelError(f"{train.name}: {found}; use --leaked drop-scored, or say --unseen drop or keep")
-        notes.append(found)
+            raise LabelError(f"{train.name}: {problem}; use --leaked drop-scored, or say --unseen drop or keep")
+        notes.append(problem)
     return left
 
 

@@ -14,27 +14,27 @@ NUMBERS = {1: "one row", 2: "two rows", 3: "three rows"}
 SHOWN = 60  # characters of a text in a note
 
 
-def data_notes(found: Hygiene, labels: bool = True) -> list[str]:
+def data_notes(hygiene: Hygiene, labels: bool = True) -> list[str]:
     """Sentences about a run's tables; `labels` tells whether those of pairs are learned, which have negatives else."""
     noted = [
-        _repeated(found),
-        _conflicting(found),
-        _near_empty(found),
-        *_pairs(found, labels),
-        *leak_notes(found),
-        _missing(found),
+        _repeated(hygiene),
+        _conflicting(hygiene),
+        _near_empty(hygiene),
+        *_pairs(hygiene, labels),
+        *leak_notes(hygiene),
+        _missing(hygiene),
     ]
     notes = [note for note in noted if note]
-    labelled = any(part.classes is not None for part in found.parts.values())
-    repeated = "rows" if _of_pairs(found) else "texts"
+    labelled = any(part.classes is not None for part in hygiene.parts.values())
+    repeated = "rows" if _of_pairs(hygiene) else "texts"
     clean = "" if any(noted[:2]) else f"; no repeated {repeated}" + (", no conflicting labels" if labelled else "")
-    return [_headline(found) + clean, *notes]
+    return [_headline(hygiene) + clean, *notes]
 
 
 def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -> str:
     """How classes with one, two or three rows were split; nothing where there are none."""
     sizes = np.bincount(codes)
-    said = []
+    sizes_in_words = []
     for size, name in NUMBERS.items():
         count = int((sizes == size).sum())
         if not count:
@@ -44,8 +44,8 @@ def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -
         }
         went = {"train": count * size - sum(held.values()), **held}
         where = ", ".join(f"{rows:,} to {part}" for part, rows in went.items() if rows)
-        said.append(f"{count:,} of {name} ({'trained on and never scored' if size == 1 else where})")
-    return f"classes with few rows: {'; '.join(said)}" if said else ""
+        sizes_in_words.append(f"{count:,} of {name} ({'trained on and never scored' if size == 1 else where})")
+    return f"classes with few rows: {'; '.join(sizes_in_words)}" if sizes_in_words else ""
 
 
 def columns_note(table: Table) -> list[str]:
@@ -53,11 +53,11 @@ def columns_note(table: Table) -> list[str]:
     columns = table.columns
     if columns is None:
         return []
-    said = f"text '{columns.text}'"
+    texts = f"text '{columns.text}'"
     if columns.others:
-        beside = f"{said}, beside it {_listed(columns.others)}"
-        said = beside if table.others else f"texts {_listed(columns.texts)}, each on its own"
-    return [f"columns: {said}" + (f", label {_listed(columns.labels)}" if table.labels is not None else "")]
+        beside = f"{texts}, beside it {_listed(columns.others)}"
+        texts = beside if table.others else f"texts {_listed(columns.texts)}, each on its own"
+    return [f"columns: {texts}" + (f", label {_listed(columns.labels)}" if table.labels is not None else "")]
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -93,18 +93,18 @@ def shares_of(rows: dict[str, int]) -> str:
 def conflict_text(conflict: Conflict) -> str:
     """One conflict in words."""
     text = conflict.text if len(conflict.text) <= SHOWN else conflict.text[: SHOWN - 1] + "…"
-    told = zip(conflict.labels, conflict.rows, strict=True)
-    return f"'{text}' is " + ", ".join(f"'{label}' in row {row:,}" for label, row in told)
+    labelled_rows = zip(conflict.labels, conflict.rows, strict=True)
+    return f"'{text}' is " + ", ".join(f"'{label}' in row {row:,}" for label, row in labelled_rows)
 
 
-def _headline(found: Hygiene) -> str:
-    said = [f"{sum(part.rows for name, part in found.parts.items() if name != 'unlabelled'):,} rows"]
-    train = found.parts["train"].classes
+def _headline(hygiene: Hygiene) -> str:
+    counts = [f"{sum(part.rows for name, part in hygiene.parts.items() if name != 'unlabelled'):,} rows"]
+    train = hygiene.parts["train"].classes
     if train is not None:
-        said.append(f"{len(train.sizes):,} classes ({_span(train.sizes.values())} training rows each)")
-    words = [part.words for part in found.parts.values()]
-    said.append(f"{_span([length.least for length in words] + [length.most for length in words])} words")
-    return f"data: {', '.join(said)}"
+        counts.append(f"{len(train.sizes):,} classes ({_span(train.sizes.values())} training rows each)")
+    words = [part.words for part in hygiene.parts.values()]
+    counts.append(f"{_span([length.least for length in words] + [length.most for length in words])} words")
+    return f"data: {', '.join(counts)}"
 
 
 def _span(values: Iterable[int]) -> str:
@@ -113,23 +113,23 @@ def _span(values: Iterable[int]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def _repeated(found: Hygiene) -> str:
-    where = shares_of({name: part.repeated for name, part in found.parts.items()})
-    what = "an earlier one" if _of_pairs(found) else "the text of an earlier one"
-    return f"{_count(found.repeated, 'row repeats', 'rows repeat')} {what}: {where}" if where else ""
+def _repeated(hygiene: Hygiene) -> str:
+    where = shares_of({name: part.repeated for name, part in hygiene.parts.items()})
+    what = "an earlier one" if _of_pairs(hygiene) else "the text of an earlier one"
+    return f"{_count(hygiene.repeated, 'row repeats', 'rows repeat')} {what}: {where}" if where else ""
 
 
-def _of_pairs(found: Hygiene) -> bool:
-    return any(part.pairs for part in found.parts.values())
+def _of_pairs(hygiene: Hygiene) -> bool:
+    return any(part.pairs for part in hygiene.parts.values())
 
 
 def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _pairs(found: Hygiene, labelled: bool) -> list[str]:
+def _pairs(hygiene: Hygiene, labelled: bool) -> list[str]:
     """What makes pairs and triples teach little, or the wrong thing."""
-    parts = {name: part.pairs for name, part in found.parts.items() if part.pairs is not None}
+    parts = {name: part.pairs for name, part in hygiene.parts.items() if part.pairs is not None}
     notes = []
     alike = {name: of.alike for name, of in parts.items()}
     if any(alike.values()):
@@ -148,43 +148,45 @@ def _pairs(found: Hygiene, labelled: bool) -> list[str]:
     return notes
 
 
-def _conflicting(found: Hygiene) -> str:
-    texts = {name: part.conflicting_texts for name, part in found.parts.items()}
+def _conflicting(hygiene: Hygiene) -> str:
+    texts = {name: part.conflicting_texts for name, part in hygiene.parts.items()}
     if not any(texts.values()):
         return ""
-    rows = sum(part.conflicting_rows for part in found.parts.values())
-    name, part = next((name, part) for name, part in found.parts.items() if part.conflicts)
+    rows = sum(part.conflicting_rows for part in hygiene.parts.values())
+    name, part = next((name, part) for name, part in hygiene.parts.items() if part.conflicts)
     many = f"{sum(texts.values()):,} texts have" if sum(texts.values()) > 1 else "1 text has"
     first = f"{name}: {conflict_text(part.conflicts[0])}"
     return f"{many} different labels, in {rows:,} rows ({shares_of(texts)}), e.g. {first}"
 
 
-def _near_empty(found: Hygiene) -> str:
-    where = shares_of({name: part.near_empty for name, part in found.parts.items()})
+def _near_empty(hygiene: Hygiene) -> str:
+    where = shares_of({name: part.near_empty for name, part in hygiene.parts.items()})
     if not where:
         return ""
-    name, part = next((name, part) for name, part in found.parts.items() if part.near_empty)
+    name, part = next((name, part) for name, part in hygiene.parts.items() if part.near_empty)
     rows = ", ".join(f"{row:,}" for row in part.near_empty_rows[:3])
     return f"near-empty texts ({NEAR_EMPTY}): {where}; e.g. {name} row{'s' * (part.near_empty > 1)} {rows}"
 
 
-def leak_notes(found: Hygiene) -> list[str]:
+def leak_notes(hygiene: Hygiene) -> list[str]:
     """Texts that are on both sides of a line: they make a score look better than it is."""
     notes = []
-    for overlap in found.overlaps:
+    for overlap in hygiene.overlaps:
         if not overlap.rows:
             continue
         there = "training" if overlap.other == "train" else overlap.other
-        said = f"{overlap.rows:,} of the {found.parts[overlap.part].rows:,} {overlap.part} texts are also {there} texts"
+        note = (
+            f"{overlap.rows:,} of the {hygiene.parts[overlap.part].rows:,} {overlap.part} texts are also {there} texts"
+        )
         if overlap.other_label:
-            said += f", {overlap.other_label:,} of them with another label"
+            note += f", {overlap.other_label:,} of them with another label"
         if overlap.other == "train":
-            said += "; --leaked drop-scored or drop-train leaves them out"
-        notes.append(said)
+            note += "; --leaked drop-scored or drop-train leaves them out"
+        notes.append(note)
     return notes
 
 
-def _missing(found: Hygiene) -> str:
-    scored = {name: part.classes for name, part in found.parts.items() if name in ("validation", "test")}
+def _missing(hygiene: Hygiene) -> str:
+    scored = {name: part.classes for name, part in hygiene.parts.items() if name in ("validation", "test")}
     missing = [f"{len(of.missing):,} in {name}" for name, of in scored.items() if of is not None and of.missing]
     return f"classes without a row: {', '.join(missing)}" if missing else ""

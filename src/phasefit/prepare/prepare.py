@@ -24,8 +24,8 @@ from phasefit.prepare.folds import held_out_fold, keep_classes
 from phasefit.prepare.leaks import without_leaks, without_scored
 from phasefit.prepare.notes import class_notes, columns_note, data_notes, leak_notes
 from phasefit.prepare.specification import DataSpec, SplitSpec
-from phasefit.prepare.splitting import cut, known_only, note_known, sampled, space_of, split_off
-from phasefit.prepare.unused_labels import known_space, settled
+from phasefit.prepare.splitting import known_only, note_known, sampled, space_of, split_off, subsample
+from phasefit.prepare.unused_labels import drop_unused_labels, known_space
 from phasefit.recipes.needs import Needs
 
 LABELS = Needs()
@@ -146,14 +146,14 @@ def prepare(
         notes.append(f"{validation.name} has no labels and is left alone; validation rows are split off instead")
         validation = None
     if not needs.labels:
-        train, validation, test = settled(train, validation, test, base if goes_on else None, notes, serious)
+        train, validation, test = drop_unused_labels(train, validation, test, base if goes_on else None, notes, serious)
         if not goes_on or train.labels is None:
             split = replace(split, test_size=0.0)  # there is nothing to score
     old = None if base is None else base.space
     train, validation, test = keep_classes(train, validation, test, split, notes)
     train = sampled(train, split.rows, seed, old, notes)
-    validation = cut(validation, split.validation_rows, seed, "validation", notes)
-    test = cut(test, split.test_rows, seed, "test", notes)
+    validation = subsample(validation, split.validation_rows, seed, "validation", notes)
+    test = subsample(test, split.test_rows, seed, "test", notes)
     if split.fold is not None:
         train, validation, test = held_out_fold(train, split.fold, seed, base, notes)
     train, validation, test = split_off(train, validation, test, split, seed, base, notes)
@@ -191,8 +191,8 @@ def prepare(
 def _like_base(data: DataSpec, base: Base | None) -> DataSpec:
     """Labels are read as those of the run to go on from, where nobody says how: a few rows may look otherwise."""
     own = {} if base is None else base.reading
-    said = data.levels or data.tree or data.separator or len(as_names(data.label)) > 1
-    if not own or said or data.kind not in (None, own["kind"]):
+    is_specified = data.levels or data.tree or data.separator or len(as_names(data.label)) > 1
+    if not own or is_specified or data.kind not in (None, own["kind"]):
         return data
     return replace(data, **own)
 
@@ -241,9 +241,9 @@ def _about_columns(train: Table, data: DataSpec) -> dict[str, object] | None:
     """Where texts and labels stood; labels that were left alone did not."""
     if train.columns is None:
         return None
-    found = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()})
-    found |= {"tree": data.tree, "separator": data.separator, "levels": data.levels}
-    return {name: value for name, value in found.items() if value}
+    about = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()})
+    about |= {"tree": data.tree, "separator": data.separator, "levels": data.levels}
+    return {name: value for name, value in about.items() if value}
 
 
 def _bare(table: Table | None) -> Table | None:

@@ -50,7 +50,7 @@ def sampled(train: Table, rows: int | None, seed: int, base: LabelSpace | None, 
     return train.take(sample(codes, rows, seed))
 
 
-def cut(table: Table | None, rows: int | None, seed: int, what: str, notes: list[str]) -> Table | None:
+def subsample(table: Table | None, rows: int | None, seed: int, what: str, notes: list[str]) -> Table | None:
     """At most so many rows of a table, drawn at random: what is scored stays as it is distributed."""
     if table is None or rows is None or rows >= len(table):
         return table
@@ -131,18 +131,18 @@ def known_only(table: Table | None, space: LabelSpace, unseen: str, notes: list[
     row = int(np.flatnonzero(~known)[0])
     number = table.row_numbers(np.array(row))
     count = f"{(~known).sum()} row{'s' if (~known).sum() > 1 else ''}"
-    found = f"{table.name}: {count} with a label that no training row has, e.g. '{space.name(labels[row])}'"
+    problem = f"{table.name}: {count} with a label that no training row has, e.g. '{space.name(labels[row])}'"
     if not known.any() and unseen != "keep":
         trained = ", ".join(f"'{name}'" for name in space.names[:5]) + (" ..." if len(space) > 5 else "")
         raise LabelError(
-            f"{found} (row {number}), and no row is left without them: is it the right file and column? Training has "
+            f"{problem} (row {number}), and no row is left without them: is it the right file and column? Training has "
             f"{trained}"
         )
     if unseen == "error":
         raise LabelError(
-            f"{found} (row {number}); leave them out with --unseen drop, or count them as mistakes with --unseen keep"
+            f"{problem} (row {number}); leave them out with --unseen drop, or count them as mistakes with --unseen keep"
         )
-    notes.append(f"{found}: " + ("left out" if unseen == "drop" else "each counts as a mistake"))
+    notes.append(f"{problem}: " + ("left out" if unseen == "drop" else "each counts as a mistake"))
     return table.take(np.flatnonzero(known)) if unseen == "drop" else table
 
 

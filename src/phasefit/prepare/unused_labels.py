@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from phasefit.prepare.base import Base
 
 
-def settled(
+def drop_unused_labels(
     train: Table,
     validation: Table | None,
     test: Table | None,
@@ -62,14 +62,14 @@ def _why_left_alone(train: Table, validation: Table | None, base: Base | None) -
         return f"the column {names} is left alone: " + (
             "it is about whole rows, not about each text" if of_rows else "it does not hold one class for every text"
         )
-    said = f"the labels{f' ({names})' if names else ''} are left alone: "
+    start = f"the labels{f' ({names})' if names else ''} are left alone: "
     classes = len(set(train.labels))
     if base is None and classes < 2:
-        return f"{said}there is only one class"
+        return f"{start}there is only one class"
     if base is None and classes > len(train) / 2:
-        return f"{said}there are {classes:,} classes for {len(train):,} rows"
+        return f"{start}there are {classes:,} classes for {len(train):,} rows"
     if validation is not None and validation.labels is None:
-        return f"{said}{validation.name} has none"
+        return f"{start}{validation.name} has none"
     return ""
 
 

@@ -79,8 +79,8 @@ def fit_prepared(
         model.decisions = _decisions(metrics)
     else:
         steps = History(before.get("history", ())).steps
-        with tracked(accelerator, spec, recipe.name, listen, steps) as told:
-            fitted = fit(model, prepared, recipe, accelerator, seed=spec.seed, listen=told, checkpointer=checkpointer)
+        with tracked(accelerator, spec, recipe.name, listen, steps) as heard:
+            fitted = fit(model, prepared, recipe, accelerator, seed=spec.seed, listen=heard, checkpointer=checkpointer)
         metrics = _evaluate(model, prepared, recipe, spec, listen, outputs) | {"phases": fitted.phases}
         if shape := run_geometry(fitted.snapshots, model):
             metrics["geometry"] = shape
@@ -102,10 +102,10 @@ def fit_prepared(
 
 def _same_start(model: Model, before: dict[str, Any]) -> int:
     """The checksum of the model that training starts from; resuming needs the same one."""
-    found = fingerprint(model)
-    if before.get("began_with", found) != found:
+    checksum = fingerprint(model)
+    if before.get("began_with", checksum) != checksum:
         raise ModelError(f"the model '{model.encoder.name}' has changed since the run began; train it again")
-    return found
+    return checksum
 
 
 def _evaluate(
@@ -128,14 +128,14 @@ def _evaluate(
         if not labelled:
             continue
         listen(Stage(f"evaluating on {split}"))
-        said = {name: _outputs(model, table, name, split, spec, listen) for name, table in labelled.items()}
-        outputs[split] = {name: each.astype(np.float32) for name, each in said.items()}
-        found = {name: score(model, table, said[name], name) for name, table in labelled.items()}
+        predicted = {name: _outputs(model, table, name, split, spec, listen) for name, table in labelled.items()}
+        outputs[split] = {name: each.astype(np.float32) for name, each in predicted.items()}
+        scores = {name: score(model, table, predicted[name], name) for name, table in labelled.items()}
         if prepared.tasks:
-            kinds = {name: model.space_of(name).kind for name in found}
-            metrics[split] = {MEAN: mean_of_tasks(found, kinds, recipe.watched_tasks()), "tasks": found}
+            kinds = {name: model.space_of(name).kind for name in scores}
+            metrics[split] = {MEAN: mean_of_tasks(scores, kinds, recipe.watched_tasks()), "tasks": scores}
         else:
-            metrics[split] = found[TASK]
+            metrics[split] = scores[TASK]
     decisions = {name: decision.to_json() for name, decision in model.decisions.items()}
     if prepared.tasks and decisions:
         metrics["decisions"] = decisions
@@ -148,16 +148,16 @@ def _outputs(model: Model, table: Table, task: str, split: str, spec: RunSpec, l
     """What the model says of one table; on validation it is first decided how it answers."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TextsCut)
-        found = model.predict_outputs(table.inputs, task=task)
+        predicted = model.predict_outputs(table.inputs, task=task)
     for warning in caught:
         if split == "test":  # the validation texts were counted when they were tokenised
             listen(Note(f"{split}: {warning.message}", warning=True))
     if split == "validation":
         of = "" if task == TASK else f"{task}: "
-        for note in decide(model, table, found, spec, task):
+        for note in decide(model, table, predicted, spec, task):
             listen(Note(of + note))
-        found = model.decision(task).calibrated(found)
-    return found
+        predicted = model.decision(task).calibrated(predicted)
+    return predicted
 
 
 def _decisions(metrics: dict[str, Any]) -> dict[str, Decision]:

@@ -36,7 +36,7 @@ from phasefit.kinds.decision import Decision
 from phasefit.metrics.regression import regression_metrics
 from phasefit.models.model import Model
 from phasefit.prepare.prepare import Prepared, prepare
-from phasefit.prepare.splitting import cut
+from phasefit.prepare.splitting import subsample
 from phasefit.runs.evaluation.score import score_outputs
 from phasefit.runs.folder import read_begun
 from phasefit.runs.specification import RunSpec
@@ -216,7 +216,7 @@ def peak_megabytes() -> float:
 def pair_scores(model: Model, pairs: str, spec: RunSpec) -> dict[str, Any]:
     """The metrics of cosines against the scores of the test pairs of a dataset."""
     dataset = read_dataset(pairs, data_dir=spec.data.data_dir, sides="two")
-    table = cut(dataset.test or dataset.train, spec.split.test_rows, spec.seed, "test", [])
+    table = subsample(dataset.test or dataset.train, spec.split.test_rows, spec.seed, "test", [])
     if table is None or table.labels is None or not table.others:
         raise DataError(f"{pairs} holds no pairs of texts with scores; encoders are scored on such")
     true = np.array([float(label) for label in table.labels if isinstance(label, int | float)])

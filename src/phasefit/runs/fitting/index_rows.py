@@ -46,11 +46,11 @@ def index_rows(
     listen(Stage("tokenising"))
     tokens = model.encoder.tokenise(texts)
     _say_long(tokens, model.encoder, listen)
-    found = [_data(place, texts, tokens, others) for place in places]
+    data_of_places = [_data(place, texts, tokens, others) for place in places]
     if not prepared.tasks:
-        return found[0]
-    tasks = dict(zip(prepared.tasks, found[len(own_rows) :], strict=True))
-    whole = found[0] if own_rows else _texts_of(tasks.values(), _data(places[0], texts, tokens, None))
+        return data_of_places[0]
+    tasks = dict(zip(prepared.tasks, data_of_places[len(own_rows) :], strict=True))
+    whole = data_of_places[0] if own_rows else _texts_of(tasks.values(), _data(places[0], texts, tokens, None))
     return replace(whole, space=prepared.space, codes=np.full(len(texts), -1), values=None, tasks=tasks)
 
 
@@ -70,14 +70,14 @@ def row_texts(prepared: Prepared, rows: np.ndarray) -> list[tuple[str, ...]]:
 def task_numbers(prepared: Prepared) -> np.ndarray:
     """The place among the tasks of the one that each text of `every_text` belongs to; -1 for texts of none."""
     texts, places, others = _numbered(prepared)
-    found = np.full(len(texts), -1, dtype=np.int64)
+    numbers = np.full(len(texts), -1, dtype=np.int64)
     for number, place in enumerate(places[len(_own_rows(prepared)) :] if prepared.tasks else ()):
         rows = np.concatenate([place.train, place.validation, place.unlabelled]).astype(np.int64)
-        found[rows] = number
+        numbers[rows] = number
         if others is not None:
             beside = others[rows]
-            found[beside[beside >= 0]] = number
-    return found
+            numbers[beside[beside >= 0]] = number
+    return numbers
 
 
 def _numbered(prepared: Prepared) -> tuple[list[str], list[Place], np.ndarray | None]:
@@ -123,8 +123,8 @@ def _texts_of(tasks: Iterable[PhaseData], like: PhaseData) -> PhaseData:
     def texts(part: str) -> np.ndarray:
         rows = [getattr(task, part) for task in known]
         beside = [task.others[own].ravel() for task, own in zip(known, rows, strict=True) if task.others is not None]
-        found = np.concatenate([*rows, *beside]).astype(np.int64)
-        return np.asarray(found[found >= 0])
+        every_row = np.concatenate([*rows, *beside]).astype(np.int64)
+        return np.asarray(every_row[every_row >= 0])
 
     nothing = np.empty(0, dtype=np.int64)
     return replace(like, train=texts("train"), validation=texts("validation"), unlabelled=nothing, others=None)
@@ -135,11 +135,11 @@ def _say_long(tokens: Tokens, encoder: Encoder, listen: Callable[[Event], None])
     longer = tokens.lengths > encoder.max_length
     if longer.any():
         count = windows_of(tokens.lengths[longer], encoder.max_length)
-        said = f"{longer.sum():,} of {len(tokens):,} texts are longer than {encoder.max_length} tokens"
-        listen(Note(f"{said} and are read in {count:,} windows"))
+        sentence = f"{longer.sum():,} of {len(tokens):,} texts are longer than {encoder.max_length} tokens"
+        listen(Note(f"{sentence} and are read in {count:,} windows"))
     if tokens.cut:
-        said = truncation(tokens, encoder.reach).sentence()
-        listen(Note(f"{said}{_remedy(encoder)}", warning=True))
+        sentence = truncation(tokens, encoder.reach).sentence()
+        listen(Note(f"{sentence}{_remedy(encoder)}", warning=True))
 
 
 def _remedy(encoder: Encoder) -> str:
