@@ -81,6 +81,8 @@ def together(commands: Sequence[Sequence[str | Path]], folders: Sequence[Path]) 
     for number, (command, folder) in enumerate(zip(commands, folders, strict=True)):
         folder.mkdir(parents=True)
         environment = {**os.environ, "PYTHONHASHSEED": str(number), "OMP_NUM_THREADS": "1"}
+        helpers = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment["PYTHONPATH"] = os.pathsep.join(helpers)  # for tests/specs.py
         started.append(
             subprocess.Popen(
                 list(map(str, command)),

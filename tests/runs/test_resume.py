@@ -78,7 +78,7 @@ def card(run: Path) -> str:
 def page(run: Path) -> str:
     """The page without the folder's name and the seconds of the phases."""
     text = (run / "report.html").read_text(encoding="utf-8").replace(run.name, "RUN")
-    return re.sub(r"The phases</caption>.*?</table>", "", text)
+    return re.sub(r"The phases</caption>.*?</table>", "", text, flags=re.DOTALL)
 
 
 PLACES = [
