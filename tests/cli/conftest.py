@@ -133,7 +133,8 @@ def training(install: Callable[..., None]) -> FakeTraining:
     part = {"rows": 66, "accuracy": 0.9, "accuracy_ci95": [0.8, 0.95], "macro_f1": 0.85, "roc_auc": None}
     phase = {"name": "finetune", "steps": 40, "seconds": 12.5, "best": {"macro_f1": 0.85}}
     fake = FakeTraining(metrics={"validation": part, "test": {**part, "accuracy": 0.7}, "phases": [phase]})
-    install("phasefit.runs.train", train=fake, resume=fake.resume)
+    install("phasefit.runs.train", train=fake)
+    install("phasefit.runs.resume", resume=fake.resume)
     return fake
 
 

@@ -13,7 +13,7 @@ from phasefit.errors import ModelError, PhasefitError, RunError
 from phasefit.files.manifest import FORMAT
 from phasefit.models.model import Model
 from phasefit.models.storage import load_model
-from phasefit.runs.saving import save_model
+from phasefit.runs.results import save_model
 from tiny import fresh_model, make_data, make_phase, make_table, read_json, run, tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # one of the texts is long on purpose

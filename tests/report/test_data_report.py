@@ -12,7 +12,7 @@ from phasefit.data.hygiene import hygiene, lengths
 from phasefit.data.table import Table
 from phasefit.models.tokens.truncation import Truncation
 from phasefit.report.card.card import data_paragraphs, model_card
-from phasefit.runs.data_record import write_hygiene
+from phasefit.runs.results import write_hygiene
 
 FOUND = hygiene(
     {

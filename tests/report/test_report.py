@@ -18,7 +18,7 @@ from phasefit.runs.execution import FitResult
 from phasefit.runs.fitting.fit import Fitted
 from phasefit.runs.fitting.history import History
 from phasefit.runs.fitting.snapshots import Snapshots
-from phasefit.runs.train import FinishedRun
+from phasefit.runs.results import FinishedRun
 from pictures import pixels, words
 from specs import prepare, run_spec
 from tiny import fresh_model, make_data, make_table

@@ -17,7 +17,7 @@ from phasefit.models.storage import load_model
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
 from phasefit.runs.fitting.starting import base_run
-from phasefit.runs.train import TrainResult
+from phasefit.runs.job import TrainResult
 from running import train
 from specs import prepare, run_spec
 from tiny import make_table, read_json, write_csv

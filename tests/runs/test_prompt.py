@@ -13,7 +13,7 @@ from phasefit.errors import RecipeError
 from phasefit.models.encoder.encoder import load_encoder
 from phasefit.models.model import Model
 from phasefit.models.storage import load_model
-from phasefit.runs.train import TrainResult
+from phasefit.runs.job import TrainResult
 from running import train
 from specs import run_spec
 from tiny import make_table, write_csv

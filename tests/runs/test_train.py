@@ -14,8 +14,8 @@ from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Stage, StepDo
 from phasefit.models.storage import load_model
 from phasefit.recipes import parse_recipe
 from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.job import TrainResult
 from phasefit.runs.specification import RunSpec
-from phasefit.runs.train import TrainResult
 from running import resume, train
 from specs import prepare, run_spec
 from tiny import make_table, read_json, tree, write_csv

@@ -20,10 +20,10 @@ from phasefit.recipes.reading import parse_recipe, read_recipe
 from phasefit.runs.execution import fit_spec
 from phasefit.runs.fitting.index_rows import index_rows, texts_beside
 from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.job import TrainResult
 from phasefit.runs.plan import plan
+from phasefit.runs.results import save_model
 from phasefit.runs.saved_specification import spec_from_json, spec_to_json
-from phasefit.runs.saving import save_model
-from phasefit.runs.train import TrainResult
 from running import train
 from specs import prepare, run_spec
 from tiny import fresh_model, make_table

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from phasefit.errors import PhasefitError
 
 if TYPE_CHECKING:
+    from phasefit.runs.job import TrainResult
     from phasefit.runs.specification import RunSpec
-    from phasefit.runs.train import TrainResult
     from phasefit.studies.auto.report import AutoResult
 
 MINUTES = 10.0

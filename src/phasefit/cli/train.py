@@ -16,8 +16,8 @@ from phasefit.errors import PhasefitError
 from phasefit.runs.specification import AUTO
 
 if TYPE_CHECKING:
+    from phasefit.runs.job import TrainResult
     from phasefit.runs.specification import RunSpec
-    from phasefit.runs.train import TrainResult
 
 
 @run_options(
@@ -138,7 +138,7 @@ def go_on(path: Path, device: str | None, quiet: bool = False) -> TrainResult:
 
     with listener(quiet) as listen:
         from phasefit.report import write_run_report
-        from phasefit.runs.train import resume
+        from phasefit.runs.resume import resume
 
         return resume(path, listen, device=device, report=write_run_report)
 

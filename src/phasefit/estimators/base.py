@@ -53,7 +53,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @python_errors
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Save the model and the parameters; an existing folder is refused unless it holds a model and `overwrite`."""
-        from phasefit.runs.saving import save_model
+        from phasefit.runs.results import save_model
 
         save_model(self._fitted(), Path(folder), overwrite=overwrite, facts=self._facts())
 

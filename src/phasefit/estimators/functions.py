@@ -13,9 +13,9 @@ from phasefit.data.table import Table
 from phasefit.estimators.parameter_names import python_errors, python_notes
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
+from phasefit.runs.job import TrainResult
+from phasefit.runs.resume import resume as resume_run
 from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
-from phasefit.runs.train import TrainResult
-from phasefit.runs.train import resume as resume_run
 from phasefit.runs.train import train as train_run
 
 if TYPE_CHECKING:

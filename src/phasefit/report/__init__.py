@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from phasefit.runs.train import FinishedRun
+    from phasefit.runs.results import FinishedRun
 
 
 def write_run_report(run: FinishedRun) -> None:

@@ -11,7 +11,7 @@ from phasefit.report.page.run_page import write_run_page
 from phasefit.report.pictures import draw_run
 
 if TYPE_CHECKING:
-    from phasefit.runs.train import FinishedRun
+    from phasefit.runs.results import FinishedRun
 
 PAGE = "report.html"
 

@@ -1,18 +1,32 @@
-"""Experiment trackers, through Accelerate: TensorBoard, Weights & Biases, MLflow. Off unless asked for."""
+"""Experiment trackers, through Accelerate: TensorBoard, Weights & Biases, MLflow. Off unless asked for. No torch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from accelerate import Accelerator
-
+from phasefit.errors import MissingExtra, PhasefitError, did_you_mean
 from phasefit.events import Event, Scored, StepDone
 from phasefit.runs.specification import RunSpec
 
 if TYPE_CHECKING:
+    from accelerate import Accelerator
+
     from phasefit.events import Listener
+
+TRACKERS = {"tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
+
+
+def check_tracker(name: str | None) -> None:
+    """Refuse an unknown or missing tracker before anything is trained."""
+    if name is None:
+        return
+    if name not in TRACKERS:
+        raise PhasefitError(f"--track {name}: unknown tracker; {did_you_mean(name, TRACKERS)}")
+    if find_spec(TRACKERS[name]) is None:
+        raise MissingExtra(f"--track {name}: {name} is not installed; pip install {TRACKERS[name]}")
 
 
 @contextmanager

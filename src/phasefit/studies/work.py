@@ -39,8 +39,9 @@ from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.splitting import subsample
 from phasefit.runs.evaluation.score import score_outputs
 from phasefit.runs.folder import read_begun
+from phasefit.runs.resume import resume
 from phasefit.runs.specification import RunSpec
-from phasefit.runs.train import resume, train
+from phasefit.runs.train import train
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import needs_of_cell
 from phasefit.studies.result import PROGRESS, RESULT, RUN, append_evaluation, finished_result, has_own, slim

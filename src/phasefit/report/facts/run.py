@@ -16,7 +16,7 @@ from phasefit.report.facts.map import EmbeddingMap, embedding_map, map_points
 if TYPE_CHECKING:
     from phasefit.models.tokens.truncation import Truncation
     from phasefit.runs.fitting.snapshots import Snapshots
-    from phasefit.runs.train import FinishedRun
+    from phasefit.runs.results import FinishedRun
 
 ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
 SHOWN_ELSEWHERE = ("format", "status", "data", "heads", "decisions", "settings")  # of the manifest

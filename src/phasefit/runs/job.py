@@ -1,0 +1,91 @@
+"""What a new and a resumed run have in common: the rows are read, the phases fitted, the results saved.
+
+Torch is imported when the phases are fitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phasefit.events import Note, Stage
+from phasefit.files.atomic import write_text
+from phasefit.prepare.base import Base
+from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.recipes import Recipe
+from phasefit.recipes.needs import needs_of
+from phasefit.runs.fitting.starting import base_run
+from phasefit.runs.folder import RunFolder
+from phasefit.runs.results import FinishedRun, Reporter, report_run, save_results, write_hygiene
+from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
+from phasefit.runs.stop import Stop
+
+if TYPE_CHECKING:
+    from phasefit.events import Listener
+    from phasefit.models.model import Model
+    from phasefit.runs.execution import FitResult
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """A finished run."""
+
+    folder: Path
+    metrics: dict[str, Any]
+    model: Model
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a run works with, be it new or resumed."""
+
+    spec: RunSpec
+    recipe: Recipe
+    base: Base | None
+    prepared: Prepared
+    resumed: bool = False
+
+
+def read_job(spec: RunSpec, recipe: Recipe, listen: Listener) -> Job:
+    """Read and split the rows that the recipe needs."""
+    listen(Stage("reading"))
+    base = base_run(spec.model, spec.model_name)
+    needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
+    prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base, needs=needs)
+    prepared.tell(listen)
+    return Job(spec, recipe, base, prepared)
+
+
+def carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report: Reporter | None) -> TrainResult:
+    """Everything behind the beginning; whatever is cut short here is done again when the run is resumed."""
+    write_text(folder.path / "recipe.toml", job.recipe.to_toml())
+    write_hygiene(folder.path, job.prepared.hygiene)
+    result, fitted = fit_job(job, folder.path, stop, listen)
+    listen(Stage("saving"))
+    facts = save_results(folder.path, job, fitted)
+    finished = FinishedRun(folder.path, job.recipe, job.prepared, fitted, folder.facts | facts)
+    report_run(finished, report if job.spec.output.report else None, listen)
+    folder.finish(facts)
+    return result
+
+
+def fit_job(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainResult, FitResult]:
+    """Take the model through its phases, from the checkpoint where there is one."""
+    listen(Stage("starting torch"))
+    from phasefit.runs.execution import fit_prepared
+    from phasefit.runs.fitting.checkpointer import Checkpointer
+    from phasefit.training.checkpoints import read_checkpoint
+
+    # A new run looks at none: another process may not yet have set aside the run that it replaces.
+    checkpoint, damaged = read_checkpoint(path) if job.resumed else (None, [])
+    for note in damaged:
+        listen(Note(note, warning=True))
+    if job.resumed and checkpoint is None:
+        listen(Note("there is no checkpoint yet: it starts from the beginning"))
+    how: dict[str, Any] = {"minutes": job.spec.machine.checkpoint_minutes, "keep_phases": job.spec.output.keep_phases}
+    checkpointer = Checkpointer(path, stop, checkpoint=checkpoint, **how)
+    fitted = fit_prepared(
+        job.spec, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
+    )
+    return TrainResult(path, fitted.metrics, fitted.model), fitted

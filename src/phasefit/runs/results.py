@@ -1,0 +1,93 @@
+"""What a finished run leaves in its folder: model, metrics, history, data check and report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from phasefit.data.hygiene import Hygiene
+from phasefit.events import Note
+from phasefit.files.atomic import write_json
+from phasefit.files.manifest import MANIFEST
+from phasefit.prepare.merge import merged
+from phasefit.prepare.prepare import Prepared
+from phasefit.recipes import Recipe
+from phasefit.runs.folder import RunFolder
+from phasefit.runs.trained_texts import write_seen
+
+if TYPE_CHECKING:
+    from phasefit.events import Listener
+    from phasefit.models.model import Model
+    from phasefit.models.tokens.truncation import Truncation
+    from phasefit.runs.execution import FitResult
+    from phasefit.runs.job import Job
+
+DATA = "data.json"
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """What the report of a run is written from."""
+
+    folder: Path
+    recipe: Recipe
+    prepared: Prepared
+    result: FitResult
+    manifest: Mapping[str, Any]
+
+
+Reporter: TypeAlias = Callable[[FinishedRun], None]
+
+
+def save_results(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
+    """The model, its metrics and history; the manifest, which makes them valid, comes last and is the caller's."""
+    from phasefit.models.storage import write_model
+
+    model = fitted.model
+    facts: dict[str, Any] = {"model": model.encoder.name, "threads": fitted.threads, "device": str(model.device)}
+    facts["max_length"] = model.encoder.max_length
+    if job.base is not None:
+        facts["went_on_from"] = job.base.name
+    elif job.spec.model is not None and (Path(job.spec.model).expanduser() / MANIFEST).is_file():
+        facts["went_on_from"] = job.spec.model_name or str(job.spec.model)  # a run without a classifier
+    facts |= write_model(model, path)
+    trained = merged(job.prepared) if job.spec.recipe.refit else job.prepared
+    rows = [table.same for table in trained.trained_tables if table.others]
+    write_seen(path, trained.trained_texts, None if job.base is None else job.base.seen, rows)
+    write_hygiene(path, job.prepared.hygiene, fitted.fitted.cut)
+    write_json(path / "metrics.json", fitted.metrics)
+    write_json(path / "history.json", fitted.fitted.history.rows)
+    return facts
+
+
+def report_run(finished: FinishedRun, report: Reporter | None, listen: Listener) -> None:
+    """Pictures and card; a model is not held up by a picture that cannot be drawn."""
+    if report is None:
+        return
+    try:
+        report(finished)
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a plotting library may raise
+        what = f"{type(error).__name__}: {error}"
+        listen(Note(f"the report could not be written ({what}); the model is complete", warning=True))
+
+
+def write_hygiene(folder: Path, hygiene: Hygiene, cut: Truncation | None = None) -> None:
+    """Write `data.json`: what the tables are like and, once the texts are tokenised, what is cut off."""
+    write_json(folder / DATA, hygiene.to_json() | ({} if cut is None else {"tokens": cut.to_json()}))
+
+
+def save_model(model: Model, folder: Path, *, overwrite: bool = False, facts: Mapping[str, Any] | None = None) -> None:
+    """Save a model into a folder of its own, complete with its manifest, which `facts` are written into too."""
+    from phasefit.models.storage import write_model
+
+    target = RunFolder(folder, overwrite=overwrite)
+    try:
+        target.begin({"model": model.encoder.name})
+        target.finish(write_model(model, folder) | dict(facts or {}))
+    except BaseException:
+        target.abandon()
+        raise

@@ -1,0 +1,69 @@
+"""Resuming a run that was stopped or killed, from its folder alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phasefit.errors import DataError, RunError
+from phasefit.events import Note
+from phasefit.files.manifest import FINISHED, versions
+from phasefit.recipes.reading import parse_recipe
+from phasefit.runs.cleanup import cleanup_on_failure
+from phasefit.runs.folder import RunFolder, read_begun
+from phasefit.runs.job import Job, TrainResult, carry_out, fit_job, read_job
+from phasefit.runs.processes import is_main_process
+from phasefit.runs.results import Reporter
+from phasefit.runs.run import Run
+from phasefit.runs.saved_specification import spec_from_json
+from phasefit.runs.stop import Stop
+
+if TYPE_CHECKING:
+    from phasefit.events import Listener
+
+
+def resume(path: Path, listen: Listener, *, device: str | None = None, report: Reporter | None = None) -> TrainResult:
+    """Go on with a run that was stopped or killed; it ends as if it never had been."""
+    with Stop() as stop:
+        manifest = read_begun(path)
+        if not is_main_process() and manifest.get("status") != FINISHED:
+            return fit_job(_read_again(path, manifest, device, listen), path, stop, listen)[0]
+        folder = RunFolder.reopen(path) if is_main_process() else None
+        if folder is None or folder.is_finished:
+            return _finished(path, folder, device, listen)
+        with cleanup_on_failure(folder, listen, fresh=False):
+            return carry_out(folder, _read_again(path, manifest, device, listen), stop, listen, report)
+
+
+def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: Listener) -> TrainResult:
+    """Nothing is left to do, but perhaps to clear up what a kill at the very end left."""
+    if folder is not None:
+        folder.clear()
+    listen(Note(f"the run in {path} is already finished"))
+    run = Run.open(path)
+    return TrainResult(path, run.metrics, run.model(device or "auto"))
+
+
+def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen: Listener) -> Job:
+    """The job of a run that was begun; data that have changed since are refused."""
+    try:
+        spec = spec_from_json(manifest["resume"]["request"], path)
+        toml, sha256, name = manifest["resume"]["recipe"], manifest["data"]["sha256"], manifest["recipe"]
+    except (KeyError, TypeError) as error:
+        raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error})") from error
+    if device is not None:
+        spec = spec.replace(device=device)
+    recipe = parse_recipe(toml, name=name, where=f"{path}/recipe.toml")
+    job = replace(read_job(spec, recipe, listen), resumed=True)
+    if job.prepared.sha256 != sha256:
+        raise DataError(
+            f"the data of the run in '{path}' have changed since it began; put them back, or train again with "
+            "--overwrite"
+        )
+    for package, now in versions().items():
+        then = manifest.get("versions", {}).get(package)
+        if then != now:
+            text = f"{package} was {then} when the run began and is {now} now: the last digits may come out otherwise"
+            listen(Note(text, warning=True))
+    return job
