@@ -89,10 +89,10 @@ def evaluate(
     from phasefit.cli.inputs import load
 
     model = load(opened, device, threads, quiet)
-    found = evaluate_one(opened, model, table, task, how)
+    evaluated = evaluate_one(opened, model, table, task, how)
     if out is not None:
-        write_evaluation(out, found.predicted, found.metrics, quiet)
-    show_metrics(found.metrics, found.name, json)
+        write_evaluation(out, evaluated.predicted, evaluated.metrics, quiet)
+    show_metrics(evaluated.metrics, evaluated.name, json)
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,10 @@ def evaluate_one(run: Run, model: Model, table: Table, task: str | None, how: Wa
     table = known_only(table, space, how.unseen, notes) or table
     say_notes(notes, how.quiet)
     with counting("evaluating", len(table), how.quiet) as progress:
-        found = model.predict_outputs(table.inputs, task=name, batch_size=how.batch_size, progress=progress)
-    metrics, frame = score(model, table, found, name), frame_of(table)
+        outputs = model.predict_outputs(table.inputs, task=name, batch_size=how.batch_size, progress=progress)
+    metrics, frame = score(model, table, outputs, name), frame_of(table)
     prefix = free_prefix(frame, [space])
-    return Evaluated(table.name, metrics, add_predictions(frame, found, space, model.decision(name), prefix))
+    return Evaluated(table.name, metrics, add_predictions(frame, outputs, space, model.decision(name), prefix))
 
 
 def evaluate_all(
@@ -163,11 +163,11 @@ def evaluate_all(
     last: NoSplitError | None = None
     for spec in specs:
         given = spec.part(how.split)
-        said = spec.options()
-        told = any(said[name] for name in ("kind", "tree", "separator", "levels")) or len(said["label"]) > 1
-        own = {} if told else run.table(spec.name).labels
+        options = spec.options()
+        is_given = any(options[name] for name in ("kind", "tree", "separator", "levels")) or len(options["label"]) > 1
+        own = {} if is_given else run.table(spec.name).labels
         try:
-            tables[spec.name] = read_scored(run, given, spec.name, how, {**said, **own})
+            tables[spec.name] = read_scored(run, given, spec.name, how, {**options, **own})
         except NoSplitError as error:
             say_notes([f"{spec.name} is not scored: {error}"], how.quiet)
             last = error
@@ -176,15 +176,15 @@ def evaluate_all(
     if not tables and last is not None:
         raise last
     model = load(run, device, threads, how.quiet)
-    found = {name: evaluate_one(run, model, table, name, how) for name, table in tables.items()}
-    metrics = {"tasks": {name: one.metrics for name, one in found.items()}}
-    kinds = {name: model.space_of(name).kind for name in found}
+    evaluated = {name: evaluate_one(run, model, table, name, how) for name, table in tables.items()}
+    metrics = {"tasks": {name: one.metrics for name, one in evaluated.items()}}
+    kinds = {name: model.space_of(name).kind for name in evaluated}
     watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs} | (
         {} if run.recipe is None else run.recipe.watched_tasks()
     )
     whole = {MEAN: mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
     if out is not None:
-        for name, one in found.items():
+        for name, one in evaluated.items():
             write_evaluation(out / name, one.predicted, one.metrics, how.quiet)
         write_metrics(out, whole)
     return whole

@@ -96,9 +96,9 @@ def predict(
         texts = read_table(say, need_labels=False, what="--say").texts
         if sides == "pairs" and len(texts) % 2:
             raise DataError("this model takes pairs of texts: give --say twice for each pair")
-        said = list(zip(texts[::2], texts[1::2], strict=True)) if sides == "pairs" else texts
+        inputs = list(zip(texts[::2], texts[1::2], strict=True)) if sides == "pairs" else texts
         model = load(opened, device, threads, quiet)
-        show_said(model, said, decision_of(model, reject_below, task), task)
+        show_said(model, inputs, decision_of(model, reject_below, task), task)
         return
     check_out(out, overwrite)
     usual = opened.table(task).columns
@@ -109,10 +109,10 @@ def predict(
     space, decision = model.space_of(name), decision_of(model, reject_below, name)
     refuse_clashes(frame.columns, column_names(space, prefix, probabilities))
     with counting("predicting", len(table.texts), quiet) as progress:
-        found = model.predict_outputs(table.inputs, task=name, batch_size=batch_size, progress=progress)
+        outputs = model.predict_outputs(table.inputs, task=name, batch_size=batch_size, progress=progress)
     if not kind_of(space).no_reject:
-        say_withheld(int((decision.answers(found) < 0).sum()), len(found), decision, quiet)
-    write_out(add_predictions(frame, found, space, decision, prefix, probabilities), out, quiet=quiet)
+        say_withheld(int((decision.answers(outputs) < 0).sum()), len(outputs), decision, quiet)
+    write_out(add_predictions(frame, outputs, space, decision, prefix, probabilities), out, quiet=quiet)
 
 
 def decision_of(model: Model, reject_below: float | None, task: str | None = None) -> Decision:
@@ -133,8 +133,8 @@ def say_withheld(withheld: int, rows: int, decision: Decision, quiet: bool) -> N
     from phasefit.cli.console import stderr
 
     if withheld and not quiet:
-        said = f"{withheld:,} of {rows:,} predictions are less probable than {decision.reject_below:.3f}: left empty"
-        stderr().print(said, soft_wrap=True)
+        note = f"{withheld:,} of {rows:,} predictions are less probable than {decision.reject_below:.3f}: left empty"
+        stderr().print(note, soft_wrap=True)
 
 
 def show_said(
@@ -146,16 +146,16 @@ def show_said(
     from phasefit.kinds import kind_of
 
     name = model.known_task(task)
-    space, found = model.space_of(name), model.predict_outputs(texts, task=name)
+    space, outputs = model.space_of(name), model.predict_outputs(texts, task=name)
     kind = kind_of(space)
     shown = [printable(text if isinstance(text, str) else " / ".join(text), 80) for text in texts]
     if not kind.has_classes:
         table = new_table("text", "prediction", *(["score"] if len(space) else []), right=(1, 2))
-        for text, row, answer in zip(shown, found, kind.answers(found, space, decision), strict=True):
+        for text, row, answer in zip(shown, outputs, kind.answers(outputs, space, decision), strict=True):
             table.add_row(text, *([str(answer)] if len(space) else []), f"{row[0]:.3f}")
     else:
         table = new_table("text", "prediction", "probability", "then", right=(2,))
-        for text, row, codes in zip(shown, found, kind.predicted_codes(found, decision), strict=True):
+        for text, row, codes in zip(shown, outputs, kind.predicted_codes(outputs, decision), strict=True):
             table.add_row(text, *_said(row, codes, space.names))
     stdout().print(table)
 
@@ -167,5 +167,5 @@ def _said(row: np.ndarray, codes: Sequence[int], names: Sequence[str]) -> tuple[
     order = row.argsort()[::-1]
     first = [code for code in order if code in codes]
     then = [f"{printable(names[code], 40)} {row[code]:.3f}" for code in order if code not in codes]
-    said = ", ".join(printable(names[code], 40) for code in first) or NO_ANSWER
-    return said, ", ".join(f"{row[code]:.3f}" for code in first), ", ".join(then[:RUNNERS_UP])
+    given = ", ".join(printable(names[code], 40) for code in first) or NO_ANSWER
+    return given, ", ".join(f"{row[code]:.3f}" for code in first), ", ".join(then[:RUNNERS_UP])

@@ -81,10 +81,10 @@ def train(
     elif options["recipe"] == AUTO:
         from phasefit.cli.auto import train_auto
 
-        found = train_auto(spec_from(ctx.params), minutes, plan=plan, json=json, quiet=quiet)
-        if found is None:
+        chosen = train_auto(spec_from(ctx.params), minutes, plan=plan, json=json, quiet=quiet)
+        if chosen is None:
             return
-        result = found
+        result = chosen
     elif minutes is not None:
         raise PhasefitError("--minutes is for --recipe auto, which chooses within them; leave it out")
     elif plan:
@@ -117,8 +117,8 @@ def refuse_other_options(ctx: typer.Context) -> None:
     """A run goes on as it was begun."""
     for name in ctx.params:
         if name not in ("resume", "device", "json", "quiet") and given(ctx, name) is not None:
-            said = "DATA" if name == "data" else f"--{name.replace('_', '-').replace('settings', 'set')}"
-            raise PhasefitError(f"--resume goes on as the run was begun; leave {said} out")
+            option = "DATA" if name == "data" else f"--{name.replace('_', '-').replace('settings', 'set')}"
+            raise PhasefitError(f"--resume goes on as the run was begun; leave {option} out")
 
 
 def run(spec: RunSpec, quiet: bool = False) -> TrainResult:
@@ -197,8 +197,8 @@ def show_next(result: TrainResult) -> None:
     several = len(heads) > 1
     task = f" --task {next(iter(heads))}" if several else ""
     pair = result.model.head(next(iter(heads))).pair is not None
-    said = '--say "a text" --say "the other"' if pair else '--say "a text of yours"'
-    console.print(f"  phasefit predict {folder}{task} {said}", soft_wrap=True)
+    texts = '--say "a text" --say "the other"' if pair else '--say "a text of yours"'
+    console.print(f"  phasefit predict {folder}{task} {texts}", soft_wrap=True)
     console.print(f"  phasefit predict {folder}{task} new.csv -o predictions.csv", soft_wrap=True)
     console.print(f"  phasefit evaluate {folder} {'tasks.toml' if several else 'other.csv'}", soft_wrap=True)
 
@@ -232,6 +232,6 @@ def plan_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(columns, Mapping):
         texts = [columns["text"], *columns.get("others", ())]
         labels = columns.get("labels", ())
-        said = f"text {', '.join(texts)}" + (f"; label {', '.join(labels)}" if labels else "")
-        shown["columns"] = said + (f", split at '{columns['tree']}'" if columns.get("tree") else "")
+        words = f"text {', '.join(texts)}" + (f"; label {', '.join(labels)}" if labels else "")
+        shown["columns"] = words + (f", split at '{columns['tree']}'" if columns.get("tree") else "")
     return shown

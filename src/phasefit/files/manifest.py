@@ -34,16 +34,16 @@ def check_format(folder: Path, content: Any) -> dict[str, Any]:
         raise ModelError(f"'{folder}': {MANIFEST} is damaged; train or save the model again")
     if number > FORMAT:
         raise ModelError(f"'{folder}' is in format {number}, this phasefit reads up to {FORMAT}; upgrade phasefit")
-    found: dict[str, Any] = content
-    return found
+    manifest: dict[str, Any] = content
+    return manifest
 
 
 def versions() -> dict[str, str]:
     """The versions that matter for repeating a run, without importing what they are of."""
-    found = {}
+    known = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            known[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return known

@@ -43,10 +43,10 @@ class RunFolder:
                 unlocked(kept or path, old)
             if not isinstance(error, OSError):
                 raise
-            said = (
+            problem = (
                 str(error) if isinstance(error, RunError) else f"the run folder {path} cannot be made: {error.strerror}"
             )
-            raise RunError(said + (f"; the run that was there is in '{kept}'" if kept else "")) from error
+            raise RunError(problem + (f"; the run that was there is in '{kept}'" if kept else "")) from error
         if old is not None:
             unlocked(self._replaces[0], old)
 
@@ -182,8 +182,8 @@ def next_folder(name: str, root: Path = RUNS) -> Path:
 def _manifest(path: Path) -> dict[str, Any]:
     """What is there of a manifest; damaged ones say nothing."""
     with suppress(ModelError):
-        found = read_json(path / MANIFEST)
-        return found if isinstance(found, dict) else {}
+        content = read_json(path / MANIFEST)
+        return content if isinstance(content, dict) else {}
     return {}
 
 

@@ -58,8 +58,8 @@ def plan(spec: RunSpec, listen: Listener) -> Plan:
     listen(Stage("reading"))
     needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
-    said: list[Note] = []
-    recipe = resolve_recipe(spec, recipe, prepared, said.append)
+    recipe_notes: list[Note] = []
+    recipe = resolve_recipe(spec, recipe, prepared, recipe_notes.append)
 
     from phasefit.runs.fitting.fit import build_phases
     from phasefit.runs.fitting.index_rows import index_rows
@@ -69,7 +69,7 @@ def plan(spec: RunSpec, listen: Listener) -> Plan:
     threads = set_threads(spec.machine.threads)
     accelerator = make_accelerator(spec.machine.device, spec.machine.precision)
     model = starting_model(spec, prepared).to(accelerator.device)
-    notes = [*prepared.notes, *(note.text for note in said)]
+    notes = [*prepared.notes, *(note.text for note in recipe_notes)]
 
     def hear(event: Any) -> None:
         if isinstance(event, Note):

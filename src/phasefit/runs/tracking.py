@@ -40,7 +40,7 @@ def tracked(
     config = {"recipe": recipe, "seed": spec.seed, "model": spec.model or "default"}
     accelerator.init_trackers("phasefit", config=config)
 
-    def told(event: Event) -> None:
+    def track(event: Event) -> None:
         nonlocal total
         if isinstance(event, StepDone):
             total += 1
@@ -51,6 +51,6 @@ def tracked(
         listen(event)
 
     try:
-        yield told
+        yield track
     finally:
         accelerator.end_training()

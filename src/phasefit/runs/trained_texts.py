@@ -38,7 +38,7 @@ def read_seen(folder: Path) -> np.ndarray:
     if not path.is_file():
         return np.empty(0, dtype=np.int64)
     try:
-        found: np.ndarray = load_file(path)["texts"]
+        hashes: np.ndarray = load_file(path)["texts"]
     except (OSError, KeyError, SafetensorError) as error:
         raise ModelError(f"'{path}' is damaged; train the model again") from error
-    return found
+    return hashes
