@@ -9,8 +9,7 @@ import pytest
 from phasefit.data import label_space, named_datasets, read_dataset, read_table
 from phasefit.data.io.frames import read_frame
 from phasefit.data.labels import LABEL_KINDS
-from phasefit.data.named.card import SEVERAL_TEXTS, Card, read_card
-from phasefit.data.named.lookup import find_card, locate
+from phasefit.data.named.cards import SEVERAL_TEXTS, Card, find_card, locate, read_card
 from phasefit.data.named.summary import describe
 from phasefit.errors import DataError
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from phasefit.data.columns import Columns, PairsError, Sides, find_columns
 from phasefit.data.hygiene import hygiene
-from phasefit.data.named.card import Card
-from phasefit.data.named.lookup import named_datasets
+from phasefit.data.named.cards import Card, named_datasets
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.table import Table, content_hash
 from phasefit.errors import DataError, LabelError

@@ -130,7 +130,7 @@ def test_options_act_or_are_refused_in_a_sentence(name: str) -> None:
 @every_kind
 def test_labels_are_read_again_as_they_were(name: str) -> None:
     kind, space, _ = labelled(name)
-    assert LabelReading(**kind.reading(space)).settled == name
+    assert LabelReading(**kind.reading(space)).stated_kind == name
     kind.check_same(space, ())
     assert kind.note(space, CELLS[name]).startswith("labels: ")
     assert "pairs" in kind.model_noun(3, pairs=True)

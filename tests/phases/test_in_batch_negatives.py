@@ -12,7 +12,7 @@ import torch
 from phasefit.data.batches import ShuffledBatches
 from phasefit.errors import ModelError, RecipeError
 from phasefit.models.encoder.dropout import dropout_rates
-from phasefit.phases.in_batch_negatives.phase import InBatchNegatives, InCompany
+from phasefit.phases.in_batch_negatives.phase import AtLeastTwoRows, InBatchNegatives
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, weights
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -37,7 +37,7 @@ def made(way: str, model, data, **options) -> InBatchNegatives:
 @pytest.mark.parametrize("count", [2, 3, 9, 17])
 def test_no_row_is_alone_and_all_rows_come(count: int) -> None:
     rows = np.arange(count) * 3 + 1
-    batches = InCompany(ShuffledBatches(rows, rows, batch_size=4, seed=0), rows, seed=0)
+    batches = AtLeastTwoRows(ShuffledBatches(rows, rows, batch_size=4, seed=0), rows, seed=0)
     for epoch in range(6):
         drawn = [draw["rows"] for draw in batches.epoch(epoch)]
         assert len(drawn) == len(batches)
@@ -50,7 +50,7 @@ def test_no_row_is_alone_and_all_rows_come(count: int) -> None:
 def test_one_row_has_no_company() -> None:
     one = np.array([5])
     with pytest.raises(ValueError, match="two"):
-        InCompany(ShuffledBatches(one, one, batch_size=4, seed=0), one, seed=0)
+        AtLeastTwoRows(ShuffledBatches(one, one, batch_size=4, seed=0), one, seed=0)
 
 
 # --- all kinds --------------------------------------------------------------------------------------------------------

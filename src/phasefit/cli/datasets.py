@@ -47,7 +47,7 @@ def datasets(
     """
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.run_options import as_levels
-    from phasefit.data.named.lookup import named_datasets
+    from phasefit.data.named.cards import named_datasets
     from phasefit.data.named.summary import describe_card
     from phasefit.data.task_file import is_task_file
 
@@ -154,7 +154,7 @@ def facts(one: Description) -> dict[str, str]:
 
 def where(one: Description, brief: bool = False) -> str:
     """Packaged, a folder (`brief`: just that it is here), the hub, or not to be had."""
-    from phasefit.data.named.lookup import PACKAGED
+    from phasefit.data.named.cards import PACKAGED
 
     if one.where is None:
         hub = one.card.hub if one.card is not None else None

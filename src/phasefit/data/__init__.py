@@ -15,8 +15,7 @@ from phasefit.data.balance import corrected_rows, corrected_sizes, growth
 from phasefit.data.hygiene import Hygiene, hygiene
 from phasefit.data.io.frames import read_frame, write_frame
 from phasefit.data.labels import LABEL_KINDS, LabelSpace, NoLabels, SingleLabels, TreeLabels, label_space
-from phasefit.data.named.card import Card
-from phasefit.data.named.lookup import named_datasets
+from phasefit.data.named.cards import Card, named_datasets
 from phasefit.data.named.summary import Description, describe
 from phasefit.data.sources import read_dataset, read_table
 from phasefit.data.splits import Splits, few_shot, sample, split

@@ -11,8 +11,8 @@ from phasefit.data.checks import Place
 from phasefit.data.columns import Columns, Sides, as_names
 from phasefit.data.io.files import stem
 from phasefit.data.labels.reading import LabelReading
-from phasefit.data.named import lookup as named
-from phasefit.data.named.card import Card
+from phasefit.data.named import cards
+from phasefit.data.named.cards import Card
 from phasefit.data.table import Dataset, Table, content_hash
 from phasefit.data.table_reading import Lists, Options, content_of, table_from_frame, table_from_lists, table_from_path
 from phasefit.errors import DataError, LabelError
@@ -110,7 +110,7 @@ class Source:
 
     def as_labelled(self, train: Table) -> Source:
         """The same, with labels of the kind that those of `train` turned out to be: a few rows may look otherwise."""
-        if train.labels is None or self.options.reading.settled:
+        if train.labels is None or self.options.reading.stated_kind:
             return self
         reading = replace(self.options.reading, kind=train.label_kind)
         return replace(self, options=replace(self.options, reading=reading))
@@ -148,35 +148,35 @@ def _find_named(source: str, options: Options, data_dir: Path | None) -> Source:
     try:
         is_file = path.is_file()
     except OSError:  # a text given where a file is meant: its "name" is too long
-        raise named.not_known(source) from None
+        raise cards.not_known(source) from None
     if is_file:
         return Source(stem(path), {"train": path}, options, plain=True)
-    card = named.find_card(path.name if path.is_dir() else source)
+    card = cards.find_card(path.name if path.is_dir() else source)
     folder = path if path.is_dir() else None
     if card is None and folder is None:
         folder = _unlisted_folder(source, data_dir)
     if card is None:
-        files = {part: named.split_file(folder, part) for part in PARTS} if folder else {}
+        files = {part: cards.split_file(folder, part) for part in PARTS} if folder else {}
         parts = {part: file for part, file in files.items() if file}
         if not parts:
             raise DataError(f"{path} is a folder without a train file (train.csv, train.jsonl ...)")
         return Source(path.name, parts, options)
     options = _for_card(card, options, card.text, _card_labels(card, options))
-    folder = folder or named.locate(card, data_dir)
+    folder = folder or cards.locate(card, data_dir)
     if folder is None:
-        raise named.not_here(card)
-    files = {part: named.split_file(folder, file) for part, file in card.splits.items()}
+        raise cards.not_here(card)
+    files = {part: cards.split_file(folder, file) for part, file in card.splits.items()}
     return Source(card.name, {part: file for part, file in files.items() if file}, options, card)
 
 
 def _unlisted_folder(source: str, data_dir: Path | None) -> Path:
     """A folder of the user's own among the data folders; a name with an ending was meant as a file."""
     if Path(source).suffix or "/" in source:
-        raise named.not_known(source) if not Path(source).suffix else DataError(f"no such file: {source}")
-    for folder in named.data_folders(data_dir):
+        raise cards.not_known(source) if not Path(source).suffix else DataError(f"no such file: {source}")
+    for folder in cards.data_folders(data_dir):
         if (folder / source).is_dir():
             return folder / source
-    raise named.not_known(source)
+    raise cards.not_known(source)
 
 
 def _for_card(card: Card, options: Options, text: tuple[str, ...], label: tuple[str, ...]) -> Options:
@@ -200,7 +200,7 @@ def _find_hub(source: str, options: Options) -> Source:
     from phasefit.data.io.hub import PREFIX, load_hub
 
     hub = source.removeprefix(PREFIX)
-    card = named.hub_card(hub)
+    card = cards.hub_card(hub)
     if card is not None:
         options = _for_card(card, options, as_names(card.hub_text), card.hub_label)
     frames = load_hub(source)

@@ -20,7 +20,7 @@ from phasefit.data.equal_texts import row_hashes, same_text_hashes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from phasefit.data.named.card import Card
+    from phasefit.data.named.cards import Card
 ROWS_AT_ONCE = 4096
 
 Label: TypeAlias = str | int | bool | float | tuple[str | int, ...] | frozenset[str | int]

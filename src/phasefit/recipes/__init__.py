@@ -6,8 +6,8 @@ The first comment line of a file is its title; the header says the paper and the
 May import phases and what phases may import; reading a recipe imports no torch.
 """
 
-from phasefit.recipes.library_index import RECIPES, RecipeInfo, list_recipes, recipe_text
 from phasefit.recipes.reading import parse_recipe, read_recipe
 from phasefit.recipes.recipe import Recipe
+from phasefit.recipes.recipe_files import RECIPES, RecipeInfo, list_recipes, recipe_text
 
 __all__ = ["RECIPES", "Recipe", "RecipeInfo", "list_recipes", "parse_recipe", "read_recipe", "recipe_text"]

@@ -13,9 +13,8 @@ from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.encoder.template import check_template
 from phasefit.phases import PHASES
 from phasefit.phases.options import PhaseOptions
-from phasefit.recipes.content import names_of, parse_content
-from phasefit.recipes.library_index import recipe_path, recipe_text
 from phasefit.recipes.recipe import Recipe
+from phasefit.recipes.recipe_files import names_of, parse_content, recipe_path, recipe_text
 from phasefit.recipes.settings import NONE, Settings, apply_setting, setting_line
 
 MOST_NAMED = 8  # options that an error lists

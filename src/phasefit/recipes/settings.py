@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.files.toml import toml_value
 from phasefit.phases import PHASES
-from phasefit.recipes.content import WHOLE
+from phasefit.recipes.recipe_files import WHOLE
 
 Settings: TypeAlias = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.data.columns import as_names
-from phasefit.data.named.lookup import VARIABLE
+from phasefit.data.named.cards import VARIABLE
 from phasefit.errors import RunError
 from phasefit.runs.specification import OPTIONS, RunSpec, run_spec
 

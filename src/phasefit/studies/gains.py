@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phasefit.data.named.lookup import find_card
+from phasefit.data.named.cards import find_card
 from phasefit.files.atomic import write_text
 from phasefit.studies.cell import Cell
 from phasefit.studies.result import Result

@@ -14,8 +14,8 @@ from phasefit.baselines import BASELINES, baseline
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.phases import PHASES
 from phasefit.recipes import read_recipe
-from phasefit.recipes.library_index import list_recipes
 from phasefit.recipes.needs import needs_of
+from phasefit.recipes.recipe_files import list_recipes
 from phasefit.recipes.settings import Settings, merge_settings, parse_settings, setting_line, setting_lines
 from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
 from phasefit.studies.cell import Cell

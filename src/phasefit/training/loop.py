@@ -48,7 +48,7 @@ def train_phase(
     begun = time.perf_counter()
     phase.to(accelerator.device)
     state = PhaseState(phase, make_optimiser(phase), Best(phase), accelerator)
-    unlearnable = EmptyBatchWarnings(phase.name)
+    empty_batches = EmptyBatchWarnings(phase.name)
     yield PhaseStarted(phase.name, index, phases, last, phase.watch, phase.facts() | _sizes(phase))
     yield from (Note(text) for text in phase.notes())
 
@@ -62,10 +62,10 @@ def train_phase(
     steps = _steps(phase.batches, phase.options.accumulate, state.step)
     while state.step < last and not state.stopped:
         state.step += 1
-        with unlearnable.listening(), dropout_rate(phase.encoder, phase.options.encoder_dropout):
+        with empty_batches.listening(), dropout_rate(phase.encoder, phase.options.encoder_dropout):
             done = _step(state, module, stepper, next(steps), schedule, seed, last)
         yield done
-        yield from unlearnable.notes()
+        yield from empty_batches.notes()
         if fixed_steps is None and schedule.evaluates(state.step):
             yield from _evaluate(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
             state.stopped = 0 < phase.options.patience <= state.best.misses

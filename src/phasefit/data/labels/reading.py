@@ -24,25 +24,25 @@ class LabelReading:
     def __post_init__(self) -> None:
         """Refuse what contradicts itself."""
         own = () if self.kind is None else LABEL_KINDS[self.kind].options
-        for option, kind in self._meant.items():
+        for option, kind in self._kind_of_option.items():
             if self.kind is not None and option not in own:
                 raise LabelError(f"--{option} is about labels of kind '{kind}', and --kind says '{self.kind}'")
-        if self.kind is None and len({*self._meant.values()}) > 1:
-            first, second, *_ = self._meant
+        if self.kind is None and len({*self._kind_of_option.values()}) > 1:
+            first, second, *_ = self._kind_of_option
             raise LabelError(f"--{first} and --{second} are about labels of different kinds")
         if len(self.levels) == 1 or len(set(self.levels)) < len(self.levels):
             raise LabelError("--levels names at least two different levels, lowest first, e.g. --levels bad,fair,good")
 
     @property
-    def _meant(self) -> dict[str, str]:
+    def _kind_of_option(self) -> dict[str, str]:
         """The options that are given, each with the first kind that it is about."""
         options = [name for name in ("tree", "separator", "levels") if getattr(self, name)]
         return {name: next(kind for kind in LABEL_KINDS if name in LABEL_KINDS[kind].options) for name in options}
 
     @property
-    def settled(self) -> str | None:
+    def stated_kind(self) -> str | None:
         """The kind where it follows from what was said."""
-        return self.kind or next(iter(self._meant.values()), None)
+        return self.kind or next(iter(self._kind_of_option.values()), None)
 
 
 def read_labels(values: Sequence[Any], place: Place, how: LabelReading) -> list[Label]:
@@ -52,7 +52,7 @@ def read_labels(values: Sequence[Any], place: Place, how: LabelReading) -> list[
 
 def read_kind(values: Sequence[Any], place: Place, how: LabelReading) -> tuple[str, list[Label]]:
     """The kind of a table's labels, and the labels."""
-    kind = how.settled or looks_like(values)
+    kind = how.stated_kind or looks_like(values)
     return kind, LABEL_KINDS[kind].read(values, place, how)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from phasefit.data.io.frames import read_frame
 from phasefit.data.labels.kinds import LABEL_KINDS
-from phasefit.data.named import lookup as named
-from phasefit.data.named.card import Card
+from phasefit.data.named import cards
+from phasefit.data.named.cards import Card
 from phasefit.data.sources import read_dataset
 from phasefit.data.table import Dataset, Label, Table, label_name
 
@@ -54,7 +54,7 @@ def describe(source: Any, *, data_dir: Path | None = None, **options: Any) -> De
 
 def describe_card(card: Card, data_dir: Path | None = None) -> Description:
     """Describe a named dataset of any kind, also those that cannot be trained on yet."""
-    folder = named.locate(card, data_dir)
+    folder = cards.locate(card, data_dir)
     if folder is None:
         return Description(card.name, card.title, card.kind, None, dict(card.rows), card.classes, card=card)
     return _describe_frames(card, folder, _frames(card, folder))
@@ -65,7 +65,7 @@ def inspect_dataset(source: Any, *, data_dir: Path | None = None, **options: Any
     if isinstance(source, Table):
         source = Dataset(source.name, source)
     if isinstance(source, str) and not options and not Path(source).exists():
-        card = named.find_card(source)
+        card = cards.find_card(source)
         if card is not None:
             return _inspect_card(card, data_dir)
     if not isinstance(source, Dataset):
@@ -109,7 +109,7 @@ def _kind(table: Table) -> str:
 
 
 def _inspect_card(card: Card, data_dir: Path | None) -> Inspection:
-    folder = named.locate(card, data_dir)
+    folder = cards.locate(card, data_dir)
     if folder is None:
         return Inspection(describe_card(card, data_dir))
     frames = _frames(card, folder)
@@ -119,7 +119,7 @@ def _inspect_card(card: Card, data_dir: Path | None) -> Inspection:
 
 
 def _frames(card: Card, folder: Path) -> dict[str, pd.DataFrame]:
-    files = {part: named.split_file(folder, file) for part, file in card.splits.items()}
+    files = {part: cards.split_file(folder, file) for part, file in card.splits.items()}
     return {part: read_frame(file) for part, file in files.items() if file}
 
 

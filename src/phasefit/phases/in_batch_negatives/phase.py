@@ -60,7 +60,7 @@ class InBatchNegatives(Phase):
         self.probe = Probe(data, seed)
         self.probe.check(name, options.watch)
         shuffled = ShuffledBatches(sides.rows, sides.lengths, batch_size=options.batch_size, seed=derive(seed, name))
-        self._batches = InCompany(shuffled, sides.rows, derive(seed, name))
+        self._batches = AtLeastTwoRows(shuffled, sides.rows, derive(seed, name))
 
     @property
     def batches(self) -> Batches:
@@ -148,7 +148,7 @@ def _check_negatives(where: str, objective: Objective) -> None:
         ) from None
 
 
-class InCompany:
+class AtLeastTwoRows:
     """A stream of rows whose batches of one row, which has nothing to be told from, get another drawn from the rest."""
 
     def __init__(self, batches: Batches, rows: np.ndarray, seed: int) -> None:

@@ -12,8 +12,8 @@ from phasefit.errors import RecipeError
 from phasefit.kinds import kind_named, kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import read_recipe
-from phasefit.recipes.content import WHOLE
 from phasefit.recipes.needs import needs_of
+from phasefit.recipes.recipe_files import WHOLE
 from phasefit.recipes.settings import NONE, Settings, merge_settings, setting_line, setting_lines
 from phasefit.studies.rows import rows_without_test
 from phasefit.studies.study import applicable_settings

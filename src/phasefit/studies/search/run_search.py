@@ -13,7 +13,7 @@ from phasefit.errors import RecipeError, RunError
 from phasefit.files.atomic import write_text
 from phasefit.files.toml import to_toml
 from phasefit.recipes import list_recipes, parse_recipe, read_recipe
-from phasefit.recipes.content import WHOLE
+from phasefit.recipes.recipe_files import WHOLE
 from phasefit.recipes.settings import Settings, merge_settings, setting_lines
 from phasefit.runs.specification import DEFAULTS
 from phasefit.studies.folder import StudyFolder

@@ -11,8 +11,8 @@ from typing import Any
 
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.recipes import Recipe
-from phasefit.recipes.content import WHOLE
 from phasefit.recipes.listing import as_written
+from phasefit.recipes.recipe_files import WHOLE
 from phasefit.studies.search.space import RANGE, Choices, Dimension, Range, Space, value_of
 
 ANY, OPTIONAL, RECIPE = "any", "optional", "recipe"
