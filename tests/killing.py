@@ -79,7 +79,7 @@ def die_at(place: str, count: int) -> Callable[[Any], None]:
     from phasefit.events import PhaseEnded, PhaseStarted, Scored, StepDone
     from phasefit.models import storage as models
     from phasefit.report import run as report
-    from phasefit.runs import folder, train
+    from phasefit.runs import folder, job
     from phasefit.training import checkpoints
 
     left = count
@@ -125,7 +125,7 @@ def die_at(place: str, count: int) -> Callable[[Any], None]:
 
         checkpoints.shutil = type("shutil", (), {"rmtree": staticmethod(remove)})  # type: ignore[assignment,attr-defined]
     elif place == "begin":
-        before(train, "write_text")
+        before(job, "write_text")
     elif place == "model":
         before(models, "save_file")
     elif place == "report":
