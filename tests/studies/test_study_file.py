@@ -145,8 +145,8 @@ def test_the_file_is_the_full_scale() -> None:
     found = scale_study(small(), "small", Selection())
     assert not found.changes
     assert found.study.seeds == (0, 1, 2)
-    assert [data.request.get("rows") for data in found.study.datasets] == [None, 1000]
-    assert all(data.request["test_rows"] == 50 for data in found.study.datasets)
+    assert [data.options.get("rows") for data in found.study.datasets] == [None, 1000]
+    assert all(data.options["test_rows"] == 50 for data in found.study.datasets)
     assert not [note for note in found.study.notes if "Cut" in note]
 
 
@@ -163,7 +163,7 @@ def test_a_scale_cuts_and_says_so() -> None:
     found = scale_study(small(), "small", Selection("quick"))
     assert found.study.seeds == (0, 1)
     assert [data.name for data in found.study.datasets] == ["A"]
-    assert found.study.datasets[0].request["rows"] == 100
+    assert found.study.datasets[0].options["rows"] == 100
     assert settings(found.study, "A", "more")[-2:] == ("finetune.max_steps=4", "finetune.lr=0.0001")
     assert settings(found.study, "A", "ours") == ("finetune.max_steps=4",)
     said = found.study.notes[0]
@@ -183,7 +183,7 @@ def test_a_scale_cuts_and_says_so() -> None:
 def test_what_a_user_names_wins_over_the_scale() -> None:
     found = scale_study(small(), "small", Selection("quick", datasets=("snips2",), seeds=4))
     assert [data.name for data in found.study.datasets] == ["B"]
-    assert found.study.datasets[0].request["rows"] == 100
+    assert found.study.datasets[0].options["rows"] == 100
     assert found.study.seeds == (0, 1, 2, 3)
     assert [table.number for table in scale_study(small(), "s", Selection(FULL, (), ("2",))).study.tables] == ["2"]
 
@@ -332,4 +332,4 @@ def test_tables_of_its_own_lie_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "held.csv").write_text("text,label\na,b\n")
     content = {"title": "T", "dataset": {"d": {"data": "snips", "test": "held.csv"}}}
     file = parse_study(content | {"variant": {"v": {"recipe": "finetune"}}}, "s.toml")
-    assert scale_study(file, "s", Selection(), tmp_path).study.datasets[0].request["test"] == str(tmp_path / "held.csv")
+    assert scale_study(file, "s", Selection(), tmp_path).study.datasets[0].options["test"] == str(tmp_path / "held.csv")

@@ -61,9 +61,9 @@ def rows_of(cells: Sequence[Cell], results: Mapping[str, Result]) -> dict[str, i
 
 def training_rows(data: Data, data_dir: Path | None = None) -> int | None:
     """How many rows a dataset of a study has, after any cut; None where its card does not say."""
-    card = find_card(str(data.request["data"]))
+    card = find_card(str(data.options["data"]))
     there = None if card is None else card.rows.get("train")
-    wanted = data.request.get("rows")
+    wanted = data.options.get("rows")
     known = [int(number) for number in (there, wanted) if number is not None]
     return min(known, default=None)
 

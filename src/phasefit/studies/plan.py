@@ -56,9 +56,9 @@ def refuse_missing(study: Study, data_dir: Path | None = None) -> None:
 
 
 def _sources(data: Data) -> list[str]:
-    source = str(data.request["data"])
+    source = str(data.options["data"])
     parts = [source, *([data.pairs] if data.pairs else [])]
-    parts += [str(data.request[name]) for name in ("validation", "test", "unlabelled") if data.request.get(name)]
+    parts += [str(data.options[name]) for name in ("validation", "test", "unlabelled") if data.options.get(name)]
     if not is_task_file(source):
         return parts
     tasks = read_task_file(source).tasks
@@ -117,10 +117,10 @@ def _left_out(what: str, names: Sequence[str]) -> list[str]:
 
 def _row_changes(study: Study, whole: Study) -> list[str]:
     """`at most 400 training rows`, with the datasets it is said of unless it is all of them."""
-    before = {data.name: data.request for data in whole.datasets}
+    before = {data.name: data.options for data in whole.datasets}
     changed: dict[tuple[str, str], list[str]] = {}
     for data in study.datasets:
-        for key, value in data.request.items():
+        for key, value in data.options.items():
             old = before[data.name].get(key)
             if key != "data" and value != old:
                 of_old = "" if old is None or key not in SPELLED else f" instead of {old:,}"

@@ -109,7 +109,7 @@ def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, b
         folds=scale.folds or file.folds,
         tables=tables,
         notes=tuple(file.notes),
-        common={key: value for key, value in file.common.request().items() if key not in CAPPED},
+        common={key: value for key, value in file.common.options().items() if key not in CAPPED},
     )
 
 
@@ -176,13 +176,13 @@ def _noted(table: TableSpec, whole: Study, scale: str) -> TableSpec:
 
 def _data(name: str, file: StudyFile, scale: ScalePart, beside: Path | None) -> Data:
     part, change = file.dataset[name], scale.dataset.get(name)
-    common = {key: value for key, value in file.common.request().items() if key in CAPPED}
-    asked: dict[str, Any] = {**common, **part.request()}
+    common = {key: value for key, value in file.common.options().items() if key in CAPPED}
+    asked: dict[str, Any] = {**common, **part.options()}
     for key in CAPPED:
         most = getattr(scale, key)
         if most is not None:
             asked[key] = min(asked.get(key, most), most)
-    asked |= {} if change is None else change.request()
+    asked |= {} if change is None else change.options()
     tables = {key: _near(str(asked[key]), beside) for key in TABLES if asked.get(key) is not None}
     pairs = None if part.pairs is None else _near(part.pairs, beside)
     return Data(name, {**asked, **tables, "data": _near(part.data, beside)}, pairs=pairs)
@@ -202,8 +202,8 @@ def _variant(
             layers += [{} if cut is None or part.own_settings else cut.set, {} if change is None else change.set]
             on[dataset] = settings_of(layers)
     only = part.only if change is None or change.only is None else change.only
-    request = {} if part.model is None else {"model": part.model}
-    return Variant(name, _near(part.recipe, beside), {}, on, tuple(only), request)
+    options = {} if part.model is None else {"model": part.model}
+    return Variant(name, _near(part.recipe, beside), {}, on, tuple(only), options)
 
 
 def settings_for(data: DatasetPart, model: str | None) -> Settings:

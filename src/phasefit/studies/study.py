@@ -26,7 +26,7 @@ class Data:
     """A dataset of a study: what tables call it, how it is asked for, settings for every recipe on it."""
 
     name: str
-    request: Mapping[str, Any]  # options of its runs, by flat names
+    options: Mapping[str, Any]  # options of its runs, by flat names
     settings: Settings = field(default_factory=dict)
     pairs: str | None = None  # score encoders on the test pairs of this dataset
 
@@ -40,7 +40,7 @@ class Variant:
     settings: Settings = field(default_factory=dict)
     on: Mapping[str, Settings] = field(default_factory=dict)
     only: tuple[str, ...] = ()  # the datasets it is for; none: all
-    request: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Study:
     def cell(self, data: Data, variant: Variant, seed: int, fold: int | None = None) -> Cell:
         """One of them."""
         settings = merge_settings(variant.settings, data.settings, variant.on.get(data.name, {}))
-        given = {**self.common, **data.request, **variant.request}
+        given = {**self.common, **data.options, **variant.options}
         if fold is not None and self.folds is not None:
             given["fold"] = (fold, self.folds)
         settings = {} if variant.recipe in BASELINES else applicable_settings(variant.recipe, settings)

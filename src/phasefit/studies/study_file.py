@@ -61,7 +61,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class RequestPart(Strict):
+class OptionsPart(Strict):
     """What may be said of runs; None: not said."""
 
     rows: Count | None = None
@@ -85,13 +85,13 @@ class RequestPart(Strict):
     calibrate: StrictBool | None = None
     model: str | None = None
 
-    def request(self) -> dict[str, Any]:
-        """As fields of a request."""
-        given = {name: value for name in RequestPart.model_fields if (value := getattr(self, name)) is not None}
+    def options(self) -> dict[str, Any]:
+        """By the flat names of options."""
+        given = {name: value for name in OptionsPart.model_fields if (value := getattr(self, name)) is not None}
         return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
-class DatasetPart(RequestPart):
+class DatasetPart(OptionsPart):
     """`[dataset.NAME]`."""
 
     data: str
@@ -133,7 +133,7 @@ class FigurePart(Strict):
     tables: list[str | int] = Field(default_factory=list)
 
 
-class DatasetChange(RequestPart):
+class DatasetChange(OptionsPart):
     """`[scale.NAME.dataset.NAME]`."""
 
     set: Settings = Field(default_factory=dict)
@@ -171,7 +171,7 @@ class StudyFile(Strict):
     seeds: list[Seed] = Field(default_factory=lambda: [0], min_length=1)
     folds: Annotated[StrictInt, Field(ge=2)] | None = None
     notes: Names = Field(default_factory=list)
-    common: RequestPart = Field(default_factory=RequestPart)
+    common: OptionsPart = Field(default_factory=OptionsPart)
     set: Settings = Field(default_factory=dict)
     dataset: dict[str, DatasetPart] = Field(min_length=1)
     variant: dict[str, VariantPart] = Field(min_length=1)
