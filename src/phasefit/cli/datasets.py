@@ -58,21 +58,21 @@ def datasets(
             )
         given: dict[str, Any] = {"text": text, "label": label, "validation": validation, "test": test}
         given |= {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
-        seen = look_at(name, data_dir, {key: value for key, value in given.items() if value})
+        seen = inspect(name, data_dir, {key: value for key, value in given.items() if value})
         if json:
             print_json(as_json(seen))
         else:
             show_one(seen, name)
         return
-    found = [describe_card(card, data_dir) for card in named_datasets()]
+    descriptions = [describe_card(card, data_dir) for card in named_datasets()]
     if json:
-        print_json([_plain(one) for one in found])
+        print_json([_plain(one) for one in descriptions])
         return
-    stdout().print(overview(found))
+    stdout().print(overview(descriptions))
     stdout().print("Next: phasefit datasets NAME, phasefit train NAME")
 
 
-def look_at(name: str, data_dir: Path | None, given: dict[str, Any]) -> Inspection:
+def inspect(name: str, data_dir: Path | None, given: dict[str, Any]) -> Inspection:
     """The dataset with what else was given to score on."""
     from dataclasses import replace
 
@@ -97,13 +97,13 @@ def as_json(seen: Inspection) -> dict[str, Any]:
     return _plain(seen.description) | ({"hygiene": hygiene(seen.tables).to_json()} if seen.tables else {})
 
 
-def overview(found: list[Description]) -> Table:
+def overview(descriptions: list[Description]) -> Table:
     """All of them, one a row."""
     from phasefit.cli.tables import new_table
 
     headings = ("name", "train", "validation", "test", "classes", "imbalance", "words", "longest", "kind", "where")
     table = new_table(*headings, right=range(1, 8))
-    for one in found:
+    for one in descriptions:
         table.add_row(
             one.name,
             *(f"{one.rows[part]:,}" if part in one.rows else "-" for part in ("train", "validation", "test")),
@@ -130,26 +130,26 @@ def show_one(seen: Inspection, source: str) -> None:
         console.print(" ".join(part for part in (one.card.description, one.card.notes) if part))
     given = Path(source).expanduser().exists()
     console.print(facts_table(facts(one) | ({"where": source} if given else {})))
-    found = hygiene(seen.tables) if seen.tables else None
+    checked = hygiene(seen.tables) if seen.tables else None
     if one.counts:
-        console.print(class_bars(one.counts, found))
-    if found is not None:
-        for table in hygiene_tables(found):
+        console.print(class_bars(one.counts, checked))
+    if checked is not None:
+        for table in hygiene_tables(checked):
             console.print(table)
         console.print(examples(seen))
 
 
 def facts(one: Description) -> dict[str, str]:
     """The numbers, and where it is from."""
-    found = {
+    lines = {
         "rows": ", ".join(f"{part} {rows:,}" for part, rows in one.rows.items()),
         "labels": _labels(one),
         **({"imbalance": f"{one.imbalance:.1f} (largest class / smallest class)"} if one.imbalance else {}),
         "words in a text": f"{_or_dash(one.mean_words, '.1f')} on average, {_or_dash(one.longest_words, ',d')} at most",
     }
     if one.card is not None:
-        found |= {"licence": one.card.licence, "on the hub": one.card.hub_source or "-", "where": where(one)}
-    return found
+        lines |= {"licence": one.card.licence, "on the hub": one.card.hub_source or "-", "where": where(one)}
+    return lines
 
 
 def where(one: Description, brief: bool = False) -> str:

@@ -107,9 +107,9 @@ def show_kinds() -> None:
     from phasefit.recipes import list_recipes
 
     table = new_table("kind of phase", "recipes that have one")
-    found = [(info.name, {name.partition("-")[0] for name in info.phases}) for info in list_recipes()]
+    phases_by_recipe = [(info.name, {name.partition("-")[0] for name in info.phases}) for info in list_recipes()]
     for kind in PHASES:
-        table.add_row(kind, ", ".join(name for name, kinds in found if kind in kinds))
+        table.add_row(kind, ", ".join(name for name, kinds in phases_by_recipe if kind in kinds))
     stdout().print(table)
     stdout().print("Next: phasefit recipes options KIND, and for what a phase can be given: objectives, views")
 

@@ -129,10 +129,10 @@ def difference(row: Row, scale: float) -> str:
     """The gain over the first variant, with its interval where there is one."""
     if row.difference is None:
         return ""
-    said = f"{row.difference * scale:+.2f}"
+    gain = f"{row.difference * scale:+.2f}"
     if row.difference_low is None or row.difference_high is None:
-        return said
-    return f"{said} [{row.difference_low * scale:+.2f}, {row.difference_high * scale:+.2f}]"
+        return gain
+    return f"{gain} [{row.difference_low * scale:+.2f}, {row.difference_high * scale:+.2f}]"
 
 
 def factor(table: Table) -> float:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SNAPSHOT = "snapshot."
 
 
-class Saved:
+class ResumePoint:
     """A checkpoint that a fit goes on from: in the middle of its phase number `index`, or at the end of it."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -35,7 +35,7 @@ class Saved:
         self.index = int(checkpoint.facts["index"])
         self.state: dict[str, Any] | None = checkpoint.facts["state"]
 
-    def is_behind(self, index: int) -> bool:
+    def is_past(self, index: int) -> bool:
         """Whether the phase of this number was over when the checkpoint was written."""
         return index < self.index or (index == self.index and self.state is None)
 
@@ -65,7 +65,7 @@ class NullCheckpointer:
     facts: ClassVar[dict[str, Any]] = {}
     snapshots: ClassVar[Snapshots | None] = None
 
-    def saved(self) -> Saved | None:
+    def resume_point(self) -> ResumePoint | None:
         """There is none."""
         return None
 
@@ -115,10 +115,10 @@ class Checkpointer:
         count = sum(name.startswith(SNAPSHOT) for name in tensors)
         return Snapshots.from_json(known, [tensors[f"{SNAPSHOT}{number}"].numpy() for number in range(count)])
 
-    def saved(self) -> Saved | None:
+    def resume_point(self) -> ResumePoint | None:
         """The checkpoint, for the one fit that goes on from it; then its memory is free again."""
         checkpoint, self._checkpoint = self._checkpoint, None
-        return None if checkpoint is None else Saved(checkpoint)
+        return None if checkpoint is None else ResumePoint(checkpoint)
 
     def training(self) -> AbstractContextManager[None]:
         """While a phase is trained, a wish to stop waits for the end of a step."""
@@ -164,9 +164,9 @@ class Checkpointer:
         due, stop = time.monotonic() - self._last >= self._seconds, self._stop.asked or 0
         if accelerator.num_processes == 1:
             return due, stop
-        told = torch.tensor([due and accelerator.is_main_process, stop], device=accelerator.device)
-        all_told = accelerator.gather(told[None])
-        return bool(all_told[:, 0].any()), int(all_told[:, 1].max())
+        own = torch.tensor([due and accelerator.is_main_process, stop], device=accelerator.device)
+        every = accelerator.gather(own[None])
+        return bool(every[:, 0].any()), int(every[:, 1].max())
 
 
 def fingerprint(model: Model) -> int:

@@ -74,19 +74,19 @@ def fit(
         fitted.snapshots = Snapshots.of(data, seed)
         fitted.snapshots.take(BEFORE, model.encoder, data.tokens)
     fitted.cut = truncation(data.tokens, model.encoder.reach)
-    saved = checkpointer.saved()
+    resume_point = checkpointer.resume_point()
     for index, phase in enumerate(build_phases(model, data, recipe, seed)):
-        if saved is not None and index <= saved.index:
-            if index == saved.index:
-                saved.put_weights(model, phase)
-                listen(Note(f"resumed {saved.where(phase)}"))
-            if saved.is_behind(index):
+        if resume_point is not None and index <= resume_point.index:
+            if index == resume_point.index:
+                resume_point.put_weights(model, phase)
+                listen(Note(f"resumed {resume_point.where(phase)}"))
+            if resume_point.is_past(index):
                 continue  # it was built only for the layers that it adds to the model
         steps: dict[str, Any] = {} if repeat is None else repeat.steps_of(phase.name)
         steps |= {"index": index + 1, "phases": len(recipe.phases)}
         steps |= {"on_step_end": partial(checkpointer.on_step_end, model, fitted, index)}
-        if saved is not None and index == saved.index:
-            steps["resume"] = saved.put_state
+        if resume_point is not None and index == resume_point.index:
+            steps["resume"] = resume_point.put_state
         with checkpointer.training():
             for event in train_phase(phase, accelerator, seed=seed, **steps):
                 fitted.history.add(event)
