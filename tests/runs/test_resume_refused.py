@@ -271,8 +271,19 @@ def test_a_table_from_python_cannot_be_found_again(request_of, tmp_path: Path) -
     import pandas as pd
 
     run = stopped(request_of().replace(data=pd.read_csv(tmp_path / "queries.csv")))
-    with pytest.raises(RunError, match="begun from Python with a table in memory"):
+    with pytest.raises(RunError, match=r"begun from Python with a table in memory \(data\) and cannot be resumed$"):
         resume(run, silent)
+
+
+def test_who_stops_a_run_with_a_table_from_python_is_not_told_to_resume_it(request_of, tmp_path: Path) -> None:
+    import pandas as pd
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    spec = request_of().replace(data=pd.read_csv(tmp_path / "queries.csv"))
+    with pytest.raises(Interrupted, match=r"^its tables were in memory; repeat it with --overwrite$"):
+        train(spec, At(StepDone, 1, stop))
 
 
 def test_two_processes_do_not_work_in_one_folder(request_of, tmp_path: Path) -> None:

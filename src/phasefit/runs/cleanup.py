@@ -18,28 +18,32 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def cleanup_on_failure(folder: RunFolder, listen: Listener, *, fresh: bool) -> Iterator[None]:
+def cleanup_on_failure(folder: RunFolder, listen: Listener, *, fresh: bool, resumable: bool = True) -> Iterator[None]:
     """Whatever happens inside, the folder is locked until then, and after it nothing is lost that could be used.
 
     A new run that fails before its first checkpoint, or in a way that would only repeat itself, is taken back. A
-    stopped one stays and can be resumed; so does one that failed for want of room, or by a bug.
+    stopped one stays and can be resumed, unless its tables were in memory; so does one that failed for want of room,
+    or by a bug.
     """
+    advice = (
+        f"go on with: {command(folder.path)}" if resumable else "its tables were in memory; repeat it with --overwrite"
+    )
     try:
         yield
     except KeyboardInterrupt as error:
         folder.leave()
-        raise Interrupted(f"go on with: {command(folder.path)}", getattr(error, "signal", 2)) from None
+        raise Interrupted(advice, getattr(error, "signal", 2)) from None
     except BaseException as error:
         repeats = isinstance(error, PhasefitError) and not isinstance(error, RunError)
         if fresh and (repeats or not numbered(folder.path)):
             folder.abandon()
             raise
         folder.leave()
-        if repeats:
+        if repeats or (isinstance(error, RunError) and not resumable):
             raise
         if isinstance(error, OSError) and (isinstance(error, RunError) or error.errno is not None):
-            raise RunError(f"{_sentence(error)}; when that is mended, go on with: {command(folder.path)}") from error
-        listen(Note(f"what was done so far is kept; go on with: {command(folder.path)}", warning=True))
+            raise RunError(f"{_sentence(error)}; when that is mended, {advice}") from error
+        listen(Note(f"what was done so far is kept; {advice}", warning=True))
         raise
 
 

@@ -16,7 +16,7 @@ from phasefit.runs.job import Job, TrainResult, carry_out, fit_job, read_job
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.results import Reporter
 from phasefit.runs.run import Run
-from phasefit.runs.saved_specification import spec_from_json
+from phasefit.runs.saved_specification import is_resumable, spec_from_json
 from phasefit.runs.stop import Stop
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ def resume(path: Path, listen: Listener, *, device: str | None = None, report: R
         folder = RunFolder.reopen(path) if is_main_process() else None
         if folder is None or folder.is_finished:
             return _finished(path, folder, device, listen)
-        with cleanup_on_failure(folder, listen, fresh=False):
+        request = manifest["resume"].get("request")
+        resumable = not isinstance(request, dict) or is_resumable(request)
+        with cleanup_on_failure(folder, listen, fresh=False, resumable=resumable):
             return carry_out(folder, _read_again(path, manifest, device, listen), stop, listen, report)
 
 

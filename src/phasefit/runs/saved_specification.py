@@ -28,6 +28,11 @@ def spec_to_json(spec: RunSpec) -> dict[str, Any]:
     return options | {"out": None, **{name: list(as_names(options[name])) for name in NAMES}}
 
 
+def is_resumable(content: Mapping[str, Any]) -> bool:
+    """Whether all tables of a saved specification can be read again."""
+    return all(content.get(name) != IN_MEMORY for name in SOURCES)
+
+
 def spec_from_json(content: Mapping[str, Any], out: Path) -> RunSpec:
     """The specification of a run that was begun in the folder `out`."""
     options = {name: value for name, value in content.items() if name in OPTIONS}

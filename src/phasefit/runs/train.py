@@ -16,7 +16,7 @@ from phasefit.runs.job import TrainResult, carry_out, fit_job, read_job
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
 from phasefit.runs.results import Reporter
-from phasefit.runs.saved_specification import spec_to_json
+from phasefit.runs.saved_specification import is_resumable, spec_to_json
 from phasefit.runs.specification import RunSpec
 from phasefit.runs.stop import Stop
 from phasefit.runs.tracking import check_tracker
@@ -52,7 +52,8 @@ def train(
         path = Path(spec.output.folder) if spec.output.folder is not None else next_folder(job.prepared.name)
         folder = RunFolder(path, overwrite=spec.output.overwrite)
         listen(Note(f"the run is in {path}"))
-        with cleanup_on_failure(folder, listen, fresh=True):
+        request = spec_to_json(spec)
+        with cleanup_on_failure(folder, listen, fresh=True, resumable=is_resumable(request)):
             folder.begin(
                 {
                     "command": spec.output.command,
@@ -60,7 +61,7 @@ def train(
                     "recipe": recipe.name,
                     **({"settings": dict(spec.recipe.settings)} if spec.recipe.settings else {}),
                     "data": job.prepared.facts(),
-                    "resume": {"request": spec_to_json(spec), "recipe": recipe.to_toml()},
+                    "resume": {"request": request, "recipe": recipe.to_toml()},
                 }
             )
             for name, text in (files or {}).items():
