@@ -125,6 +125,8 @@ def test_read_table_reads_columns_and_labels(tmp_path: Path) -> None:
         ({"settings": {"finetune.epoch": 1}}, 'settings={"finetune.epoch": 1}'),
         ({"kind": "kinds"}, "unknown kind"),
         ({"device": "toaster"}, "`device` toaster"),
+        ({"unseen": "ignore"}, "`unseen` ignore: unknown choice"),
+        ({"fold": "2/5"}, "a fold is two numbers such as (2, 5), not '2/5'"),
         ({"settings": ["finetune.epochs=1"]}, "settings is a dict"),
     ],
 )

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from phasefit.errors import DataError, did_you_mean
+
+UNSEEN = ("error", "drop", "keep")
+
 
 @dataclass(frozen=True)
 class DataSpec:
@@ -39,3 +43,9 @@ class SplitSpec:
     fold: tuple[int, int] | None = None  # (2, 5): the second fifth of the training table is the test, splits are unused
     unseen: str = "error"  # labels only validation or test has: "error", "drop" those rows, "keep" them as mistakes
     leaked: str = "keep"  # texts both trained on and scored: "keep", or "drop-scored" or "drop-train" those rows
+
+    def __post_init__(self) -> None:
+        if self.unseen not in UNSEEN:
+            raise DataError(f"--unseen {self.unseen}: unknown choice; {did_you_mean(str(self.unseen), UNSEEN)}")
+        if self.fold is not None and not (isinstance(self.fold, tuple) and len(self.fold) == 2):
+            raise DataError(f"a fold is two numbers such as (2, 5), not {self.fold!r}")
