@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pandas as pd
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from phasefit.baselines import BASELINES
@@ -20,7 +23,7 @@ from phasefit.data.labels import LABEL_KINDS
 from phasefit.metrics.registry import METRICS
 from phasefit.models.storage import load_model
 from phasefit.models.views import VIEWS
-from phasefit.objectives import OBJECTIVES
+from phasefit.objectives import OBJECTIVES, NothingToLearn
 from phasefit.phases import PHASES
 from phasefit.recipes import RECIPES, read_recipe
 from phasefit.registry import Registry
@@ -82,6 +85,28 @@ def test_the_page_has_an_example_for_every_registry() -> None:
         (row,) = re.findall(rf"^\|.*\| `{group}` \| `([\w.]+)` \|$", PAGE, flags=re.M)
         module, _, name = row.rpartition(".")
         assert getattr(import_module(module), name) is registry
+
+
+def test_the_project_of_the_page_installs_all_of_it(modules: Path, tmp_path: Path) -> None:
+    pytest.importorskip("setuptools", minversion="77")
+    (tmp_path / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
+    modules.rename(tmp_path / "src")
+    build = "from setuptools.build_meta import build_wheel; build_wheel('.')"
+    subprocess.run([sys.executable, "-c", build], cwd=tmp_path, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    files = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert files == {*(f"{name}.py" for name in MODULES), "example_recipes_files/centre-spread.toml"}
+
+
+def test_the_objective_of_the_page_makes_zero_of_what_it_cannot_learn_from(modules: Path) -> None:
+    objective = import_module("centre").Centre()
+    for targets in ([], [3], [0, 1, 2]):
+        embeddings = torch.ones(len(targets), 4, requires_grad=True)
+        with pytest.warns(NothingToLearn, match="objective 'centre'"):
+            loss = objective(embeddings, torch.tensor(targets, dtype=torch.long))
+        loss.backward()
+        assert loss == 0
+        assert not embeddings.grad.any()
 
 
 @pytest.mark.usefixtures("installed")
