@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,12 +58,17 @@ def test_added_metrics_are_of_their_kinds() -> None:
         return float(np.abs(values - outputs[:, 0]).max())
 
     quiet = Metric("widest", "largest error", ("score",), False, high=math.inf, compute=widest)
+    values, outputs = np.array([1.0, 2.0]), np.array([[1.5], [4.0]])
+    cases: list[dict[str, Any]] = [
+        {"groups": ["score"]},
+        {"groups": ["score"], "watched": True},
+        {"groups": ["single"]},
+    ]
+    before = [added_scores(values=values, outputs=outputs, **case) for case in cases]  # metrics of ours may be such
     METRICS.add(quiet.name, quiet)
     try:
-        values, outputs = np.array([1.0, 2.0]), np.array([[1.5], [4.0]])
-        assert added_scores(["score"], values, outputs) == {"widest": 2.0}
-        assert added_scores(["score"], values, outputs, watched=True) == {}
-        assert added_scores(["single"], values, outputs) == {}
+        after = [added_scores(values=values, outputs=outputs, **case) for case in cases]
+        assert after == [{**before[0], "widest": 2.0}, *before[1:]]
         assert "widest" not in kind_named("score").validate(values, outputs)
         assert "widest" in titles()
     finally:

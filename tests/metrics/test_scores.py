@@ -48,7 +48,7 @@ def test_quick_scores_are_those_of_sklearn(case: tuple[np.ndarray, np.ndarray]) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         quick = quick_scores(*case)
-    assert list(quick) == list(kind_named("single").watchable)
+    assert list(quick) == [name for name in kind_named("single").watchable if METRICS[name].compute is None]
     assert set(quick) <= set(METRICS)
     assert quick == pytest.approx(by_sklearn(*case), abs=1e-12)
 
