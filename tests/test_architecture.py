@@ -19,7 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = [
     {"errors", "seeds"},
     {"events", "files", "registry"},
-    {"data", "metrics", "objectives"},
+    {"data", "metrics", "objectives", "parameter_names"},
     {"kinds"},
     {"models"},
     {"phases"},

@@ -71,6 +71,19 @@ def test_a_run_of_another_recipe_file_is_restored_by_its_own(tiny_folder: Path, 
     assert TextClassifier.load(result.folder).recipe == str(tmp_path / "run" / "recipe.toml")
 
 
+def test_a_recipe_is_read_and_trained_from_python(run: Any, tiny_folder: Path, tmp_path: Path) -> None:
+    recipe = phasefit.Recipe.read("finetune", {"finetune": {"epochs": 1}})
+    assert (recipe.name, recipe.phase_names, recipe.phases[0].epochs) == ("finetune", ["finetune"], 1)
+    more = {**fast(tiny_folder), "recipe": recipe, "settings": None}
+    result = phasefit.train((TEXTS, LABELS), **more, out=tmp_path / "run", seed=3)
+    assert result.metrics["test"] == run.metrics["test"]
+    changed = {**more, "settings": {"finetune.epochs": 2}}
+    assert phasefit.train((TEXTS, LABELS), **changed, out=tmp_path / "more").folder == tmp_path / "more"
+    assert "epochs = 2" in (tmp_path / "more" / "recipe.toml").read_text(encoding="utf-8")
+    with pytest.raises(phasefit.RecipeError, match=r'^settings={"finetune.epoch": 1}'):
+        phasefit.Recipe.read("finetune", {"finetune.epoch": 1})
+
+
 def test_load_of_scores_and_of_an_encoder(tiny_folder: Path, tmp_path: Path) -> None:
     scores = [float(len(text)) for text in TEXTS]
     result = phasefit.train((TEXTS, scores), **fast(tiny_folder), kind="score", out=tmp_path / "scores")
@@ -128,6 +141,9 @@ def test_read_table_reads_columns_and_labels(tmp_path: Path) -> None:
         ({"unseen": "ignore"}, "`unseen` ignore: unknown choice"),
         ({"fold": "2/5"}, "a fold is two numbers such as (2, 5), not '2/5'"),
         ({"settings": ["finetune.epochs=1"]}, "settings is a dict"),
+        ({"seed": -1}, "`seed` is a whole number from 0 on"),
+        ({"seed": "a"}, "`seed` is a whole number from 0 on"),
+        ({"checkpoint_minutes": -1}, "`checkpoint_minutes` is a number from 0 on"),
     ],
 )
 def test_errors_name_parameters(options: dict[str, Any], expected: str, tiny_folder: Path, tmp_path: Path) -> None:
@@ -144,7 +160,7 @@ def test_a_folder_that_is_taken_is_refused_in_pythons_words(run: Any, tiny_folde
 
 
 @pytest.mark.parametrize(
-    "door", [TextClassifier, TextRegressor, TextEncoder, *FUNCTIONS], ids=lambda door: door.__name__
+    "door", [TextClassifier, TextRegressor, TextEncoder, phasefit.Recipe, *FUNCTIONS], ids=lambda door: door.__name__
 )
 def test_every_parameter_is_documented(door: Any) -> None:
     documentation = inspect.getdoc(door) or ""

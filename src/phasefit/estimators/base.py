@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from phasefit.errors import RecipeError
 from phasefit.estimators.inputs import as_texts
-from phasefit.estimators.parameter_names import python_errors, python_notes
+from phasefit.parameter_names import python_errors, python_notes
 from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
 
 if TYPE_CHECKING:

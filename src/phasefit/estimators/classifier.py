@@ -13,9 +13,9 @@ from phasefit.data.labels.reading import looks_like
 from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_label_rows, as_rows
-from phasefit.estimators.parameter_names import python_errors
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import ABSTAINED
+from phasefit.parameter_names import python_errors
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.specification import DEFAULT_RECIPE
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_labels, as_rows
-from phasefit.estimators.parameter_names import python_errors
+from phasefit.parameter_names import python_errors
 
 if TYPE_CHECKING:
     from phasefit.data.table import Label

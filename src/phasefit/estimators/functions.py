@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data.columns import as_names
 from phasefit.data.sources import read_table as read_any_table
 from phasefit.data.table import Table
-from phasefit.estimators.parameter_names import python_errors, python_notes
+from phasefit.parameter_names import python_errors, python_notes
+from phasefit.recipes import Recipe
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
 from phasefit.runs.job import TrainResult
@@ -32,7 +33,7 @@ Names = Sequence[str] | str | None
 def train(
     data: Any,
     *,
-    recipe: str | Path = DEFAULT_RECIPE,
+    recipe: str | Path | Recipe = DEFAULT_RECIPE,
     settings: Mapping[str, Any] | None = None,
     model: str | Path | None = None,
     out: str | Path | None = None,
@@ -79,7 +80,7 @@ def train(
     data
         A path, the name of a dataset, `hub:owner/name`, a task file, a DataFrame, or (texts, labels).
     recipe
-        A packaged recipe or the path of a recipe file. "default" follows from the data.
+        A packaged recipe, the path of a recipe file, or a `Recipe`. "default" follows from the data.
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
     model
@@ -144,7 +145,10 @@ def train(
     options = {name: value for name, value in locals().items() if name not in ("data", "listener", "long")}
     options |= {name: as_names(options[name]) for name in ("text", "label", "levels", "classes")}
     options |= {name: Path(options[name]) for name in ("out", "data_dir") if options[name] is not None}
-    options["recipe"] = os.fspath(recipe)
+    if isinstance(recipe, Recipe):
+        options |= {"recipe": recipe.name, "recipe_toml": recipe.to_toml()}
+    else:
+        options["recipe"] = os.fspath(recipe)
     options["model"] = None if model is None else os.fspath(model)
     options["settings"] = merge_settings(as_settings(settings or {}), {} if long is None else {"long": long})
     return train_run(run_spec(data, **options), python_notes(listener), report=write_run_report)

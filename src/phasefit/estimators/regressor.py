@@ -13,8 +13,8 @@ from phasefit.data.labels.reading import LabelReading, read_labels
 from phasefit.errors import ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_labels, as_rows
-from phasefit.estimators.parameter_names import python_errors
 from phasefit.kinds import kind_of
+from phasefit.parameter_names import python_errors
 from phasefit.runs.specification import DEFAULT_RECIPE
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 
 from phasefit.errors import ModelError, did_you_mean
 from phasefit.estimators.classifier import TextClassifier
-from phasefit.estimators.parameter_names import python_errors
 from phasefit.estimators.regressor import TextRegressor
+from phasefit.parameter_names import python_errors
 
 
 class TextTasks:

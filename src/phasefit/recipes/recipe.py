@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from phasefit.data.task_file import TaskFile
 from phasefit.files.toml import to_toml
+from phasefit.parameter_names import python_errors
 from phasefit.phases.options import PhaseOptions
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Phases in order, each with all its options, and what holds for the whole run."""
+    """Phases in order, each with all its options, and what holds for the whole run; `Recipe.read` makes one.
+
+    Parameters
+    ----------
+    name
+        What records call it.
+    phases
+        The options of each phase, in order.
+    max_length
+        The longest text in tokens: "model", "auto" or a number.
+    prompt
+        A template that every text is filled into, None for none.
+    long
+        What happens to longer texts: "truncate", "head-tail" or "windows"; None is what the model does with them.
+    """
 
     name: str
     phases: tuple[PhaseOptions, ...]
-    max_length: int | str = "model"  # "model", "auto" or a number of tokens
-    prompt: str | None = None  # a template that every text is filled into; None for none
-    long: str | None = None  # what becomes of texts beyond max_length; None: what the model does with them
+    max_length: int | str = "model"
+    prompt: str | None = None
+    long: str | None = None
+
+    @staticmethod
+    @python_errors
+    def read(name: str | Path, settings: Mapping[str, Any] | None = None) -> Recipe:
+        """A packaged recipe or a recipe file, with settings such as `{"contrast.epochs": 4}` applied."""
+        from phasefit.recipes.reading import read_recipe
+        from phasefit.recipes.settings import as_settings
+
+        return read_recipe(str(name), as_settings(settings or {}))
 
     @property
     def phase_names(self) -> list[str]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from phasefit.errors import did_you_mean
+from phasefit.errors import RunError, did_you_mean
 from phasefit.prepare.specification import DataSpec, SplitSpec
 
 DEFAULT_RECIPE = "default"  # whatever fits the rows
@@ -22,6 +23,7 @@ class RecipeSpec:
     """The recipe and what is done around its phases."""
 
     name: str = DEFAULT_RECIPE  # or a TOML file
+    recipe_toml: str | None = None  # the recipe itself, where it was made in Python
     settings: Mapping[str, Any] = field(default_factory=dict)  # {"contrast.epochs": 4}
     refit: bool = False
     calibrate: bool = True  # probabilities are fitted to validation rows by a temperature
@@ -38,6 +40,10 @@ class MachineSpec:
     compile: bool = False  # the Transformer's layers through torch.compile: minutes ahead, less for each step
     track: str | None = None
     checkpoint_minutes: float = 5.0  # between two checkpoints; 0 writes one after every step
+
+    def __post_init__(self) -> None:
+        if not _at_least_zero(self.checkpoint_minutes, Real):
+            raise RunError(f"--checkpoint-minutes is a number from 0 on, not {self.checkpoint_minutes!r}")
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,10 @@ class RunSpec:
     model: str | None = None  # a local folder, a hub id, a run to continue from; None is the default model
     model_name: str | None = None  # what records call the model, where `model` is only where it lies now
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not _at_least_zero(self.seed, Integral):
+            raise RunError(f"--seed is a whole number from 0 on, not {self.seed!r}")
 
     def options(self) -> dict[str, Any]:
         """Every option by its flat name."""
@@ -105,6 +115,11 @@ OPTIONS: dict[str, tuple[str, str]] = {  # flat name -> section ("" is the run i
 def run_spec(data: Any, **options: Any) -> RunSpec:
     """The specification with these options, by their flat names; all others have their defaults."""
     return RunSpec(DataSpec(data)).replace(**options)
+
+
+def _at_least_zero(value: Any, kind: Any) -> bool:
+    """Whether a value from Python, where nothing has checked its type, is a number from 0 on."""
+    return isinstance(value, kind) and bool(value >= 0)
 
 
 def _sorted_in(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

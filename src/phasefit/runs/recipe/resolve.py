@@ -11,7 +11,7 @@ from phasefit.errors import RecipeError
 from phasefit.events import Note
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
-from phasefit.recipes import Recipe, read_recipe
+from phasefit.recipes import Recipe, parse_recipe, read_recipe
 from phasefit.recipes.settings import merge_settings
 from phasefit.runs.recipe.check import check_recipe, idle_notes
 from phasefit.runs.run import Run
@@ -24,6 +24,9 @@ FEW_ROWS = 32  # training rows per class, in the mean
 
 def requested_recipe(spec: RunSpec) -> Recipe:
     """The recipe that is asked for; that for many rows as long as nobody knows how many there are."""
+    if spec.recipe.recipe_toml is not None:
+        name, settings = spec.recipe.name, spec.recipe.settings
+        return parse_recipe(spec.recipe.recipe_toml, name=name, where=name, settings=settings)
     if spec.recipe.name == AUTO:
         raise RecipeError(
             "the recipe 'auto' is chosen on the command line: phasefit train DATA --recipe auto --minutes 10; what it "

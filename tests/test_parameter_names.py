@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import phasefit
-from phasefit.estimators.parameter_names import COMMAND, OPTION, in_python, python_errors, python_notes
 from phasefit.events import Event, Note, Stage
+from phasefit.parameter_names import COMMAND, OPTION, in_python, python_errors, python_notes
 
 ROOT = Path(phasefit.__file__).parent
 ONLY_COMMANDS = {"studies", "cli"}  # packages that Python users do not reach
