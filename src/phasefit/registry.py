@@ -59,9 +59,9 @@ class Registry(Generic[T]):
     def get(self, name: str, where: str = "") -> T:
         """The entry of that name, imported if need be; an unknown name raises `error`, starting with `where`."""
         entries = self._all()
-        if name not in entries:
+        if not isinstance(name, str) or name not in entries:
             place = f"{where}: " if where else ""
-            raise self.error(f"{place}unknown {self.what} '{name}'; {did_you_mean(name, entries)}")
+            raise self.error(f"{place}unknown {self.what} '{name}'; {did_you_mean(str(name), entries)}")
         entry: Any = entries[name]
         if isinstance(entry, EntryPoint):
             entry = entries[name] = self._load(entry)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from phasefit import TextClassifier, TextEncoder, TextRegressor
 from phasefit.cli.train import train as command
 from phasefit.estimators.tasks import TextTasks
 from phasefit.events import Event, Note
+from phasefit.runs.run import Run
 from phasefit.runs.specification import DEFAULTS
 from tiny import make_table
 
@@ -144,6 +146,13 @@ def test_read_table_reads_columns_and_labels(tmp_path: Path) -> None:
         ({"seed": -1}, "`seed` is a whole number from 0 on"),
         ({"seed": "a"}, "`seed` is a whole number from 0 on"),
         ({"checkpoint_minutes": -1}, "`checkpoint_minutes` is a number from 0 on"),
+        ({"settings": {3: 4}}, "settings: 3 is no name of an option"),
+        ({"seed": True}, "`seed` takes a whole number, not True"),
+        ({"test_size": None}, "`test_size` takes a number, not None"),
+        ({"recipe": 3}, "`recipe` takes a string, not 3"),
+        ({"text": 3}, "give a name or a list of names, not 3"),
+        ({"kind": ["single"]}, "`kind` takes a string or None"),
+        ({"threads": 1.5}, "`threads` takes a whole number or None, not 1.5"),
     ],
 )
 def test_errors_name_parameters(options: dict[str, Any], expected: str, tiny_folder: Path, tmp_path: Path) -> None:
@@ -152,6 +161,31 @@ def test_errors_name_parameters(options: dict[str, Any], expected: str, tiny_fol
     assert expected in str(caught.value)
     assert not re.search(r"(?<![\w-])--[a-z]", str(caught.value))
     assert not (tmp_path / "run").exists()
+
+
+def test_read_table_refuses_values_of_a_wrong_type() -> None:
+    for options in ({"tree": 3}, {"separator": 3}, {"kind": ["single"]}, {"text": 3}, {"label": [3]}, {"data_dir": 3}):
+        with pytest.raises(phasefit.PhasefitError):
+            phasefit.read_table((TEXTS, LABELS), **options)
+    with pytest.raises(phasefit.DataError, match="column 'label' must be a list of cells, not 3"):
+        phasefit.read_table({"text": TEXTS, "label": 3})
+
+
+def test_levels_and_classes_may_be_numbers() -> None:
+    numbers = [1, 2] * (len(TEXTS) // 2)
+    assert list(phasefit.read_table((TEXTS, numbers), levels=[1, 2]).labels or ())[:2] == [0.0, 1.0]
+
+
+def test_files_of_a_run_that_are_damaged_are_no_traceback(run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run.folder, folder)
+    (folder / "recipe.toml").write_bytes(b"\xff\xfe")
+    assert phasefit.load(folder, device="cpu").recipe == str(folder / "recipe.toml")
+    with pytest.raises(phasefit.ModelError, match=r"recipe\.toml' is damaged"):
+        _ = Run.open(folder).recipe
+    next(folder.glob("encoder/*_Pooling/config.json")).unlink()
+    with pytest.raises(phasefit.ModelError, match="it is damaged"):
+        phasefit.load(folder, device="cpu")
 
 
 def test_a_folder_that_is_taken_is_refused_in_pythons_words(run: Any, tiny_folder: Path) -> None:

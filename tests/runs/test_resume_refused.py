@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import resource
 import shutil
@@ -265,6 +266,25 @@ def test_what_is_no_run(tmp_path: Path, request_of) -> None:
     manifest.write_text('{"format": 1, "status": "started", "resume": {}}')
     with pytest.raises(RunError, match="manifest is damaged"):
         resume(run, silent)
+
+
+@pytest.mark.parametrize(("key", "value"), [("request", 3), ("recipe", 5), ("recipe", ["a"])])
+def test_a_manifest_with_something_else_inside_is_damaged(request_of, key: str, value: object) -> None:
+    run = stopped(request_of())
+    manifest = json.loads((run / "phasefit.json").read_text())
+    manifest["resume"][key] = value
+    (run / "phasefit.json").write_text(json.dumps(manifest))
+    with pytest.raises(RunError, match="manifest is damaged"):
+        resume(run, silent)
+
+
+def test_versions_that_are_none_are_only_told(request_of) -> None:
+    run = stopped(request_of())
+    manifest = json.loads((run / "phasefit.json").read_text())
+    (run / "phasefit.json").write_text(json.dumps({**manifest, "versions": 3}))
+    events: list[Event] = []
+    resume(run, events.append)
+    assert any(isinstance(event, Note) and "was None when the run began" in event.text for event in events)
 
 
 def test_a_table_from_python_cannot_be_found_again(request_of, tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from phasefit.cli.compare import compare
 from phasefit.cli.search import search
 from phasefit.cli.train import train
-from phasefit.errors import RunError
+from phasefit.errors import RecipeError, RunError
 from phasefit.runs.saved_specification import spec_from_json, spec_to_json
 from phasefit.runs.specification import DEFAULTS, OPTIONS, SECTIONS, run_spec
 
@@ -84,3 +86,41 @@ def test_commands_declare_an_option_once(command: object) -> None:
     for name in shared:
         assert own[name].annotation == known[name].annotation
         assert own[name].default == known[name].default or (name, own[name].default) == ("unseen", "drop")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": True}, "--seed takes a whole number, not True"),
+        ({"validation_size": "0.2"}, "--validation-size takes a number, not '0.2'"),
+        ({"rows": 1.5}, "--rows takes a whole number or None, not 1.5"),
+        ({"fold": (1, "b")}, "--fold takes 2 whole numbers or None, not (1, 'b')"),
+        ({"text": (1,)}, "--text takes a list of strings, not (1,)"),
+        ({"kind": ["single"]}, "--kind takes a string or None, not ['single']"),
+        ({"model": 3}, "--model takes a string or None, not 3"),
+        ({"data_dir": 3}, "--data-dir takes a path or None, not 3"),
+        ({"refit": 1}, "--refit takes True or False, not 1"),
+        ({"settings": {3: 4}}, "settings: 3 is no name of an option; write it as 'finetune.epochs'"),
+        ({"settings": {"finetune.objective": {3: 4}}}, "settings: 3 is no name of an option"),
+    ],
+)
+def test_values_of_a_wrong_type_are_refused_by_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        run_spec("some.csv", **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_numbers_and_paths_of_libraries_are_taken() -> None:
+    spec = run_spec(
+        "some.csv", seed=np.int64(3), test_size=np.float32(0.5), reject=0, fold=(1, np.int64(5)), model=Path("m")
+    )
+    assert (spec.seed, spec.split.test_size, spec.split.fold, spec.model) == (3, 0.5, (1, 5), Path("m"))
+
+
+@pytest.mark.parametrize(
+    "request_", [3, [], None, {"settings": ["finetune.epochs=2"]}, {"rows": "x"}, {"fold": "x"}, {"text": 3}]
+)
+def test_a_damaged_request_is_one_sentence(request_: Any, tmp_path: Path) -> None:
+    content = {"data": "some.csv", **request_} if isinstance(request_, dict) else request_
+    with pytest.raises(RunError, match="cannot be resumed: its manifest is damaged"):
+        spec_from_json(content, tmp_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -92,6 +92,8 @@ def find_columns(
 
 def as_names(columns: Sequence[str] | str | None) -> tuple[str, ...]:
     """One column, several or none, as a tuple."""
+    if columns is not None and not isinstance(columns, Iterable):
+        raise DataError(f"give a name or a list of names, not {columns!r}")
     return () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
 
 

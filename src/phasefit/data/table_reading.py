@@ -50,6 +50,9 @@ def content_of(source: Any) -> Any:
     if isinstance(source, Mapping):
         import pandas as pd
 
+        for name, column in source.items():
+            if isinstance(column, str) or not hasattr(column, "__len__"):
+                raise DataError(f"column '{name}' must be a list of cells, not {column!r}")
         return pd.DataFrame({str(key): pd.Series(list(value), dtype=object) for key, value in source.items()})
     if isinstance(source, str) or not hasattr(source, "__len__"):
         raise DataError(f"texts are needed as a file, a frame or a list, not {type(source).__name__}")

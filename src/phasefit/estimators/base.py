@@ -175,7 +175,7 @@ def _recipe_of_run(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     from phasefit.recipes.settings import as_settings
 
     name, settings, file = str(manifest["recipe"]), manifest.get("settings"), folder / "recipe.toml"
-    with suppress(RecipeError, OSError):
+    with suppress(ValueError, OSError):
         if read_recipe(name, as_settings(settings or {})).to_toml() == file.read_text(encoding="utf-8"):
             return {"recipe": name, "settings": settings}
     return {"recipe": str(file)}

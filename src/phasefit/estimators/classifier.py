@@ -182,7 +182,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
 
     def _restore(self, facts: Mapping[str, Any]) -> None:
         """Answer with a matrix again where `fit` was given one."""
-        self._columns = facts.get(COLUMNS)
+        columns = facts.get(COLUMNS)
+        self._columns = columns if isinstance(columns, list) else None
 
     def _adopt(self) -> None:
         """The classes, in the order of the columns of `predict_proba`."""

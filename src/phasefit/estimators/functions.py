@@ -16,7 +16,7 @@ from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
 from phasefit.runs.job import TrainResult
 from phasefit.runs.resume import resume as resume_run
-from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
+from phasefit.runs.specification import DEFAULT_RECIPE, check_options, run_spec
 from phasefit.runs.train import train as train_run
 
 if TYPE_CHECKING:
@@ -143,13 +143,12 @@ def train(
         `folder`, `metrics` and `model` of the finished run; `phasefit.load(result.folder)` predicts with it.
     """
     options = {name: value for name, value in locals().items() if name not in ("data", "listener", "long")}
-    options |= {name: as_names(options[name]) for name in ("text", "label", "levels", "classes")}
-    options |= {name: Path(options[name]) for name in ("out", "data_dir") if options[name] is not None}
+    options |= {name: as_names(options[name]) for name in ("text", "label")}
+    options |= {name: tuple(map(str, as_names(options[name]))) for name in ("levels", "classes")}
+    options |= {name: Path(options[name]) for name in ("out", "data_dir") if isinstance(options[name], str)}
+    options |= {name: os.fspath(options[name]) for name in ("recipe", "model") if isinstance(options[name], Path)}
     if isinstance(recipe, Recipe):
         options |= {"recipe": recipe.name, "recipe_toml": recipe.to_toml()}
-    else:
-        options["recipe"] = os.fspath(recipe)
-    options["model"] = None if model is None else os.fspath(model)
     options["settings"] = merge_settings(as_settings(settings or {}), {} if long is None else {"long": long})
     return train_run(run_spec(data, **options), python_notes(listener), report=write_run_report)
 
@@ -230,15 +229,13 @@ def read_table(
     Table
         Its `texts` and `labels` are lists; `labels` is None for a table without any.
     """
-    return read_any_table(
-        source,
-        text=as_names(text),
-        label=as_names(label),
-        kind=kind,
-        tree=tree,
-        separator=separator,
-        levels=as_names(levels),
-        need_labels=need_labels,
-        split=split,
-        data_dir=None if data_dir is None else Path(data_dir),
-    )
+    reading: dict[str, Any] = {
+        "kind": kind,
+        "tree": tree,
+        "separator": separator,
+        "levels": tuple(map(str, as_names(levels))),
+    }
+    columns: dict[str, Any] = {"text": as_names(text), "label": as_names(label)}
+    check_options({**reading, **columns, "data_dir": data_dir})
+    where = None if data_dir is None else Path(data_dir)
+    return read_any_table(source, **columns, **reading, need_labels=need_labels, split=split, data_dir=where)

@@ -37,7 +37,7 @@ def as_settings(settings: Settings, before: str = "") -> dict[str, Any]:
         raise RecipeError(f"settings is a dict such as {{'finetune.epochs': 4}}, not {settings!r}")
     flat: dict[str, Any] = {}
     for name, value in settings.items():
-        path = before + name
+        path = before + _name(name)
         is_table = isinstance(value, Mapping) and "name" not in value and "." not in name
         flat = merge_settings(flat, as_settings(value, f"{path}.") if is_table else {path: _plain(path, value)})
     return flat
@@ -120,13 +120,19 @@ def _parse(line: str) -> dict[str, Any]:
 def _plain(path: str, value: Any) -> Any:
     """A value in Python's own types; NumPy's scalars become such."""
     if isinstance(value, Mapping):
-        return {name: _plain(path, inner) for name, inner in value.items()}
+        return {_name(name): _plain(path, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(path, inner) for inner in value]
     plain = value.item() if getattr(value, "ndim", None) == 0 else value
     if not isinstance(plain, str | int | float):
         raise RecipeError(f"settings: {path} cannot be {value!r}; leave it out or give a value")
     return plain
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise RecipeError(f"settings: {name!r} is no name of an option; write it as 'finetune.epochs'")
+    return name
 
 
 def _spelled_out(objective: Any) -> Any:

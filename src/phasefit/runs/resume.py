@@ -52,6 +52,8 @@ def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen
     try:
         spec = spec_from_json(manifest["resume"]["request"], path)
         toml, sha256, name = manifest["resume"]["recipe"], manifest["data"]["sha256"], manifest["recipe"]
+        if not isinstance(toml, str) or not isinstance(name, str):
+            raise TypeError(f"recipe is {toml!r}")
     except (KeyError, TypeError) as error:
         raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error})") from error
     if device is not None:
@@ -63,8 +65,10 @@ def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen
             f"the data of the run in '{path}' have changed since it began; put them back, or train again with "
             "--overwrite"
         )
+    begun_with = manifest.get("versions")
+    begun_with = begun_with if isinstance(begun_with, dict) else {}
     for package, now in versions().items():
-        then = manifest.get("versions", {}).get(package)
+        then = begun_with.get(package)
         if then != now:
             text = f"{package} was {then} when the run began and is {now} now: the last digits may come out otherwise"
             listen(Note(text, warning=True))

@@ -106,7 +106,11 @@ class Run:
         path = self.folder / "recipe.toml"
         if not path.is_file():
             return None
-        return parse_recipe(path.read_text(encoding="utf-8"), name=path.stem, where=str(path))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise ModelError(f"'{path}' is damaged ({error}); train or save the model again") from error
+        return parse_recipe(text, name=path.stem, where=str(path))
 
     @cached_property
     def trained_texts(self) -> np.ndarray:

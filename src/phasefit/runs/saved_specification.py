@@ -9,7 +9,7 @@ from typing import Any
 
 from phasefit.data.columns import as_names
 from phasefit.data.named.cards import VARIABLE
-from phasefit.errors import RunError
+from phasefit.errors import PhasefitError, RunError
 from phasefit.runs.specification import OPTIONS, RunSpec, run_spec
 
 SOURCES = ("data", "validation", "test", "unlabelled")
@@ -35,6 +35,8 @@ def is_resumable(content: Mapping[str, Any]) -> bool:
 
 def spec_from_json(content: Mapping[str, Any], out: Path) -> RunSpec:
     """The specification of a run that was begun in the folder `out`."""
+    if not isinstance(content, Mapping):
+        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged (request is {content!r})")
     options = {name: value for name, value in content.items() if name in OPTIONS}
     for name in SOURCES:
         if options.get(name) == IN_MEMORY:
@@ -46,7 +48,7 @@ def spec_from_json(content: Mapping[str, Any], out: Path) -> RunSpec:
         lists = {name: as_names(options.get(name)) for name in NAMES}
         fold = {"fold": tuple(options["fold"]) if options.get("fold") else None}
         return run_spec(**(options | paths | lists | fold))
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, PhasefitError) as error:
         raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged ({error})") from error
 
 

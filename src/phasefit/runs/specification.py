@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from phasefit.errors import RunError, did_you_mean
 from phasefit.prepare.specification import DataSpec, SplitSpec
+from phasefit.runs.option_types import check_option
 
 DEFAULT_RECIPE = "default"  # whatever fits the rows
 AUTO = "auto"  # chosen by trying several, on the command line
@@ -91,7 +92,9 @@ class RunSpec:
             options["settings"] = as_settings(options["settings"] or {})
         changes = _sorted_in(options)
         changed = {name: replace(getattr(self, name), **inside) for name, inside in changes.items() if name}
-        return replace(self, **changed, **changes.get("", {}))
+        spec = replace(self, **changed, **changes.get("", {}))
+        check_options(options)
+        return spec
 
 
 SECTIONS: dict[str, type] = {
@@ -110,6 +113,21 @@ OPTIONS: dict[str, tuple[str, str]] = {  # flat name -> section ("" is the run i
     },
     **{item.name: ("", item.name) for item in fields(RunSpec) if item.name not in SECTIONS},
 }
+
+
+TYPES = {
+    name: hints[attribute]
+    for section, of in {**SECTIONS, "": RunSpec}.items()
+    for hints in [get_type_hints(of)]
+    for name, (place, attribute) in OPTIONS.items()
+    if place == section
+}
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options, by their flat names, with a value of another type than the declared one."""
+    for name, value in options.items():
+        check_option(name, value, TYPES[name])
 
 
 def run_spec(data: Any, **options: Any) -> RunSpec:

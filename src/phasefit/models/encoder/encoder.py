@@ -217,7 +217,16 @@ def load_encoder(name: str | None = None) -> Encoder:
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
-    except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError, SafetensorError) as error:
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        ImportError,
+        AttributeError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
         reason = str(error) or type(error).__name__
         raise ModelError(
             f"model '{asked}' cannot be loaded, it is damaged or no text encoder ({shorten(reason, 160)}); "

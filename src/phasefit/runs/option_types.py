@@ -1,0 +1,45 @@
+"""Whether options of a run have their declared types: callers from Python and manifests may hold anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from numbers import Integral, Real
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin
+
+from phasefit.errors import RecipeError
+
+NAMES = {int: "a whole number", float: "a number", bool: "True or False", str: "a string", Path: "a path"}
+
+
+def check_option(name: str, value: Any, declared: Any) -> None:
+    """Refuse a value that is not of the declared type; what NumPy and pathlib have for it is fine."""
+    if not _fits(value, declared):
+        raise RecipeError(f"--{name.replace('_', '-')} takes {_described(declared)}, not {value!r}")
+
+
+def _fits(value: Any, declared: Any) -> bool:
+    origin, inside = get_origin(declared), get_args(declared)
+    if declared is Any:
+        return True
+    if origin is UnionType:
+        return any(_fits(value, one) for one in inside)
+    if origin is tuple:
+        each = inside[:1] * len(value) if inside[-1] is ... and hasattr(value, "__len__") else inside
+        return isinstance(value, list | tuple) and len(value) == len(each) and all(map(_fits, value, each))
+    if declared in (int, float):
+        return isinstance(value, Integral if declared is int else Real) and not isinstance(value, bool)
+    if declared in (str, Path):
+        return isinstance(value, str | os.PathLike)
+    return isinstance(value, origin or declared)
+
+
+def _described(declared: Any) -> str:
+    origin, inside = get_origin(declared), get_args(declared)
+    if origin is UnionType:
+        return " or ".join(_described(one) for one in inside)
+    if origin is tuple:
+        return "a list of strings" if inside[0] is str else f"{len(inside)} whole numbers"
+    return "None" if declared is type(None) else "a dict" if origin is Mapping else NAMES.get(declared, str(declared))
