@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -20,7 +21,8 @@ from typer.testing import CliRunner
 from phasefit.baselines import BASELINES
 from phasefit.cli.app import COMMANDS, app
 from phasefit.data.labels import LABEL_KINDS
-from phasefit.metrics.registry import METRICS
+from phasefit.errors import PluginError
+from phasefit.metrics.registry import METRICS, Metric, added_scores
 from phasefit.models.storage import load_model
 from phasefit.models.views import VIEWS
 from phasefit.objectives import OBJECTIVES, NothingToLearn
@@ -211,3 +213,25 @@ def test_a_recipe_of_ours_cannot_be_replaced(installed: Path) -> None:
     result = CliRunner().invoke(app, ["recipes"])
     assert result.exit_code == 2
     assert "two recipes have the name 'finetune'" in " ".join(result.output.split())
+
+
+def test_what_cannot_be_loaded_leaves_the_rest_usable(installed: Path) -> None:
+    for module in ("example_recipes", "first_word", "centre"):
+        (installed / f"{module}.py").write_text("import no_such_library\n", encoding="utf-8")
+    listed = " ".join(said("recipes").split())
+    assert listed.count("cannot be loaded") == 2  # the recipes and the baseline
+    assert "three-phase" in listed
+    assert "majority" in listed
+    assert "cannot be loaded" in said("recipes", "options", "objectives")
+    assert read_recipe("finetune").name == "finetune"
+    with pytest.raises(PluginError, match=r"the source of recipes 'example' of phasefit-example 1\.0 cannot be loaded"):
+        read_recipe("centre-spread")
+
+
+def test_a_metric_that_fails_is_one_sentence(modules: Path) -> None:
+    def failing(values: object, outputs: object) -> float:
+        raise ZeroDivisionError("no rows")
+
+    METRICS.add("failing", Metric("failing", "failing", of=("single",), compute=failing))
+    with pytest.raises(PluginError, match="the metric 'failing' cannot be computed: ZeroDivisionError: no rows; fix"):
+        added_scores(["single"], np.zeros(2), np.zeros((2, 2)))

@@ -78,6 +78,17 @@ class Registry(Generic[T]):
         """Every entry; imports them all."""
         return [self.get(name) for name in self]
 
+    def loadable(self) -> tuple[dict[str, T], dict[str, PluginError]]:
+        """Every entry that can be imported, and why the others cannot, by name."""
+        loaded: dict[str, T] = {}
+        broken: dict[str, PluginError] = {}
+        for name in self:
+            try:
+                loaded[name] = self.get(name)
+            except PluginError as error:
+                broken[name] = error
+        return loaded, broken
+
     __getitem__ = get
 
     def __iter__(self) -> Iterator[str]:

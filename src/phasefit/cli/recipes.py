@@ -35,15 +35,18 @@ def list_all(ctx: typer.Context) -> None:
     from phasefit.baselines import BASELINES
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
-    from phasefit.recipes import list_recipes
+    from phasefit.recipes import RECIPES, list_recipes
 
     table = new_table("recipe", "phases", "what it is")
     for info in list_recipes():
         table.add_row(info.name, ", ".join(info.phases), info.title)
+    for name, problem in RECIPES.loadable()[1].items():
+        table.add_row(name, "", str(problem))
     stdout().print(table)
     yardsticks = new_table("baseline", "what it is (for 'phasefit compare')")
-    for name, baseline in BASELINES.items():
-        yardsticks.add_row(name, baseline.title)
+    baselines, broken = BASELINES.loadable()
+    for name, title in [*((name, one.title) for name, one in baselines.items()), *broken.items()]:
+        yardsticks.add_row(name, str(title))
     stdout().print(yardsticks)
     stdout().print(
         "Next: phasefit recipes show NAME, phasefit recipes copy NAME mine.toml, phasefit train DATA -r NAME"

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from phasefit.errors import RecipeError, did_you_mean
+from phasefit.errors import PluginError, RecipeError, did_you_mean
 from phasefit.registry import Registry
 
 Compute: TypeAlias = Callable[[np.ndarray, np.ndarray], float]
@@ -218,8 +218,15 @@ def added_scores(
     groups: Sequence[str], values: np.ndarray, outputs: np.ndarray, *, watched: bool = False
 ) -> dict[str, float]:
     """The metrics of these groups that plugins added; `watched`: only those that a phase may watch."""
-    return {
-        metric.name: float(metric.compute(values, outputs))
-        for metric in metrics_of(*groups)
-        if metric.compute is not None and (metric.watch or not watched)
-    }
+    added = [metric for metric in metrics_of(*groups) if metric.compute and (metric.watch or not watched)]
+    return {metric.name: _computed(metric, values, outputs) for metric in added}
+
+
+def _computed(metric: Metric, values: np.ndarray, outputs: np.ndarray) -> float:
+    try:
+        return float(metric.compute(values, outputs)) if metric.compute else 0.0
+    except Exception as error:  # another package's code may raise anything
+        raise PluginError(
+            f"the metric '{metric.name}' cannot be computed: {type(error).__name__}: {error}; fix, update or uninstall "
+            "the package that adds it"
+        ) from error

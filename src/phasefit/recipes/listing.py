@@ -83,7 +83,9 @@ def list_registered(what: str) -> list[RegisteredInfo]:
         from phasefit.models.views import VIEWS
 
         registered = VIEWS
-    return [RegisteredInfo(name, _option_texts(kind), _first_sentence(kind)) for name, kind in registered.items()]
+    loaded, broken = registered.loadable()
+    known = [RegisteredInfo(name, _option_texts(kind), _first_sentence(kind)) for name, kind in loaded.items()]
+    return [*known, *(RegisteredInfo(name, (), str(problem)) for name, problem in broken.items())]
 
 
 def _option_texts(kind: Any) -> tuple[str, ...]:

@@ -51,6 +51,8 @@ def recipe_path(name: str) -> Path:
         return path
     packaged = _packaged()
     if name not in packaged:
+        for problem in RECIPES.loadable()[1].values():  # it may be one of those
+            raise problem
         raise RecipeError(f"recipe '{name}' is neither packaged nor a file; {did_you_mean(name, packaged)}")
     return packaged[name]
 
@@ -64,9 +66,9 @@ def recipe_text(name: str) -> str:
 
 
 def _packaged() -> dict[str, Path]:
-    """Every recipe that can be named, with its file."""
+    """Every recipe that can be named, with its file; a source that cannot be loaded has none."""
     files: dict[str, Path] = {}
-    for source in RECIPES.values():
+    for source in RECIPES.loadable()[0].values():
         for path in sorted(source.glob("*.toml")) if source.is_dir() else [source]:
             if path.stem in files:
                 raise PluginError(f"two recipes have the name '{path.stem}': {files[path.stem]} and {path}; rename one")
