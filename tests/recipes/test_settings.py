@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from phasefit.errors import RecipeError
@@ -19,6 +20,7 @@ VALUES = st.recursive(
 )
 
 
+@hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the first text takes a second
 @given(st.dictionaries(st.sampled_from(["contrast.epochs", "long", "finetune.lrs.head"]), VALUES))
 def test_lines_are_read_as_they_were(settings: dict[str, Any]) -> None:
     assert parse_settings(setting_lines(settings)) == settings
