@@ -1,9 +1,10 @@
-"""Whether options of a run have their declared types: callers from Python and manifests may hold anything."""
+"""Whether options of a run have their declared types and bounds: Python and manifests may hold anything."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
@@ -13,11 +14,26 @@ from phasefit.errors import RecipeError
 
 NAMES = {int: "a whole number", float: "a number", bool: "True or False", str: "a string", Path: "a path"}
 
+LEAST = {
+    "seed": 0,
+    "checkpoint_minutes": 0,
+    "rows": 1,
+    "validation_rows": 1,
+    "test_rows": 1,
+    "top_classes": 2,
+    "threads": 1,
+}
+MOST = {"threads": 1024}  # torch ends the process where the system cannot start so many
+
 
 def check_option(name: str, value: Any, declared: Any) -> None:
     """Refuse a value that is not of the declared type; what NumPy and pathlib have for it is fine."""
     if not _fits(value, declared):
         raise RecipeError(f"--{name.replace('_', '-')} takes {_described(declared)}, not {value!r}")
+    least, most = LEAST.get(name, -inf), MOST.get(name, inf)
+    if name in LEAST and value is not None and not least <= value <= most:
+        bounds = f"from {least} to {most}" if name in MOST else f"from {least} on"
+        raise RecipeError(f"--{name.replace('_', '-')} takes a number {bounds}, not {value!r}")
 
 
 def _fits(value: Any, declared: Any) -> bool:

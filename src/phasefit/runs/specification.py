@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from phasefit.errors import RunError, did_you_mean
+from phasefit.errors import did_you_mean
 from phasefit.prepare.specification import DataSpec, SplitSpec
 from phasefit.runs.option_types import check_option
 
@@ -42,10 +41,6 @@ class MachineSpec:
     track: str | None = None
     checkpoint_minutes: float = 5.0  # between two checkpoints; 0 writes one after every step
 
-    def __post_init__(self) -> None:
-        if not _at_least_zero(self.checkpoint_minutes, Real):
-            raise RunError(f"--checkpoint-minutes is a number from 0 on, not {self.checkpoint_minutes!r}")
-
 
 @dataclass(frozen=True)
 class OutputSpec:
@@ -70,10 +65,6 @@ class RunSpec:
     model: str | None = None  # a local folder, a hub id, a run to continue from; None is the default model
     model_name: str | None = None  # what records call the model, where `model` is only where it lies now
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not _at_least_zero(self.seed, Integral):
-            raise RunError(f"--seed is a whole number from 0 on, not {self.seed!r}")
 
     def options(self) -> dict[str, Any]:
         """Every option by its flat name."""
@@ -133,11 +124,6 @@ def check_options(options: Mapping[str, Any]) -> None:
 def run_spec(data: Any, **options: Any) -> RunSpec:
     """The specification with these options, by their flat names; all others have their defaults."""
     return RunSpec(DataSpec(data)).replace(**options)
-
-
-def _at_least_zero(value: Any, kind: Any) -> bool:
-    """Whether a value from Python, where nothing has checked its type, is a number from 0 on."""
-    return isinstance(value, kind) and bool(value >= 0)
 
 
 def _sorted_in(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
