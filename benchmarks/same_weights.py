@@ -1,7 +1,7 @@
 """Whether two revisions train the same weights: proof that code was moved and not changed.
 
     python benchmarks/same_weights.py main WORK
-    python benchmarks/same_weights.py HEAD~3 HEAD --only few-shot,resumed --keep /tmp/kept --jobs 2
+    python benchmarks/same_weights.py HEAD~3 HEAD --only few-shot,resumed --keep runs/kept --jobs 2
 
 Both revisions are trained on this machine, through `python -m phasefit`, with this interpreter's libraries, one thread
 and fixed seeds. WORK (or .) is the working tree as it is when the script starts. The cases train at least 20 steps in

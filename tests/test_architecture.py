@@ -143,6 +143,16 @@ def test_every_folder_of_code_says_what_lives_there(trees: dict[Path, ast.Module
     assert not silent
 
 
+def test_every_package_says_what_it_may_import(trees: dict[Path, ast.Module]) -> None:
+    packages = [folder for folder in ROOT.iterdir() if (folder / "__init__.py").is_file()]
+    silent = [
+        folder.name
+        for folder in packages
+        if "may import" not in (ast.get_docstring(trees[folder / "__init__.py"]) or "").lower()
+    ]
+    assert not silent
+
+
 def heavy_after(code: str) -> set[str]:
     """The heavy libraries that a fresh interpreter has imported after running some code."""
     script = f"{code}\nimport sys\nsys.stdout.write('\\n' + ' '.join(sys.modules.keys() & {HEAVY!r}))"

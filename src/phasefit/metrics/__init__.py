@@ -2,7 +2,8 @@
 
 `registry` knows every metric by its name. `scores` is the quick set that training watches, `classification` the full
 report of a trained model, `multi_label` and `regression` the same for other labels; they count with `confusion`,
-`ranking` and `calibration`. `geometry` looks at embeddings instead. Imports errors and the registry class, never torch.
+`ranking` and `calibration`. `geometry` looks at embeddings instead. May import errors and the registry class, never
+torch.
 """
 
 from phasefit.metrics.classification import classification_metrics

@@ -1,9 +1,10 @@
 """Objectives: pure losses. Each is a frozen dataclass that turns embeddings and targets into one scalar.
 
-An objective never holds a model and never sees text; it imports torch and nothing of phasefit (only this file imports
-the registry). What it can be fed is its `inputs`: `labelled` (embeddings and targets of one batch: every pair in it
-counts), `pairs` (two sides and how much they agree), `views` (rows that belong together, perhaps a hard negative of
-each), `tokens` (the states before pooling). Adding one is a file here, a line below, and a reference value in its test.
+An objective never holds a model and never sees text; it may import torch and nothing of phasefit (only this file
+imports the registry). What it can be fed is its `inputs`: `labelled` (embeddings and targets of one batch: every pair
+in it counts), `pairs` (two sides and how much they agree), `views` (rows that belong together, perhaps a hard negative
+of each), `tokens` (the states before pooling). Adding one is a file here, a line below, and a reference value in its
+test.
 """
 
 from phasefit.objectives.agreement import agreement, pair_agreement
