@@ -81,6 +81,9 @@ class RunSpec:
             from phasefit.recipes.settings import as_settings
 
             options["settings"] = as_settings(options["settings"] or {})
+        for name, value in options.items():
+            if isinstance(value, str) and TYPES.get(name) == tuple[str, ...]:
+                options[name] = (value,)  # one name stands for a list of one
         changes = _sorted_in(options)
         changed = {name: replace(getattr(self, name), **inside) for name, inside in changes.items() if name}
         spec = replace(self, **changed, **changes.get("", {}))
