@@ -94,7 +94,7 @@ bench-full: rivals  ## all benchmarks with all budgets and SEEDS=3 seeds (hours)
 rivals: setup
 	-@$(PYTHON) benchmarks/rivals/install.py
 
-format: setup  ## mend what ruff can mend
+format: setup  ## fix what ruff can fix
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 

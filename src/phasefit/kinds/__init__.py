@@ -1,7 +1,7 @@
 """Kinds of labels: one file per kind, whose KIND knows all that differs between kinds.
 
 How labels are recognised and read, their loss, what a head's outputs mean, how answers are chosen and scored, which
-columns `predict` writes, and what is said of them. `contract` lists it; the registry is `data.labels.LABEL_KINDS`.
+columns `predict` writes, and how to describe them. `contract` lists it; the registry is `data.labels.LABEL_KINDS`.
 
 May import errors, seeds, events, files, registry, data, metrics and objectives; torch only inside methods, because
 options and recipes are checked without it.

@@ -105,7 +105,7 @@ class LabelKind(LabelFormat):
         return name
 
     def standard_error(self, scores: Mapping[str, float], rows: int) -> float:
-        """That of the trusted metric on so many rows."""
+        """The standard error of the trusted metric on N rows."""
         value = min(max(scores[self.trusted], 0.0), 1.0)
         return sqrt(value * (1 - value) / max(rows, 1))
 
@@ -138,7 +138,7 @@ class LabelKind(LabelFormat):
     def evaluate(
         self, space: LabelSpace, decision: Decision, values: np.ndarray, outputs: np.ndarray
     ) -> dict[str, Any]:
-        """The same with what plugins add; the space may have classes, behind the others, that the model lacks."""
+        """`metrics` with those of plugins; the space may end with classes that the model lacks."""
         outputs = self.widened(np.asarray(outputs, dtype=np.float64), space)
         return self.metrics(space, decision, values, outputs) | added_scores(self.metric_groups, values, outputs)
 

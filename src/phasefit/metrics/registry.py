@@ -52,7 +52,7 @@ class Metric:
     watch: bool = False  # whether a phase may watch it
     shown: bool = True  # on the card and the page
     undefined: float | None = None  # what it counts as where it has no value
-    reading: str = ""  # how to read it, where that is not said by its title
+    reading: str = ""  # how to read it, where its title does not tell
     reading_without_labels: str = ""
     compute: Compute | None = None
 

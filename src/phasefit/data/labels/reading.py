@@ -41,12 +41,12 @@ class LabelReading:
 
     @property
     def stated_kind(self) -> str | None:
-        """The kind where it follows from what was said."""
+        """The kind, where the options determine it; None otherwise."""
         return self.kind or next(iter(self._kind_of_option.values()), None)
 
 
 def read_labels(values: Sequence[Any], place: Place, how: LabelReading) -> list[Label]:
-    """The labels of a table's rows, of the kind that was said or that they look like."""
+    """The labels of a table's rows, of the stated kind or of the kind that they look like."""
     return read_kind(values, place, how)[1]
 
 

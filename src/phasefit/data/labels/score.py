@@ -15,7 +15,7 @@ from phasefit.errors import LabelError, did_you_mean
 
 ROWS_IN_BIN = 10
 BINS = 10  # groups that scores fall into, of about as many rows each, for splits, maps and probes
-FEW_NUMBERS = 10  # so many different decimal numbers may still be names of classes, such as versions
+FEW_NUMBERS = 10  # up to this many distinct decimal numbers may be names of classes, such as versions
 LARGEST = 1e100  # of a score: the squares of larger ones may be no numbers
 
 
