@@ -21,7 +21,7 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-long check lint pictures bench bench-full rivals format clean
+.PHONY: help setup demo test test-fast test-long check lint pictures sentences bench bench-full rivals format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,9 @@ lint: setup
 
 pictures: setup  ## run the demo and redraw the README's pictures from it
 	$(BIN)/python docs/make_images.py
+
+sentences: setup  ## list every sentence that phasefit shows to a person
+	@$(BIN)/python docs/list_sentences.py
 
 # Contestants run one after the other. All is measured anew; `make bench-full AGAIN=` goes on where one was stopped.
 AGAIN ?= --again
