@@ -29,7 +29,7 @@ from phasefit.objectives import OBJECTIVES, NothingToLearn
 from phasefit.phases import PHASES
 from phasefit.recipes import RECIPES, read_recipe
 from phasefit.registry import Registry
-from test_readme import beginner, blocks, carried_out  # noqa: F401 - `beginner` is a fixture
+from test_readme import beginner, blocks, run_commands  # noqa: F401 - `beginner` is a fixture
 from tiny import read_json
 
 PAGE = (Path(__file__).parent.parent / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -153,7 +153,7 @@ def check_ordinal(folder: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # the tiny encoder takes few tokens
 def test_an_installed_package_trains_and_compares(installed: Path, beginner: Path) -> None:  # noqa: F811
-    assert carried_out(PAGE) == 9
+    assert run_commands(PAGE) == 9
     check_run(beginner / "runs" / "plugins")
     check_ordinal(beginner / "runs" / "ordinal")
     predicted = pd.read_csv(beginner / "ordinal.csv")
