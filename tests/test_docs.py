@@ -33,10 +33,10 @@ def commands(page: str) -> list[list[str]]:
 
 def options(command: str, *subcommands: str) -> set[str]:
     """The options of a command, or of the subcommand that follows it."""
-    found = typer.main.get_command(app).commands[command]
+    selected = typer.main.get_command(app).commands[command]
     for name in subcommands:
-        found = getattr(found, "commands", {}).get(name, found)
-    return {option for parameter in found.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        selected = getattr(selected, "commands", {}).get(name, selected)
+    return {option for parameter in selected.params for option in (*parameter.opts, *parameter.secondary_opts)}
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
