@@ -1,12 +1,12 @@
-"""Beyond the papers: a prompt around every text, and rare classes that grow by generated texts.
+"""Experiments beyond the papers: a prompt around every text, and generated texts for rare classes.
 
     python benchmarks/beyond.py
 
-Studies made of the cells of recipes.py (one split, the same seeds, a process for each; what is done is not done again):
-`finetune` with and without a prompt on 500 rows of TREC; and three phases on 1,500 rows of ATIS that keep
-every rare class, with the usual copies of rare rows, with the VAE in place of plain denoising, and with copies that the
-VAE generates. Steps are capped: all of it takes about a quarter of an hour on one quiet core. The result is
-`--out`/beyond.csv and beyond.md.
+Both studies use the cells of recipes.py (one split, the same seeds, one process per cell; finished cells are reused):
+`finetune` with and without a prompt on 500 rows of TREC; and `three-phase` on 1,500 rows of ATIS that include every
+rare class, with copies of rare rows, with the VAE instead of plain denoising, and with texts that the VAE generates.
+Steps are capped: everything takes about a quarter of an hour on one idle core. Results: `--out`/beyond.csv and
+beyond.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROMPT = "prompt={text} It is about {mask}."
 FINETUNE = "finetune.min_steps=60+finetune.max_steps=60"
 RARE = "contrast.min_steps=40+contrast.max_steps=40+finetune.min_steps=80+finetune.max_steps=80"
 DENOISE = "denoise.min_steps=60+denoise.max_steps=60"
-VAE = "denoise.min_steps=240+denoise.max_steps=240"  # fewer, and the decoder cannot write
+VAE = "denoise.min_steps=240+denoise.max_steps=240"  # with fewer steps the decoder cannot generate
 PROMPTS = (
     f"finetune:{FINETUNE}",
     f"finetune:{FINETUNE}+{PROMPT}",
@@ -62,7 +62,7 @@ STUDIES = (
 
 
 def main() -> None:
-    """Run what is missing, then write one summary of all."""
+    """Run missing cells, then write one summary."""
     args = parse()
     tables = [run(study, args) for study in STUDIES if study.data in args.data.split(",")]
     text = "\n".join(tables)
@@ -74,15 +74,15 @@ def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--data", default="trec,atis", help="comma-separated: the studies on these datasets")
-    add("--seeds", type=int, default=2, help="so many seeds, from 0 on")
-    add("--jobs", type=int, default=os.cpu_count() or 1, help="cells at the same time")
+    add("--data", default="trec,atis", help="comma-separated: run the studies on these datasets")
+    add("--seeds", type=int, default=2, help="number of seeds, starting at 0")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="cells to run in parallel")
     add("--out", type=Path, default=Path(__file__).parent / "results")
     return parser.parse_args()
 
 
 def run(study: Study, args: argparse.Namespace) -> str:
-    """One study by recipes.py, into the file that all share; its summary."""
+    """Run one study with recipes.py into the shared file and return its summary."""
     script, out = Path(__file__).with_name("recipes.py"), args.out / f"{NAME}.csv"
     command = [study.data, "--name", NAME, "--rows", str(study.rows), "--unseen", study.unseen]
     more = ["--seeds", str(args.seeds), "--jobs", str(args.jobs), "--out", str(args.out)]

@@ -2,12 +2,11 @@
 
     python benchmarks/class_names.py
 
-So many rows of each class train, drawn anew for every seed; all test rows of these classes are scored, once. Nothing
-validates: with so few rows there would be nothing to validate on, so all steps are taken. A head is then trained on the
-frozen encoder. `contrast.class_texts` is `none`, `names` or, as `described`, a file of `class_texts/` that was written
-for this table from what the classes mean. Every cell is a line in `--out`/class_names.csv, so a study that was stopped
-goes on where it was; class_names.md shows means, standard deviations, and the difference to `none`, paired over seeds,
-with its 95 % interval.
+Each seed draws `--per-class` training rows of each class; all test rows of these classes are scored once. There are too
+few rows for validation, so every run takes all steps. A head is then trained on the frozen encoder.
+`contrast.class_texts` is `none`, `names` or, for `described`, a file in `class_texts/` with descriptions written for
+this table. Every cell is a line in `--out`/class_names.csv, so a stopped study can be resumed. class_names.md shows
+means, standard deviations, and the difference to `none`, paired over seeds, with its 95 % interval.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from summary import Cell, gain, spread
 from recipes import read
 
 HERE = Path(__file__).parent
-CLASSES = {"trec-fine": 50, "empathetic-dialogues": 8, "snips2": 7}  # the most frequent ones
-DESCRIBED = {"trec-fine": "class_texts/trec-fine.csv"}  # from here
+CLASSES = {"trec-fine": 50, "empathetic-dialogues": 8, "snips2": 7}  # the N most frequent ones
+DESCRIBED = {"trec-fine": "class_texts/trec-fine.csv"}  # relative to this folder
 STEPS = ("contrast.min_steps=40", "contrast.max_steps=40", "finetune.min_steps=200", "finetune.max_steps=200")
 SETTINGS = (*STEPS, "finetune.freeze=true")
 KEYS = ["data", "classes", "per_class", "texts", "settings", "seed"]
@@ -35,7 +34,7 @@ COLUMNS = ["data", "rows per class", "class texts", "accuracy", "difference", "m
 
 
 def main() -> None:
-    """Run what is missing, then write the summary."""
+    """Run missing cells, then write the summary."""
     args = parse()
     out = args.out / "class_names.csv"
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -57,8 +56,8 @@ def parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--data", default=",".join(CLASSES), help="comma-separated names of datasets")
     add("--per-class", default="4,8,16", help="comma-separated numbers of rows per class")
-    add("--texts", default="none,names,described", help="comma-separated: which class texts are compared")
-    add("--seeds", type=int, default=2, help="so many seeds, from 0 on")
+    add("--texts", default="none,names,described", help="comma-separated: the class texts to compare")
+    add("--seeds", type=int, default=2, help="number of seeds, starting at 0")
     add("--set", action="append", default=[], help="more settings of contrast-finetune, e.g. contrast.max_steps=30")
     add("--threads", type=int, default=1)
     add("--out", type=Path, default=HERE / "results")
@@ -66,7 +65,7 @@ def parse() -> argparse.Namespace:
 
 
 def cells(args: argparse.Namespace) -> list[Cell]:
-    """What is to be run; seeds change last, so that a table is there early."""
+    """All cells, seed by seed, so that a first table is available early."""
     settings = "+".join((*SETTINGS, *args.set))
     return [
         {
@@ -86,12 +85,12 @@ def cells(args: argparse.Namespace) -> list[Cell]:
 
 
 def variants(data: str) -> list[str]:
-    """What is compared on a dataset."""
+    """The class texts to compare on a dataset."""
     return ["none", "names", *(["described"] if data in DESCRIBED else [])]
 
 
 def is_cell(row: Cell, cell: Cell) -> bool:
-    """Whether a line of the file is this cell."""
+    """Whether a line of the file is the result of this cell."""
     return all(str(row[key]) == str(cell[key]) for key in KEYS)
 
 
@@ -145,11 +144,11 @@ def summary(rows: list[Cell], args: argparse.Namespace) -> str:
     """One line per dataset, number of rows and variant."""
     command = " ".join(["python benchmarks/class_names.py", *sys.argv[1:]])
     lines = [
-        "# Class names beside few rows",
+        "# Class names with few rows",
         "",
         f"`{command}`",
         "",
-        f"{args.seeds} seeds, each with rows of its own; test accuracy and macro F1 in per cent, mean ± standard "
+        f"{args.seeds} seeds, each with its own rows; test accuracy and macro F1 in per cent, mean ± standard "
         "deviation.",
         "Difference: to the line without class texts, paired over seeds, with its 95 % interval.",
         "",
@@ -162,15 +161,15 @@ def summary(rows: list[Cell], args: argparse.Namespace) -> str:
         here.sort(key=lambda row: int(row["seed"]))
         base = [row for row in here if row["texts"] == "none"]
         for texts in (some for some in variants(data) if some in args.texts.split(",")):
-            found = base if texts == "none" else [row for row in here if row["texts"] == texts]
-            figures = [f"{spread(found, score)} | {gain(found, base, score)}" for score in ("accuracy", "macro_f1")]
-            seconds = sum(float(row["seconds"]) for row in found) / len(found)
+            variant = base if texts == "none" else [row for row in here if row["texts"] == texts]
+            figures = [f"{spread(variant, score)} | {gain(variant, base, score)}" for score in ("accuracy", "macro_f1")]
+            seconds = sum(float(row["seconds"]) for row in variant) / len(variant)
             lines.append(f"| {data} | {count} | {texts} | {' | '.join(figures)} | {seconds:.0f} |")
     return "\n".join(lines) + "\n"
 
 
 def write(path: Path, rows: list[Cell]) -> None:
-    """All cells."""
+    """Write all cells."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()

@@ -1,7 +1,7 @@
-"""What a contestant's `fit.py` shares with all others: the same rows in, the same clock, the same scores out.
+"""The code shared by the `fit.py` of all contestants: reading rows, timing, scoring.
 
-Run by each contestant's own interpreter, so it needs the standard library only. `fit.py` names its budgets and its
-packages and brings one function that trains on `Job` and predicts its test texts, each inside a part of the clock:
+Each contestant's own interpreter runs it, so it uses only the standard library. A `fit.py` defines its budgets, its
+packages and one function that trains on a `Job` and predicts its test texts, each timed as a part of the clock:
 
     fit.py TRAIN.csv TEST.csv --model FOLDER --seed 0 --threads 2 --budget default --out result.json
 """
@@ -27,32 +27,32 @@ Budgets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 class Clock:
-    """Seconds of each part. A part inside another stops the outer one: loading inside fitting is not fitting."""
+    """Seconds per part. A nested part pauses the outer one: loading during fitting does not count as fitting."""
 
     def __init__(
         self, now: Callable[[], float] = time.perf_counter, cpu: Callable[[], float] = time.process_time
     ) -> None:
         self.seconds: dict[str, float] = {"load": 0.0, "fit": 0.0, "predict": 0.0}
-        self.cpu_seconds = dict(self.seconds)  # of all threads; fewer than seconds: others used the machine
+        self.cpu_seconds = dict(self.seconds)  # of all threads; lower than wall time if other processes used the cores
         self.peak_mb = 0.0
         self._now, self._cpu = now, cpu
         self._open: list[str] = []
         self._since, self._cpu_since = now(), cpu()
 
     def begin(self, part: str) -> None:
-        """From here on the time is this part's."""
+        """Start a part; time counts for it from now on."""
         self._book()
         self._open.append(part)
 
     def end(self) -> None:
-        """The part that was begun last is over; so is the question of its memory if it was the fitting."""
+        """End the part that was started last; record the peak memory at the end of fitting."""
         self._book()
         if self._open.pop() == "fit":
             self.peak_mb = peak()
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Time what is inside."""
+        """Time the body of the `with` block."""
         self.begin(name)
         try:
             yield
@@ -69,12 +69,12 @@ class Clock:
 
 @dataclass(frozen=True)
 class Job:
-    """What a contestant is given. It never sees the labels of the test texts."""
+    """The input of a contestant. It never sees the labels of the test texts."""
 
     texts: list[str]
     labels: list[str]
     test_texts: list[str]
-    model: str  # the folder of the encoder that all start from
+    model: str  # the folder of the encoder that all contestants start from
     seed: int
     threads: int
     settings: Mapping[str, Any]
@@ -87,14 +87,14 @@ class Job:
 
     @property
     def codes(self) -> list[int]:
-        """The place of each row's label among the classes."""
+        """The index of each row's label in `classes`."""
         places = {label: place for place, label in enumerate(self.classes)}
         return [places[label] for label in self.labels]
 
 
 def main(budgets: Budgets, packages: Sequence[str], solve: Callable[[Job], Sequence[str]]) -> None:
-    """Read the rows, let the contestant work, score its predictions, write the result."""
-    parser = argparse.ArgumentParser(description="train on one table, predict another, say what it took")
+    """Read the rows, run the contestant, score its predictions, write the result."""
+    parser = argparse.ArgumentParser(description="train on one table, predict another, report time and memory")
     add = parser.add_argument
     add("train", type=Path)
     add("test", type=Path)
@@ -120,7 +120,7 @@ def main(budgets: Budgets, packages: Sequence[str], solve: Callable[[Job], Seque
 
 
 def environment(threads: int) -> dict[str, str]:
-    """The same threads for all, and no network."""
+    """The same number of threads for all contestants, and no network."""
     return {
         "OMP_NUM_THREADS": str(threads),
         "RAYON_NUM_THREADS": str(threads),  # tokenizers
@@ -141,7 +141,7 @@ def read_rows(path: Path) -> tuple[list[str], list[str]]:
 
 
 def write_rows(path: Path, texts: Sequence[str], labels: Sequence[str]) -> None:
-    """A table that `read_rows` reads back as it was."""
+    """Write a table for `read_rows`."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["text", "label"])
@@ -149,16 +149,18 @@ def write_rows(path: Path, texts: Sequence[str], labels: Sequence[str]) -> None:
 
 
 def scores(truth: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
-    """Accuracy, and macro F1 over the classes that occur in the truth or among the predictions."""
-    right = Counter(label for label, said in zip(truth, predicted, strict=True) if label == said)
-    occurs, said = Counter(truth), Counter(predicted)
-    f1 = [2 * right[label] / (occurs[label] + said[label]) for label in occurs | said]
+    """Accuracy, and macro F1 over all classes in the truth or the predictions."""
+    correct = Counter(label for label, guess in zip(truth, predicted, strict=True) if label == guess)
+    true_counts, predicted_counts = Counter(truth), Counter(predicted)
+    f1 = [
+        2 * correct[label] / (true_counts[label] + predicted_counts[label]) for label in true_counts | predicted_counts
+    ]
     return {
-        "accuracy": round(sum(right.values()) / len(truth), 5),
+        "accuracy": round(sum(correct.values()) / len(truth), 5),
         "macro_f1": round(sum(f1) / len(f1), 5),
     }
 
 
 def words(settings: Mapping[str, Any]) -> str:
-    """Settings in words, for the table and to tell whether a result is still of this budget."""
+    """Settings as text, for the table and to detect results of a changed budget."""
     return ", ".join(f"{name} {value}" for name, value in settings.items())

@@ -1,4 +1,4 @@
-"""Who takes part in the few-shot benchmark: whose script, which interpreter, which budgets."""
+"""The contestants of the few-shot benchmark: their scripts, interpreters and budgets."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ OURS = "phasefit"
 
 @dataclass(frozen=True)
 class Contestant:
-    """A line of the accuracy-against-seconds plot: one script with budgets from small to large.
+    """One script with budgets from small to large: a line in the plot of accuracy against seconds.
 
-    `default` is the budget that it takes part with unless others are asked for.
+    `default` is the budget that is used unless another is selected.
     """
 
     name: str
     folder: str
     budgets: tuple[str, ...]
     default: str = "default"
-    quick: bool = True  # whether it takes part in the quick benchmark
+    quick: bool = True  # whether it is part of the quick benchmark
 
     @property
     def ours(self) -> bool:
@@ -34,20 +34,20 @@ class Contestant:
 
     @property
     def script(self) -> Path:
-        """What its interpreter runs."""
+        """The script that its interpreter runs."""
         return RIVALS / self.folder / "fit.py"
 
     @property
     def python(self) -> Path:
-        """Its interpreter: ours, or that of its own environment."""
+        """Its interpreter: the current one for phasefit, otherwise that of the rival's environment."""
         return Path(sys.executable) if self.ours else ENVIRONMENTS / self.folder / "bin" / "python"
 
     def settings(self, budget: str) -> str:
-        """A budget's settings in words."""
+        """The settings of a budget as text."""
         return words(self.budget_table()[budget])
 
     def budget_table(self) -> Budgets:
-        """The script's own table of budgets; the script imports no library before it is run."""
+        """The budgets that the script defines; importing the script imports no library."""
         spec = spec_from_file_location(f"fit_{self.folder}", self.script)
         assert spec is not None
         assert spec.loader is not None
@@ -74,7 +74,7 @@ CONTESTANTS = {
 
 
 def chosen(wanted: str | None, *, full: bool) -> list[tuple[Contestant, str]]:
-    """Contestants with their budgets: `setfit,fastfit:quick`, or all (`full`), or those of the quick benchmark."""
+    """The selected contestants with budgets: `setfit,fastfit:quick`, all (`full`), or the quick benchmark's."""
     if wanted is None:
         everyone = [contestant for contestant in CONTESTANTS.values() if full or contestant.quick]
         return [(one, budget) for one in everyone for budget in (one.budgets if full else (one.default,))]
@@ -82,10 +82,10 @@ def chosen(wanted: str | None, *, full: bool) -> list[tuple[Contestant, str]]:
     for part in wanted.split(","):
         name, _, budget = part.strip().partition(":")
         if name not in CONTESTANTS:
-            raise SystemExit(f"no contestant '{name}'; there are {', '.join(CONTESTANTS)}")
+            raise SystemExit(f"no contestant '{name}'; choose from {', '.join(CONTESTANTS)}")
         contestant = CONTESTANTS[name]
         budgets = contestant.budgets if full else (contestant.default,)
         if budget and budget not in contestant.budgets:
-            raise SystemExit(f"{name} has no budget '{budget}'; it has {', '.join(contestant.budgets)}")
+            raise SystemExit(f"{name} has no budget '{budget}'; choose from {', '.join(contestant.budgets)}")
         pairs += [(contestant, each) for each in ((budget,) if budget else budgets)]
     return pairs

@@ -1,12 +1,12 @@
-"""Denoising beside sentence-transformers' `DenoisingAutoEncoderLoss`: steps per second, and what the encoder learned.
+"""Denoising compared with `DenoisingAutoEncoderLoss` of sentence-transformers: steps per second and probe accuracy.
 
     python benchmarks/denoise.py --data trec,sst5 --seeds 3 --steps 100
 
-Both train the same model on the same texts in batches of the same size, deleting words with the same probability, for
-the same number of steps. Speed: rounds of steps in turn, in one process; medians, and their ratio. What was learned: a
-logistic regression on the frozen encoder's vectors of the same training rows, scored once on the test rows, for each
-seed; and the untrained encoder's. Theirs: tied decoder, AdamW (fused), 3e-5 as their example says; words are split at
-white space. Ours: `denoise` of the recipe `three-phase`.
+Both train the same model on the same texts for the same number of steps, with the same batch size and probability to
+delete a word. Speed: the ratio of median step times, one after the other in one process. Probe: a logistic regression
+on vectors of the frozen encoder for the same training rows, scored once on the test rows, for each seed; also for the
+untrained encoder. Theirs: tied decoder, AdamW (fused), 3e-5 as in their example; words are split at white space. Ours:
+`denoise` of the recipe `three-phase`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 from one_phase import make_phase, rows_of, step_seconds, write_lines
 
 OURS, THEIRS, NONE = "phasefit", "sentence-transformers", "untrained"
-LR, WARM = 3e-5, 2  # theirs; the first steps of a round are not counted
+LR, WARM = 3e-5, 2  # their learning rate; the first steps are not counted
 
 
 def main() -> None:
-    """Every dataset and seed, then the files."""
+    """Measure every dataset and seed, then write the files."""
     args = parse()
     import torch
 
@@ -54,14 +54,14 @@ def parse() -> argparse.Namespace:
     add("--batch", type=int, default=32)
     add("--ratio", type=float, default=0.6, help="probability that a word is deleted")
     add("--seeds", type=int, default=3)
-    add("--threads", type=int, help="all cores when not given")
+    add("--threads", type=int, help="default: all cores")
     add("--name", default="denoise", help="name of the result files")
     add("--out", type=Path, default=Path(__file__).parent / "results")
     return parser.parse_args()
 
 
 def compare(data: str, seed: int, args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Ours and theirs on one dataset with one seed."""
+    """Measure both on one dataset with one seed."""
     from phasefit.models.encoder.encoder import load_encoder
     from phasefit.models.model import Model
 
@@ -88,7 +88,7 @@ def compare(data: str, seed: int, args: argparse.Namespace) -> list[dict[str, An
 
 
 def rival_steps(texts: Sequence[str], seed: int, args: argparse.Namespace) -> tuple[list[float], Any]:
-    """Their loss in a plain loop: tokenise, forward, back, clip, step; the seconds of each and the trained model."""
+    """Train with their loss in a plain loop; return the seconds of each step and the model."""
     import numpy as np
     import torch
     from sentence_transformers import SentenceTransformer
@@ -107,19 +107,19 @@ def rival_steps(texts: Sequence[str], seed: int, args: argparse.Namespace) -> tu
         if len(order) < args.batch:
             order = random.permutation(len(texts)).tolist()
         batch, order = [texts[row] for row in order[: args.batch]], order[args.batch :]
-        begun = time.perf_counter()
-        pair = [model.preprocess([damaged(text, args.ratio, random) for text in batch]), model.preprocess(batch)]
+        start = time.perf_counter()
+        pair = [model.preprocess([delete_words(text, args.ratio, random) for text in batch]), model.preprocess(batch)]
         value = loss(pair, torch.empty(0))
         value.backward()
         torch.nn.utils.clip_grad_norm_(loss.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad()
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.perf_counter() - start)
     return seconds, model.eval()
 
 
-def damaged(text: str, ratio: float, random: Any) -> str:
-    """Some of the words gone, never all."""
+def delete_words(text: str, ratio: float, random: Any) -> str:
+    """The text without some of its words; at least one remains."""
     words = text.split()
     kept = [word for word in words if random.random() >= ratio]
     return " ".join(kept or [words[int(random.integers(len(words)))]] if words else [])
@@ -131,8 +131,8 @@ def probe(embed: Any, train: tuple[list[str], list[Any]], test: tuple[list[str],
     from sklearn.linear_model import LogisticRegression
 
     def vectors(texts: list[str]) -> Any:
-        found = np.asarray(embed(texts), dtype=np.float64)
-        return found / np.linalg.norm(found, axis=1, keepdims=True).clip(1e-12)
+        embedded = np.asarray(embed(texts), dtype=np.float64)
+        return embedded / np.linalg.norm(embedded, axis=1, keepdims=True).clip(1e-12)
 
     fitted = LogisticRegression(C=10.0, max_iter=1000).fit(vectors(train[0]), [str(label) for label in train[1]])
     return float(np.mean(fitted.predict(vectors(test[0])) == np.array([str(label) for label in test[1]])))
@@ -144,7 +144,7 @@ def summary(lines: Sequence[dict[str, Any]], args: argparse.Namespace) -> str:
     import torch
 
     head = [
-        "# Denoising beside sentence-transformers",
+        "# Denoising compared with sentence-transformers",
         f"`{' '.join(['python', 'benchmarks/denoise.py', *sys.argv[1:]])}`",
         f"{torch.get_num_threads()} threads, torch {torch.__version__}, sentence-transformers "
         f"{sentence_transformers.__version__} (`DenoisingAutoEncoderLoss`, tied). {args.steps} steps of {args.batch} "
@@ -152,16 +152,16 @@ def summary(lines: Sequence[dict[str, Any]], args: argparse.Namespace) -> str:
         "mean (lowest to highest) over seeds.",
     ]
     rows = [
-        "| data | steps per second, ours / theirs | probe, ours less theirs | ours, s a step | theirs, s a step "
+        "| data | steps per second, ours / theirs | probe, ours minus theirs | ours, s per step | theirs, s per step "
         "| probe, ours | probe, theirs | probe, untrained |",
         "|-|-:|-:|-:|-:|-:|-:|-:|",
     ]
     for data in dict.fromkeys(line["data"] for line in lines):
         of = {what: [x for x in lines if x["data"] == data and x["what"] == what] for what in (OURS, THEIRS, NONE)}
         step = {what: statistics.median(x["seconds_per_step"] for x in of[what]) for what in (OURS, THEIRS)}
-        found = {what: [100 * x["probe_accuracy"] for x in of[what]] for what in of}
-        mean = {what: statistics.mean(values) for what, values in found.items()}
-        shown = {what: f"{mean[what]:.2f} ({min(v):.2f} to {max(v):.2f})" for what, v in found.items()}
+        accuracies = {what: [100 * x["probe_accuracy"] for x in of[what]] for what in of}
+        mean = {what: statistics.mean(values) for what, values in accuracies.items()}
+        shown = {what: f"{mean[what]:.2f} ({min(v):.2f} to {max(v):.2f})" for what, v in accuracies.items()}
         rows.append(
             f"| {data} | **{step[THEIRS] / step[OURS]:.1f} x** | {mean[OURS] - mean[THEIRS]:+.2f} | {step[OURS]:.3f} | "
             f"{step[THEIRS]:.3f} | {shown[OURS]} | {shown[THEIRS]} | {mean[NONE]:.2f} |"

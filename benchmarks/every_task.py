@@ -1,12 +1,12 @@
-"""Every kind of task on real data: what the choices of each come to. Not a race: cells share the machine.
+"""Every kind of task on real data: compare the options of each. Times are not measured; cells share the machine.
 
     python benchmarks/every_task.py --seeds 2                    # all studies
     python benchmarks/every_task.py multitask trec --seeds 2    # some of them
 
-Every cell (variant, seed) is a `phasefit train` of its own and a line in `--out`/every-task.csv, so that a study that
-was stopped goes on where it was. Seeds change the sample of rows too. The summary is every-task.md: means over seeds
-and, in brackets, the lowest and the highest. Without `upper_levels` a tree is fine-tuned exactly as its paths would be
-as flat classes; the contrast phase does know how much of two paths agrees.
+Every cell (variant, seed) is one `phasefit train` (or several) and a line in `--out`/every-task.csv, so a stopped study
+can be resumed. Seeds also change the sample of rows. The summary, every-task.md, shows means over seeds and, in
+brackets, the lowest and the highest value. Without `upper_levels`, fine-tuning treats a tree exactly like flat classes;
+the contrast phase does use how far two paths agree.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIELDS = ["study", "variant", "seed", "command", "scores"]
 
 @dataclass(frozen=True)
 class Study:
-    """Variants of one question: what to train (several runs make one variant), and which scores to show."""
+    """Variants of one question: the commands of each (several runs may form one variant), and the scores to show."""
 
     title: str
     scores: tuple[str, ...]  # paths into metrics.json: "test.accuracy"
@@ -144,7 +144,7 @@ STUDIES = {
 
 
 def main() -> None:
-    """Run what is missing, then write the summary."""
+    """Run missing cells, then write the summary."""
     args = parse()
     out = args.out / "every-task.csv"
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -170,19 +170,19 @@ def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("studies", nargs="*", default=list(STUDIES), help=f"some of {', '.join(STUDIES)}; all by default")
-    add("--seeds", type=int, default=2, help="so many seeds, from 0 on")
-    add("--threads", type=int, default=1, help="CPU threads of each cell")
-    add("--jobs", type=int, default=os.cpu_count() or 1, help="cells at the same time")
+    add("studies", nargs="*", default=list(STUDIES), help=f"any of {', '.join(STUDIES)}; default: all")
+    add("--seeds", type=int, default=2, help="number of seeds, starting at 0")
+    add("--threads", type=int, default=1, help="CPU threads per cell")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="cells to run in parallel")
     add("--out", type=Path, default=Path(__file__).parent / "results")
     return parser.parse_args()
 
 
 def run(study: str, variant: str, seed: int, threads: int) -> dict[str, str]:
-    """One cell: each of its trainings in a process of its own."""
+    """Run one cell; each of its trainings has its own process."""
     commands = STUDIES[study].variants[variant]
-    found = [train(command, seed, threads) for command in commands]
-    scores = multitask_scores(found) if study == "multitask" else found[0]
+    metrics = [train(command, seed, threads) for command in commands]
+    scores = multitask_scores(metrics) if study == "multitask" else metrics[0]
     shown = {name: value for name in STUDIES[study].scores if (value := at(scores, name)) is not None}
     return {
         "study": study,
@@ -194,7 +194,7 @@ def run(study: str, variant: str, seed: int, threads: int) -> dict[str, str]:
 
 
 def train(command: str, seed: int, threads: int) -> dict[str, Any]:
-    """The metrics of one training; its run is thrown away."""
+    """The metrics of one training; the run folder is discarded."""
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
     with tempfile.TemporaryDirectory() as folder:
         where = ["-o", str(Path(folder) / "run"), "--seed", str(seed), "--threads", str(threads), "--quiet", "--json"]
@@ -207,18 +207,18 @@ def train(command: str, seed: int, threads: int) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def multitask_scores(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """SST and Quora accuracy, STS Pearson and their mean, of one model of three tasks or three of one."""
-    if len(found) > 1:
-        tasks = dict(zip(("sst", "quora", "sts"), (one["validation"] for one in found), strict=True))
+def multitask_scores(metrics: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """SST and Quora accuracy, STS Pearson and their mean, of one model with three tasks or three models with one."""
+    if len(metrics) > 1:
+        tasks = dict(zip(("sst", "quora", "sts"), (one["validation"] for one in metrics), strict=True))
     else:
-        tasks = found[0]["validation"]["tasks"]
+        tasks = metrics[0]["validation"]["tasks"]
     scores = {"sst": tasks["sst"]["accuracy"], "quora": tasks["quora"]["accuracy"], "sts": tasks["sts"]["pearson"]}
     return {**scores, "mean": sum(scores.values()) / 3}
 
 
 def at(metrics: Any, path: str) -> Any:
-    """The figure at a path such as test.levels.0.accuracy; None where there is none."""
+    """The value at a path such as test.levels.0.accuracy, or None."""
     for part in path.split("."):
         if isinstance(metrics, list):
             metrics = metrics[int(part)] if int(part) < len(metrics) else None
@@ -228,13 +228,13 @@ def at(metrics: Any, path: str) -> Any:
 
 
 def summary(rows: Iterable[dict[str, str]], command: str) -> str:
-    """A table a study: variants down, scores across, means over seeds with the lowest and highest."""
+    """One table per study: variants in rows, scores in columns; means over seeds with the lowest and highest."""
     lines = [
         "# Every kind of task",
         "",
         f"    {command}",
         "",
-        "Means over seeds; in brackets the lowest and the highest.",
+        "Means over seeds; in brackets the lowest and the highest value.",
     ]
     done = list(rows)
     for name, study in STUDIES.items():
@@ -247,15 +247,15 @@ def summary(rows: Iterable[dict[str, str]], command: str) -> str:
         ]
         lines += ["", f"## {study.title}", "", f"| | seeds | {' | '.join(titles)} |", f"|-|-|{'-|' * len(titles)}"]
         for variant in study.variants:
-            found = [json.loads(row["scores"]) for row in own if row["variant"] == variant]
-            if found:
-                cells = " | ".join(cell([one[score] for one in found if score in one]) for score in study.scores)
-                lines.append(f"| {variant} | {len(found)} | {cells} |")
+            results = [json.loads(row["scores"]) for row in own if row["variant"] == variant]
+            if results:
+                cells = " | ".join(cell([one[score] for one in results if score in one]) for score in study.scores)
+                lines.append(f"| {variant} | {len(results)} | {cells} |")
     return "\n".join(lines) + "\n"
 
 
 def cell(values: Sequence[float]) -> str:
-    """The mean, and between what it lies."""
+    """The mean, with the lowest and the highest value."""
     if not values:
         return ""
     mean = sum(values) / len(values)
@@ -263,7 +263,7 @@ def cell(values: Sequence[float]) -> str:
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    """The cells that are done."""
+    """The finished cells."""
     if not path.is_file():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -271,7 +271,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
-    """All cells."""
+    """Write all cells."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()

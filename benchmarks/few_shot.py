@@ -1,12 +1,12 @@
-"""Few rows of each class, phasefit and its rivals side by side: the same rows, encoder, seeds and threads.
+"""Few rows per class: phasefit compared with its rivals on the same rows, encoder, seeds and threads.
 
     python benchmarks/few_shot.py --data snips2 --per-class 8 --seeds 1
     python benchmarks/few_shot.py --data trec-fine --per-class 16 --seeds 3 --full
 
-Contestants run one after the other, never at the same time, each in its own environment (`rivals/install.py` makes
-them) and offline. Nobody gets validation rows. Every cell (contestant, budget, seed) is a line in `--out`, so that a
-benchmark that was stopped goes on where it was; a cell that failed is tried again, one whose budget has changed is run
-anew. The seed draws the training rows and everything after them. Then come the table and the plot.
+Contestants run one after the other, offline, each in its own environment (created by `rivals/install.py`), without
+validation rows. Every cell (contestant, budget, seed) is a line in `--out`, so a stopped benchmark can be resumed;
+failed cells and cells whose budget has changed are run again. The seed determines the training rows and all later
+random choices. At the end the script writes the table and the plot.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from plots import accuracy_against_seconds
 Cell: TypeAlias = dict[str, Any]
 
 PLACE = ("data", "per_class", "test_rows", "threads", "contestant", "budget", "seed")
-KEY = (*PLACE, "settings")  # a budget that has changed takes the place of its old result
+KEY = (*PLACE, "settings")  # a changed budget replaces its old result
 FIELDS = (
     *("data", "per_class", "rows", "classes", "test_rows", "threads", "contestant", "budget", "seed", "status"),
     *("accuracy", "macro_f1", "fit_seconds", "fit_cpu_seconds", "load_seconds", "predict_seconds", "peak_mb"),
@@ -41,7 +41,7 @@ DONE = "done"
 
 
 def main() -> None:
-    """Run what is missing, then write the table."""
+    """Run missing cells, then write the table."""
     args = parse()
     out = args.out / f"{args.name or f'few_shot-{args.data}-{args.per_class}'}.csv"
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -57,18 +57,18 @@ def main() -> None:
                 **{"contestant": contestant.name, "budget": budget, "settings": contestant.settings(budget)},
             }
             wanted.append(cell)
-            there = any(same(old, cell) and old["status"] == DONE for old in read(out))
-            if args.again or not there:
+            is_done = any(same(old, cell) and old["status"] == DONE for old in read(out))
+            if args.again or not is_done:
                 print(f"{contestant.name}:{budget}, seed {seed} ...", end=" ", flush=True)
                 new = cell | run(contestant, budget, train, test, seed, args)
                 write(out, [*(old for old in read(out) if not same(old, cell, PLACE)), new])
-                print(said(new), flush=True)
+                print(progress_text(new), flush=True)
     cells = [old for cell in wanted for old in read(out) if same(old, cell)]
     text = table(cells, command=command_line())
     out.with_suffix(".md").write_text(text, encoding="utf-8")
     print(text)
     accuracy_against_seconds(cells, out.with_suffix(".png"))
-    print(f"the table: {shown(out.with_suffix('.md'))}, the cells: {shown(out)}")
+    print(f"table: {shown(out.with_suffix('.md'))}, cells: {shown(out)}")
 
 
 def parse() -> argparse.Namespace:
@@ -76,17 +76,17 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--data", default="snips2", help="a dataset's name or a file")
-    add("--name", help="name of the result files; few_shot-DATA-PER_CLASS by default")
-    add("--per-class", type=int, default=8, help="training rows of each class; smaller classes give all they have")
-    add("--test-rows", type=int, help="test on so many rows; on all by default")
-    add("--seeds", type=int, default=1, help="so many seeds, from 0 on")
-    add("--contestants", help="comma-separated names, NAME:BUDGET for one budget; all by default")
+    add("--name", help="name of the result files; default: few_shot-DATA-PER_CLASS")
+    add("--per-class", type=int, default=8, help="training rows per class; all rows of smaller classes")
+    add("--test-rows", type=int, help="number of test rows; default: all")
+    add("--seeds", type=int, default=1, help="number of seeds, starting at 0")
+    add("--contestants", help="comma-separated names, NAME:BUDGET for one budget; default: all")
     add("--full", action="store_true", help="all budgets and contestants, not only those of the quick benchmark")
-    add("--again", action="store_true", help="run cells that are already there, too")
-    add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="CPU threads of each contestant")
-    add("--limit", type=float, default=7200, help="seconds after which a contestant has failed")
-    add("--model", help="the folder of the encoder; that of the packaged default model by default")
-    add("--data-dir", type=Path, help="where named datasets are; PHASEFIT_DATA by default")
+    add("--again", action="store_true", help="also run finished cells again")
+    add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="CPU threads per contestant")
+    add("--limit", type=float, default=7200, help="time limit of a contestant in seconds")
+    add("--model", help="the folder of the encoder; default: the packaged model")
+    add("--data-dir", type=Path, help="folder of the named datasets; default: PHASEFIT_DATA")
     add("--out", type=Path, default=Path(__file__).parent / "results")
     return parser.parse_args()
 
@@ -99,7 +99,7 @@ def run(
     seed: int,
     args: argparse.Namespace,
 ) -> Cell:
-    """One contestant in its own interpreter; what went wrong is its result too."""
+    """Run one contestant in its own interpreter; a failure is a result too."""
     if not contestant.python.exists():
         return {"status": f"failed: not installed; run python3 benchmarks/rivals/install.py {contestant.folder}"}
     with tempfile.TemporaryDirectory() as name:
@@ -117,14 +117,14 @@ def run(
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if line.strip()] or [f"exit code {done.returncode}"]
             return {"status": f"failed: {lines[-1].strip()[:200]}"}
-        found = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     if contestant.ours:
-        found["versions"] = found["versions"].replace("phasefit ", f"phasefit{commit()} ", 1)
-    return {"status": DONE, **found}
+        result["versions"] = result["versions"].replace("phasefit ", f"phasefit{commit()} ", 1)
+    return {"status": DONE, **result}
 
 
 def own_environment(threads: int) -> dict[str, str]:
-    """What a contestant's interpreter sees: no packages but its own."""
+    """The environment of a contestant, which can import only its own packages."""
     shared = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     return shared | environment(threads)
 
@@ -135,18 +135,18 @@ def default_model() -> str:
 
     folder = packaged_default()
     if folder is None:
-        raise SystemExit("the default model's package is not installed (make setup does it); or give --model FOLDER")
+        raise SystemExit("the package of the default model is not installed; run make setup, or use --model FOLDER")
     return str(folder)
 
 
 def commit() -> str:
-    """Which commit of phasefit ran, `+` if files of the package had been changed since; nothing outside git."""
+    """The commit of phasefit, with `+` if the package has uncommitted changes; empty outside git."""
     root = Path(__file__).parents[1]
-    asked = [["git", "rev-parse", "--short", "HEAD"], ["git", "status", "--porcelain", "--", "src"]]
+    commands = [["git", "rev-parse", "--short", "HEAD"], ["git", "status", "--porcelain", "--", "src"]]
     try:
         head, changed = (
             subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.strip()
-            for command in asked
+            for command in commands
         )
     except (OSError, subprocess.CalledProcessError):
         return ""
@@ -157,12 +157,12 @@ def commit() -> str:
 
 
 def same(old: Cell, cell: Cell, by: Sequence[str] = KEY) -> bool:
-    """Whether a line of the file is this cell."""
+    """Whether a line of the file is the result of this cell."""
     return all(str(old[name]) == str(cell[name]) for name in by)
 
 
 def read(path: Path) -> list[Cell]:
-    """The cells so far."""
+    """The finished cells."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -170,7 +170,7 @@ def read(path: Path) -> list[Cell]:
 
 
 def write(path: Path, cells: list[Cell]) -> None:
-    """All cells, in one go: a stopped benchmark leaves a whole file."""
+    """Write all cells atomically, so that a stopped benchmark leaves a complete file."""
     part = path.with_suffix(".part")
     with part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
@@ -179,20 +179,20 @@ def write(path: Path, cells: list[Cell]) -> None:
     part.replace(path)
 
 
-def said(cell: Cell) -> str:
-    """A cell in a few words, while it runs."""
+def progress_text(cell: Cell) -> str:
+    """A cell in one line, printed when it has finished."""
     if cell["status"] != DONE:
         return str(cell["status"])
     return f"accuracy {cell['accuracy']:.3f}, macro F1 {cell['macro_f1']:.3f} in {cell['fit_seconds']:.1f} s"
 
 
 def command_line() -> str:
-    """How the table was made, without the folders of this machine."""
+    """The command that made the table, without folders of this machine."""
     return " ".join(["python", "benchmarks/few_shot.py", *map(shown, sys.argv[1:])])
 
 
 def shown(argument: str | Path) -> str:
-    """A path as the repository sees it."""
+    """A path relative to the repository."""
     path = Path(argument)
     root = Path(__file__).parents[1]
     if not path.is_absolute():

@@ -1,4 +1,4 @@
-"""The rows of a few-shot benchmark: so many of each class to train on, the same for all contestants."""
+"""The rows of the few-shot benchmark: N training rows per class, the same for all contestants."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read(name: str, data_dir: Path | None = None) -> Dataset:
 
 
 def draw(dataset: Dataset, per_class: int, test_rows: int | None, seed: int) -> tuple[Rows, Rows]:
-    """`per_class` training rows of each class (all of a smaller one), and the test split or else the rest."""
+    """`per_class` training rows of each class (all rows of smaller ones), and the test split or the remaining rows."""
     from phasefit.data import few_shot
     from phasefit.seeds import generator
 
@@ -53,5 +53,5 @@ def draw(dataset: Dataset, per_class: int, test_rows: int | None, seed: int) -> 
 
 
 def as_strings(labels: Sequence[Any]) -> list[str]:
-    """Labels as a table of text holds them; the path of a tree with slashes."""
+    """Labels as strings; tree paths are joined with slashes."""
     return ["/".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels]

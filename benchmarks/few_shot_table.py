@@ -1,4 +1,4 @@
-"""The Markdown of a few-shot benchmark: ratios first, then what they were made of."""
+"""The Markdown report of a few-shot benchmark: ratios first, then the scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ US = "phasefit"
 
 
 def table(cells: Sequence[Cell], *, command: str) -> str:
-    """Everything about one dataset; cells of one contestant and budget, over seeds, are one line."""
+    """The report of one dataset; each contestant and budget is one line, over seeds."""
     groups = grouped(cells)
     first = cells[0]
     ours = [group for (name, _), group in groups.items() if name == US and done(group)]
@@ -24,8 +24,8 @@ def table(cells: Sequence[Cell], *, command: str) -> str:
         f"`{command}`",
         f"{first['rows']} training rows of {first['classes']} classes, {first['test_rows']} test rows, no validation "
         f"rows, {first['threads']} thread(s), {seeds} {'seed' if seeds == 1 else 'seeds'} (each draws its own rows). "
-        "One contestant after the other, each in a process and an environment of its own, all from the same encoder "
-        "(but for scikit-learn, which has none).",
+        "Contestants run one after the other, each in its own process and environment, all from the same encoder "
+        "(except scikit-learn, which has none).",
     ]
     if ours and rivals:
         parts += ["## Ratios", RATIOS, ratios(ours, rivals)]
@@ -41,31 +41,31 @@ def table(cells: Sequence[Cell], *, command: str) -> str:
 
 
 RATIOS = (
-    "Our seconds of training over theirs, and our accuracy less theirs in points (mean over seeds, then the least and "
-    "the most). Within their time: the longest of our budgets that took no longer than they did."
+    "Our seconds of training divided by theirs, and our accuracy minus theirs in points (mean over seeds; in brackets "
+    "the lowest and the highest). Within their time: our longest budget that took no longer than theirs."
 )
 SCORES = (
-    "Test accuracy and macro F1 in per cent: the mean over seeds, then the least and the most. Train: seconds from "
-    "texts in memory and a loaded model to a classifier, tokenising included. Memory: the process's peak up to "
-    "then, in MB."
+    "Test accuracy and macro F1 in per cent: the mean over seeds, with the lowest and the highest. Train: seconds from "
+    "texts in memory and a loaded model to a classifier, including tokenising. Memory: peak of the process until the "
+    "end of training, in MB."
 )
 DISTURBED = (
-    "While these trained, they got less than three quarters of their cores: others used them. Their seconds, and the "
-    "ratios made of them, say nothing; `--again` measures them anew."
+    "These trainings got less than three quarters of their cores, because other processes used them. Their seconds and "
+    "ratios are not reliable; use `--again` to measure them again."
 )
-IDLE = 0.75  # a training that nobody disturbs keeps its threads busy for more of the time
-SHORT = 1.0  # seconds below which the share of the core is not looked at
+IDLE = 0.75  # an undisturbed training keeps its threads busier than this
+SHORT = 1.0  # seconds; the share of shorter trainings is not checked
 
 
 def share(cell: Cell) -> float:
-    """How busy each of its threads was: CPU seconds per second of training and thread."""
+    """The share of its cores that a training got: CPU seconds per second and thread."""
     if cell["status"] != "done" or float(cell["fit_seconds"]) < SHORT:
         return 1.0
     return float(cell["fit_cpu_seconds"]) / float(cell["fit_seconds"]) / int(cell["threads"])
 
 
 def grouped(cells: Sequence[Cell]) -> dict[tuple[str, str], Group]:
-    """Cells by contestant and budget, in the order they were asked for."""
+    """Cells by contestant and budget, in the order of the command."""
     groups: dict[tuple[str, str], Group] = {}
     for cell in cells:
         groups.setdefault((str(cell["contestant"]), str(cell["budget"])), []).append(cell)
@@ -87,7 +87,7 @@ def title(cell: Cell) -> str:
 
 
 def ratios(ours: Sequence[Group], rivals: Sequence[Group]) -> str:
-    """A line for each rival, a column for each of our budgets."""
+    """One line per rival, one column per budget of phasefit."""
     names = [str(group[0]["budget"]) for group in ours]
     columns = ["rival", *(f"ours, {name}" for name in names), *(["within their time"] if len(ours) > 1 else [])]
     rows = []
@@ -108,7 +108,7 @@ def compared(ours: Group, theirs: Group) -> str:
 
 
 def same_time(ours: Sequence[Group], rival: Group) -> str:
-    """The longest of our budgets within the rival's time; chosen by its seconds, never by its score."""
+    """Our longest budget within the rival's time; selected by its seconds, never by its score."""
     within = [group for group in ours if seconds(done(group)) <= seconds(done(rival))]
     if not within:
         return "none is as short"
@@ -128,7 +128,7 @@ def seconds(cells: Sequence[Cell]) -> float:
 
 
 def ratio_text(ratio: float) -> str:
-    """Two digits that count."""
+    """The ratio with two significant digits."""
     return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
@@ -136,7 +136,7 @@ def ratio_text(ratio: float) -> str:
 
 
 def scores(groups: Sequence[Group]) -> str:
-    """A line for each contestant and budget."""
+    """One line per contestant and budget."""
     columns = ["contestant", "accuracy", "macro F1", "train, s", "load, s", "predict, s", "memory, MB", "seeds"]
     rows = []
     for group in groups:
@@ -152,25 +152,25 @@ def scores(groups: Sequence[Group]) -> str:
 
 
 def spread(values: Sequence[float], write: Callable[[float], str]) -> str:
-    """The mean, and where there is more than one value the least and the most."""
+    """The mean and, for several values, the lowest and the highest."""
     if len(values) == 1:
         return write(values[0])
     return f"{write(mean(values))} ({write(min(values))} to {write(max(values))})"
 
 
 def time_text(value: float) -> str:
-    """Seconds with as many digits as they deserve."""
+    """Seconds with a suitable number of digits."""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 def described(group: Group) -> str:
-    """What a line of the table was run with."""
+    """The settings and versions of a line of the table."""
     cell = (done(group) or group)[0]
     versions = f" ({cell['versions']})" if cell.get("versions") else ""
     return f"- **{title(cell)}**: {cell['settings']}{versions}"
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; numbers to the right."""
+    """A Markdown table with numbers aligned to the right."""
     rule = "|".join(["-", *("-:" for _ in columns[1:])])
     return "\n".join([f"| {' | '.join(columns)} |", f"|{rule}|", *(f"| {' | '.join(row)} |" for row in rows)])

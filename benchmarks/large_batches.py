@@ -1,9 +1,9 @@
-"""Memory of large batches: the same step with the batch encoded as a whole, and in chunks.
+"""Memory of large batches: the same step with the batch encoded at once, and in chunks.
 
     python benchmarks/large_batches.py
 
-Two steps of `contrast` (supcon) and of `simcse` on TREC's texts with the default model, a process of its own and one
-thread each; the peak includes everything a run holds. `results/large_batches.{csv,md}`.
+Two steps of `contrast` (supcon) and of `simcse` on the texts of TREC with the default model, each in its own process
+with one thread. The peak includes everything that a run holds. Results: `results/large_batches.{csv,md}`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WAYS = {"contrast": {"objective": "supcon", "balance": {"mode": "none"}}, "simcs
 
 
 def main() -> None:
-    """Each batch size, in chunks and (the small ones) as a whole."""
+    """Measure each batch size in chunks and, for small ones, at once."""
     args = parse()
     if args.cell:
         print(json.dumps(measure(*args.cell.split(","), args.data)))
@@ -51,7 +51,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="64,512,4096", help="batch sizes, comma-separated")
     parser.add_argument("--chunk", type=int, default=64)
-    parser.add_argument("--whole", type=int, default=512, help="the largest batch that is also encoded as a whole")
+    parser.add_argument("--whole", type=int, default=512, help="the largest batch that is also encoded at once")
     parser.add_argument("--data", default="trec")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--cell", help=argparse.SUPPRESS)
@@ -59,7 +59,7 @@ def parse() -> argparse.Namespace:
 
 
 def spawn(cell: str) -> dict[str, Any]:
-    """One line in a process of its own."""
+    """Measure one line in its own process."""
     command = [sys.executable, __file__, *sys.argv[1:], "--cell", cell]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -90,10 +90,10 @@ def measure(kind: str, size: str, chunk: str, data: str) -> dict[str, Any]:
     )
     phase = PHASES.get(kind).phase_class()(kind, options, model, rows, 0)
     widest = max(len(next(iter(draw.values()))) for draw in phase.batches.epoch(0))
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in train_phase(phase, make_accelerator("cpu", "no"), seed=0, fixed_steps=2):
         pass
-    took = (time.perf_counter() - begun) / 2
+    took = (time.perf_counter() - start) / 2
     return {
         **{"phase": kind, "batch": widest, "chunk": int(chunk) or "whole"},
         **{"loaded_mb": round(loaded), "peak_mb": round(peak()), "seconds_a_step": round(took, 1)},
@@ -102,11 +102,11 @@ def measure(kind: str, size: str, chunk: str, data: str) -> dict[str, Any]:
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """The table as Markdown."""
-    columns = ["phase", "batch", "chunk", "MB before", "MB at most", "seconds a step"]
+    columns = ["phase", "batch", "chunk", "MB before", "peak MB", "seconds per step"]
     lines = ["# Large batches", "", f"`python benchmarks/large_batches.py {' '.join(sys.argv[1:])}`".replace(" `", "`")]
     lines += [
         "",
-        "Peak memory of a whole process, in MB of 10^6 bytes; times are of one thread on a shared machine.",
+        "Peak memory of the process in MB (10^6 bytes); times with one thread on a shared machine.",
         "",
     ]
     lines += [f"| {' | '.join(columns)} |", "|-|-:|-:|-:|-:|-:|"]

@@ -1,4 +1,4 @@
-"""What a process holds in memory, in MB of 10^6 bytes. Standard library only: a rival's interpreter reads it too."""
+"""Memory of the current process in MB (10^6 bytes). Standard library only, because rivals' interpreters run it too."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ def resident() -> float:
 
 
 def peak() -> float:
-    """The most resident memory since the process began, or since `new_peak`.
+    """Peak resident memory since the process started, or since `new_peak`.
 
-    Linux's VmHWM and not `getrusage`: that one inherits the peak of the process that started this one.
+    Reads VmHWM, because `getrusage` inherits the peak of the parent process.
     """
     return _field("VmHWM")
 
 
 def new_peak() -> None:
-    """Forget the peak so far: what follows is measured by itself."""
+    """Reset the peak."""
     CLEAR.write_text("5", encoding="ascii")
 
 
 def address_space() -> int:
-    """Bytes of address space in use, which is what a limit counts."""
+    """Bytes of address space in use, to which a resource limit applies."""
     return int(_field("VmSize") * 1e6)
 
 
 def _field(name: str) -> float:
-    found = re.search(rf"^{name}:\s+(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
-    if found is None:
-        raise SystemExit(f"{STATUS} has no {name}; memory is measured on Linux only")
-    return int(found[1]) * 1024 / 1e6
+    match = re.search(rf"^{name}:\s+(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
+    if match is None:
+        raise SystemExit(f"{STATUS} has no {name}; memory can be measured only on Linux")
+    return int(match[1]) * 1024 / 1e6

@@ -1,14 +1,14 @@
-"""Memory against rows: what `phasefit train` holds beyond the table and its tokens, and what SetFit's pairs take.
+"""Memory by number of rows: `phasefit train` beyond the table and its tokens, and the pairs of SetFit.
 
     python benchmarks/memory.py --sizes 10000,100000,1000000 --rival-python RIVAL/bin/python
 
-Each line is a process of its own with one thread and does what `phasefit train` does, in its order: read, label and
-split; load the model; tokenise; build `contrast` and train a few steps of it, looks at its score included; then build
-`denoise` and `finetune` and draw every batch of one epoch. The peak of each stage is taken by itself. The tables are
-made from the words of a named dataset, each class a third of the one before in size, in a temporary folder. Lines that
-`--out`/memory.csv has already are not measured again.
+Each line is its own process with one thread and does what `phasefit train` does, in the same order: read, label and
+split; load the model; tokenise; build `contrast` and train a few steps of it, with evaluations; then build `denoise`
+and `finetune` and draw every batch of one epoch. The peak of each stage is measured separately. The tables are
+generated from the words of a named dataset in a temporary folder; each class is a third of the size of the previous
+one. Lines that are already in `--out`/memory.csv are not measured again.
 
-A rival's interpreter is one with SetFit in it; without it SetFit's lines are left out.
+SetFit is measured only if `--rival-python` names an interpreter that has it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from measuring import new_peak, peak, resident
 
 Line: TypeAlias = dict[str, Any]
 
-STAGES = ["read", "load", "tokenise", "build", "train"]  # up to here it is the contrast phase's line
-EPOCHS = ["denoise", "finetune"]  # phases of which an epoch's batches are drawn
+STAGES = ["read", "load", "tokenise", "build", "train"]  # stages of the contrast phase
+EPOCHS = ["denoise", "finetune"]  # phases of which only one epoch of batches is drawn
 FIELDS = [
     *("what", "rows", "pairs", "status", "table_mb", "tokens_mb", "start_mb"),
     *(f"{stage}_mb" for stage in STAGES + EPOCHS),
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def wanted_lines(args: argparse.Namespace) -> dict[int, list[str]]:
-    """What is to be measured for each number of rows."""
+    """The lines to measure for each number of rows."""
     wanted: dict[int, list[str]] = {}
     mine = [what for what, pairs in OURS.items() if pairs in args.pairs.split(",")]
     for sizes, whats in ((args.sizes, mine), (args.rival_sizes if args.rival_python else "", list(RIVALS))):
@@ -76,7 +76,7 @@ def wanted_lines(args: argparse.Namespace) -> dict[int, list[str]]:
 
 
 def is_line(line: Line, what: str, rows: int) -> bool:
-    """Whether a line of the file is this one."""
+    """Whether a line of the file is the requested one."""
     return bool(line["what"] == what and line["rows"] == rows)
 
 
@@ -84,17 +84,17 @@ def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--sizes", default="10000,100000,1000000", help="rows of the tables, comma-separated")
-    add("--steps", type=int, default=20, help="contrast steps")
-    add("--words", default="trec", help="the dataset whose words the texts are made of")
-    add("--model", help="the default model when not given")
+    add("--sizes", default="10000,100000,1000000", help="numbers of rows, comma-separated")
+    add("--steps", type=int, default=20, help="number of contrast steps")
+    add("--words", default="trec", help="the dataset whose words form the texts")
+    add("--model", help="default: the default model")
     add("--seed", type=int, default=0)
-    add("--again", action="store_true", help="measure lines that are already there, too")
+    add("--again", action="store_true", help="also measure finished lines again")
     add("--rival-python", help="an interpreter that has SetFit")
     add("--rival-sizes", default="1000,2000,5000,10000,25000")
-    add("--rival-limit", type=float, default=8, help="GB that the rival's pairs may take")
+    add("--rival-limit", type=float, default=8, help="memory limit for the pairs of the rival in GB")
     add("--out", type=Path, default=Path(__file__).parent / "results")
-    add("--pairs", default="batch,explicit", help="which of our ways to pair")
+    add("--pairs", default="batch,explicit", help="kinds of pairs, comma-separated: batch, explicit")
     add("--cell", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -103,7 +103,7 @@ def parse() -> argparse.Namespace:
 
 
 def write_table(path: Path, rows: int, args: argparse.Namespace) -> Path:
-    """Texts of words as they occur in the texts of a class, in any order; each class a third of the one before."""
+    """Write texts of random words of a class; each class is a third of the size of the previous one."""
     import numpy as np
 
     from phasefit.data import read_dataset
@@ -121,14 +121,14 @@ def write_table(path: Path, rows: int, args: argparse.Namespace) -> Path:
         for start in range(0, rows, AT_ONCE):
             count = min(AT_ONCE, rows - start)
             owners = random.choice(len(names), count, p=share / share.sum())
-            if start == 0:  # no class is missing, however small the table
+            if start == 0:  # small tables have every class too
                 owners[: 4 * len(names)] = np.arange(min(4 * len(names), count)) % len(names)
             writer.writerows(made(owners, names, words, random))
     return path
 
 
 def made(owners: Any, names: Sequence[str], words: dict[str, list[str]], random: Any) -> Iterator[tuple[str, str]]:
-    """A text and a label per owner."""
+    """A text and a label for each class code."""
     lengths = random.integers(SHORTEST, LONGEST + 1, len(owners))
     places = random.random(int(lengths.sum()))
     ends = lengths.cumsum()
@@ -141,19 +141,19 @@ def made(owners: Any, names: Sequence[str], words: dict[str, list[str]], random:
 
 
 def ours(table: Path, what: str, rows: int, args: argparse.Namespace) -> Line:
-    """One line in a process of its own."""
+    """Measure one line in its own process."""
     command = [sys.executable, __file__, "--cell", str(table), "--pairs", OURS[what], "--steps", str(args.steps)]
     command += ["--model", args.model] if args.model else []
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         raise SystemExit(f"{what}, {rows} rows failed:\n{done.stderr[-2000:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    return {"what": what, "rows": rows, "status": "done", **rounded(found)}
+    result = json.loads(done.stdout.splitlines()[-1])
+    return {"what": what, "rows": rows, "status": "done", **rounded(result)}
 
 
 def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Line:
-    """What `runs.train` does up to the end of a contrast phase, stage by stage; then an epoch of the others."""
+    """Do what `runs.train` does until the end of the contrast phase, stage by stage; then draw epochs of others."""
     import time
 
     from phasefit.prepare.prepare import prepare
@@ -161,7 +161,7 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
     from phasefit.runs.fitting.starting import starting_model
     from phasefit.runs.specification import run_spec
 
-    begun, line = time.perf_counter(), {"start_mb": resident()}
+    start, line = time.perf_counter(), {"start_mb": resident()}
     settings = {"contrast.max_steps": steps, "contrast.min_steps": 1, "contrast.pairs": pairs}
     if pairs == "explicit":
         settings["contrast.objective"] = "cosine"
@@ -197,7 +197,7 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
         pass
     line["train_mb"] = peak()
     line["pairs"] = phase.pairs
-    line["seconds"] = time.perf_counter() - begun
+    line["seconds"] = time.perf_counter() - start
     line["peak_mb"] = max(line[f"{stage}_mb"] for stage in STAGES)
     del phase
     for name in EPOCHS:
@@ -211,7 +211,7 @@ def measure(path: Path, pairs: str, steps: int, model: str | None = None) -> Lin
 
 
 def table_size(prepared: Any) -> float:
-    """The texts and the different labels, each once, and the lists that hold them."""
+    """MB of the texts, the distinct labels and the lists that hold them."""
     total, labels = 0, {}
     for table in (prepared.train, prepared.validation, prepared.test):
         total += sum(map(sys.getsizeof, table.texts)) + sys.getsizeof(table.texts) + sys.getsizeof(table.labels)
@@ -220,7 +220,7 @@ def table_size(prepared: Any) -> float:
 
 
 def token_size(tokens: Any) -> float:
-    """All arrays of the tokens: ids, word numbers, where each text starts, what was cut off."""
+    """MB of all token arrays: ids, word numbers, starts of texts, truncated tokens."""
     return float(sum(array.nbytes for array in vars(tokens).values() if hasattr(array, "nbytes"))) / 1e6
 
 
@@ -228,19 +228,19 @@ def token_size(tokens: Any) -> float:
 
 
 def rival(table: Path, what: str, rows: int, args: argparse.Namespace) -> Line:
-    """SetFit's pairs in its own interpreter, under a limit that the machine survives."""
+    """Build the pairs of SetFit in its own interpreter, under a memory limit."""
     script = Path(__file__).with_name("memory_setfit.py")
     command = [args.rival_python, str(script), str(table), "--limit", str(args.rival_limit)]
     command += ["--max-steps", str(RIVALS[what])]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     try:
-        found = json.loads(done.stdout.splitlines()[-1])
-    except (IndexError, ValueError):  # the limit hit code that does not raise MemoryError but ends the process
+        result = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):  # some code ends the process at the limit instead of raising MemoryError
         return {"what": what, "rows": rows, "status": f"died (exit code {done.returncode})"}
-    if found["status"] != "done":
-        found["pairs"] = ""
-    return {"what": what, "rows": rows, **rounded(found)}
+    if result["status"] != "done":
+        result["pairs"] = ""
+    return {"what": what, "rows": rows, **rounded(result)}
 
 
 # --- the files --------------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def rounded(line: Line) -> Line:
 
 
 def write(path: Path, lines: Sequence[Line]) -> None:
-    """All lines."""
+    """Write all lines."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
@@ -260,7 +260,7 @@ def write(path: Path, lines: Sequence[Line]) -> None:
 
 
 def read(path: Path) -> list[Line]:
-    """The lines that are done."""
+    """The finished lines."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -272,30 +272,30 @@ def summary(lines: Sequence[Line], args: argparse.Namespace) -> str:
     """The Markdown tables."""
     arguments = ["RIVAL/bin/python" if given == args.rival_python else given for given in sys.argv[1:]]
     parts = [
-        "# Memory against rows",
+        "# Memory by number of rows",
         f"`{' '.join(['python', 'benchmarks/memory.py', *arguments])}`",
-        "Peak resident memory in MB (10^6 bytes), one process a line, one thread. Rest: the peak less texts, labels "
-        "and token arrays; most of it is Python, torch, the model and what training it takes.",
+        "Peak resident memory in MB (10^6 bytes); each line is one process with one thread. Rest: the peak minus "
+        "texts, labels and token arrays; most of it is Python, torch, the model and its training.",
     ]
     mine = [line for line in lines if line["what"] in OURS]
     columns = ["what", "rows", "pairs", "table_mb", "tokens_mb", "peak_mb", "rest_mb", "seconds"]
     parts.append(markdown(mine, columns))
     parts += [growth([line for line in mine if line["what"] == what]) for what in OURS]
-    parts.append("The peak of each stage; `denoise` and `finetune`: built, and one epoch's batches drawn.")
+    parts.append("The peak of each stage. `denoise` and `finetune` are only built, and one epoch of batches is drawn.")
     parts.append(markdown(mine, ["what", "rows", "start_mb", *(f"{stage}_mb" for stage in STAGES + EPOCHS)]))
     theirs = [line for line in lines if line["what"] in RIVALS]
     if not theirs:
-        return "\n\n".join([*filter(None, parts), "SetFit was not measured: no `--rival-python` was given."]) + "\n"
+        return "\n\n".join([*filter(None, parts), "SetFit was not measured: `--rival-python` is not set."]) + "\n"
     version = next((line["version"] for line in theirs if "version" in line), "")
     parts.append(
-        f"SetFit {version}: building the training pairs as its trainer does, under a limit of {args.rival_limit:g} GB."
+        f"SetFit {version}: its training pairs, built as by its trainer, with a limit of {args.rival_limit:g} GB."
     )
     parts.append(markdown(theirs, ["what", "rows", "status", "pairs", "start_mb", "peak_mb", "seconds"]))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def growth(lines: Sequence[Line]) -> str:
-    """By how much the rest grows from the smallest table to the largest, and so each stage's peak by itself."""
+    """The growth of the rest, and of each stage, from the smallest table to the largest."""
     if len(lines) < 2:
         return ""
     small, large = lines[0], lines[-1]
@@ -306,12 +306,12 @@ def growth(lines: Sequence[Line]) -> str:
         stages.append(f"{stage} {bare[1] - bare[0]:,}")
     return (
         f"**{small['what']}**: from {small['rows']:,} to {large['rows']:,} rows the rest grows by "
-        f"{large['rest_mb'] - small['rest_mb']:,} MB; the peaks of the stages by themselves: {', '.join(stages)}."
+        f"{large['rest_mb'] - small['rest_mb']:,} MB; by stage: {', '.join(stages)}."
     )
 
 
 def markdown(lines: Sequence[Line], columns: Sequence[str]) -> str:
-    """One table; numbers with their thousands."""
+    """A Markdown table; numbers have thousands separators."""
     shown = [[line.get(column, "") for column in columns] for line in lines]
     cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in shown]
     titles = [column.removesuffix("_mb") for column in columns]

@@ -1,10 +1,10 @@
-"""Objectives beside cross-entropy, and three-phase: few rows, three epochs, the same splits and seeds.
+"""Auxiliary objectives and three-phase compared with fine-tuning: few rows, three epochs, the same splits and seeds.
 
     python benchmarks/objectives.py
 
-500 rows of TREC (coarse), 250 of SST-5 and CR, and 30 of each of EmpatheticDialogues' eight most frequent classes;
-at most 200 rows validate; otherwise the splits are those of `recipes.py`, which runs the cells.
-`results/objectives-*.{csv,md}` hold them, `results/objectives.md` shows all of them side by side.
+500 rows of TREC (coarse), 250 of SST-5 and CR, and 30 of each of the eight most frequent classes of
+EmpatheticDialogues, with at most 200 validation rows. `recipes.py` makes the splits and runs the cells. Results:
+`results/objectives-*.{csv,md}`, and all tables together in `results/objectives.md`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ RECIPES = ("finetune", "supcon-finetune", "label-aware", "triple-entropy", "thre
 
 
 def main() -> None:
-    """Every dataset with every recipe, one after the other; what is already there is not run again."""
+    """Run missing cells of every dataset and recipe, then write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--epochs", type=int, default=3, help="of fine-tuning")
-    parser.add_argument("--jobs", type=int, default=2, help="cells at the same time, of one thread each")
+    parser.add_argument("--epochs", type=int, default=3, help="epochs of fine-tuning")
+    parser.add_argument("--jobs", type=int, default=2, help="cells to run in parallel, with one thread each")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     args = parser.parse_args()
     recipes = ",".join(f"{recipe}:finetune.epochs={args.epochs}" for recipe in RECIPES)
@@ -44,7 +44,7 @@ def main() -> None:
         tables.append("\n".join([f"## {data} ({' '.join(cut)})", "", *table]))
     options = f" --seeds {args.seeds} --epochs {args.epochs}" if (args.seeds, args.epochs) != (2, 3) else ""
     head = [
-        "# Objectives beside cross-entropy",
+        "# Auxiliary objectives",
         "",
         f"`python benchmarks/objectives.py{options}`",
         "",

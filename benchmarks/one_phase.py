@@ -1,4 +1,4 @@
-"""One phase by itself, as the product runs it, and where its figures go: for benchmarks of the step."""
+"""Build and train a single phase for benchmarks of the training step, and write their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def make_phase(
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
 ) -> tuple[Any, Any]:
-    """The model and the phase of `three-phase` with these settings over all rows, none of which validate."""
+    """The model and one phase of `three-phase` with these settings; all rows are training rows."""
     import numpy as np
 
     from phasefit.data.labels import label_space
@@ -37,7 +37,7 @@ def make_phase(
 
 
 def step_seconds(phase: Any, *, seed: int = 0) -> list[float]:
-    """Train the phase through the product's loop; the seconds of each of its steps."""
+    """Train the phase with the training loop; return the seconds of each step."""
     from phasefit.events import StepDone
     from phasefit.training.device import make_accelerator
     from phasefit.training.loop import train_phase
@@ -47,7 +47,7 @@ def step_seconds(phase: Any, *, seed: int = 0) -> list[float]:
 
 
 def rows_of(data: str, count: int, *, split: str = "train", seed: int = 0) -> tuple[list[str], list[Any]]:
-    """A sample of a named dataset's texts and labels, the same for everybody."""
+    """A fixed random sample of texts and labels of a named dataset."""
     import numpy as np
 
     from phasefit.data import read_dataset
@@ -58,7 +58,7 @@ def rows_of(data: str, count: int, *, split: str = "train", seed: int = 0) -> tu
 
 
 def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
-    """A CSV file of lines that all have the same columns."""
+    """Write a CSV file; all lines have the same columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")

@@ -1,11 +1,11 @@
-"""Padding waste: the share of a padded batch that is no token, for every way in which batches are made.
+"""Padding waste: the share of padding in a batch, for every way to form batches.
 
     python benchmarks/padding.py
 
-Waste is 1 - tokens / (texts x longest), over all batches of two epochs of a training table. Nothing is trained, and of
-the default model only its tokenizer is read. `denoise` is looked at twice: what the encoder sees after words were
-deleted (ratio 0.6), and what the decoder rebuilds. Encoders of most families are packed on top: their Transformer sees
-the second table. `results/padding.{csv,md}`.
+Waste is 1 - tokens / (texts x longest), over all batches of two epochs of a training table. Nothing is trained; only
+the tokenizer of the default model is read. `denoise` is measured twice: the input of the encoder after words were
+deleted (ratio 0.6), and the target of the decoder. Encoders of most families are packed, which has its own table.
+Results: `results/padding.{csv,md}`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import numpy as np
 HERE = Path(__file__).parent
 DATA = ["sst2", "trec", "ag-news", "imdb", "trec-fine", "sst5", "empathetic-dialogues", "snips2"]
 FEW = {"trec-fine": 16, "empathetic-dialogues": 16, "snips2": 8}  # rows per class, as in the few-shot comparison
-PLAIN = {"sst2", "trec", "ag-news", "imdb"}  # goals of class-blind batches are set for these
-CLASSES = {"trec-fine", "sst5", "empathetic-dialogues", "ag-news", "snips2"}  # and of class-aware ones for these
+PLAIN = {"sst2", "trec", "ag-news", "imdb"}  # the goal of class-blind batches applies
+CLASSES = {"trec-fine", "sst5", "empathetic-dialogues", "ag-news", "snips2"}  # the goal of class-aware ones applies
 BATCHES, RATIO, PER_CLASS, PREDICTED = (16, 32), 0.6, 4, 64
 FIELDS = ["data", "rows", "tokens_per_text", "way", "batch", "waste", "packed", "goal"]
 
@@ -32,7 +32,7 @@ Lengths: TypeAlias = np.ndarray
 
 
 def main() -> None:
-    """Every table, then the files."""
+    """Measure every table, then write the files."""
     args = parse()
     lines = [line for name in args.data.split(",") for line in measured(name, args)]
     args.out.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def parse() -> argparse.Namespace:
 
 
 def measured(name: str, args: argparse.Namespace) -> Iterator[Line]:
-    """The lines of one dataset, whole and with few rows per class."""
+    """The lines of one dataset: the whole table, and few rows per class."""
     from phasefit.data import read_dataset
 
     table = read_dataset(name).train
@@ -64,16 +64,16 @@ def measured(name: str, args: argparse.Namespace) -> Iterator[Line]:
     codes = np.unique([str(label) for label in table.labels or ()], return_inverse=True)[1]
     for line in of_rows(tokens, args):
         yield about(name, tokens.lengths) | line | {"goal": 10 if name in PLAIN else ""}
-    for line in keep_classes(codes, tokens.lengths, args):
+    for line in of_classes(codes, tokens.lengths, args):
         yield about(name, tokens.lengths) | line | {"goal": 25 if name in CLASSES else ""}
     if name in FEW:
         kept = few(codes, FEW[name], args.seed)
-        for line in keep_classes(codes[kept], tokens.lengths[kept], args):
+        for line in of_classes(codes[kept], tokens.lengths[kept], args):
             yield about(f"{name}, {FEW[name]} per class", tokens.lengths[kept]) | line | {"goal": ""}
 
 
 def tokenised(texts: list[str]) -> Any:
-    """What the default model's tokenizer makes of the texts, cut where the model cuts them."""
+    """Tokens of the default model's tokenizer, truncated like the model does."""
     from tokenizers import Tokenizer
 
     from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
@@ -87,18 +87,18 @@ def tokenised(texts: list[str]) -> Any:
 
 
 def about(name: str, lengths: Lengths) -> Line:
-    """What a table is like."""
+    """Name, number of rows and mean length of a table."""
     return {"data": name, "rows": len(lengths), "tokens_per_text": round(float(lengths.mean()), 1)}
 
 
 def few(codes: np.ndarray, each: int, seed: int) -> np.ndarray:
-    """As many rows of each class."""
+    """`each` rows of every class."""
     random = np.random.default_rng(seed)
     return np.concatenate([random.permutation(np.flatnonzero(codes == code))[:each] for code in np.unique(codes)])
 
 
 def of_rows(tokens: Any, args: argparse.Namespace) -> Iterator[Line]:
-    """Phases that draw rows without a look at their class, and prediction."""
+    """Phases that ignore classes in their batches, and prediction."""
     from phasefit.data.batches import ShuffledBatches
 
     every = np.arange(len(tokens))
@@ -109,13 +109,13 @@ def of_rows(tokens: Any, args: argparse.Namespace) -> Iterator[Line]:
         yield {"way": "denoise, noised", "batch": size, **waste(noised(tokens, drawn, args.seed))}
         yield {"way": "denoise, clean", "batch": size, **clean, "packed": ""}  # the decoder is not packed
         yield {"way": "finetune", "batch": size, **clean}
-    order = np.argsort(-tokens.lengths, kind="stable")  # as `models.inference.encode_rows` does
+    order = np.argsort(-tokens.lengths, kind="stable")  # like `encode_rows` in models/encoder/inference.py
     parts = (order[start : start + PREDICTED] for start in range(0, len(order), PREDICTED))
     yield {"way": "predict", "batch": PREDICTED, **waste(tokens.lengths[rows] for rows in parts)}
 
 
 def noised(tokens: Any, drawn: Iterable[np.ndarray], seed: int) -> Iterator[Lengths]:
-    """Lengths after words were deleted."""
+    """Lengths of the texts after deleting words."""
     from phasefit.models.tokens.noise import delete_words
 
     random = np.random.default_rng(seed)
@@ -123,8 +123,8 @@ def noised(tokens: Any, drawn: Iterable[np.ndarray], seed: int) -> Iterator[Leng
         yield delete_words(tokens, rows, RATIO, random)["attention_mask"].numpy().sum(axis=1)
 
 
-def keep_classes(codes: np.ndarray, lengths: Lengths, args: argparse.Namespace) -> Iterator[Line]:
-    """`contrast`, with and without a look at lengths."""
+def of_classes(codes: np.ndarray, lengths: Lengths, args: argparse.Namespace) -> Iterator[Line]:
+    """Batches of `contrast`, with similar lengths and with lengths ignored."""
     from phasefit.data.batches import ClassBatches
 
     for way, known in (("contrast", lengths), ("contrast, lengths ignored", None)):
@@ -134,7 +134,7 @@ def keep_classes(codes: np.ndarray, lengths: Lengths, args: argparse.Namespace) 
 
 
 def waste(batches: Iterable[Lengths]) -> dict[str, float]:
-    """In per cent, over all batches: padded, and packed where that is worth it."""
+    """Waste in per cent over all batches, padded and packed (if packing helps)."""
     from phasefit.models.encoder.packing import rows_for
 
     real = padded = packed = 0
@@ -147,16 +147,16 @@ def waste(batches: Iterable[Lengths]) -> dict[str, float]:
 
 
 def summary(lines: list[Line], args: argparse.Namespace) -> str:
-    """A line per table, a column per way; the goal, where one is set, behind each number."""
+    """One line per table, one column per kind of batch; a goal follows its number."""
     ways = list(dict.fromkeys((line["way"], line["batch"]) for line in lines))
     out = [
         "# Padding waste",
         "",
         "`python benchmarks/padding.py`",
         "",
-        f"Per cent of a padded batch that is no token, over {args.epochs} epochs; batch sizes in brackets. The goal "
-        "stands behind each number, in bold where it is missed. Packed encoders (the default model among them) draw "
-        "class-aware batches with `lengths ignored`, others with a look at lengths.",
+        f"Per cent of padding in a batch, over {args.epochs} epochs; batch sizes in brackets. A goal follows its "
+        "number; numbers that miss it are bold. Packed encoders, such as the default model, use class-aware "
+        "batches with `lengths ignored`; others batch similar lengths.",
     ]
     for title, column in (("Packed: what the default model computes", "packed"), ("Padded: other families", "waste")):
         out += [
@@ -174,12 +174,12 @@ def summary(lines: list[Line], args: argparse.Namespace) -> str:
 
 def cell(line: Line, column: str) -> str:
     """A number and its goal."""
-    found = line[column]
-    if found == "":
+    percent = line[column]
+    if percent == "":
         return ""
     if not line["goal"] or (column == "waste" and line["way"].endswith("ignored")):
-        return f"{found:.1f}"
-    return f"{found:.1f} / {line['goal']}" if found < line["goal"] else f"**{found:.1f}** / {line['goal']}"
+        return f"{percent:.1f}"
+    return f"{percent:.1f} / {line['goal']}" if percent < line["goal"] else f"**{percent:.1f}** / {line['goal']}"
 
 
 if __name__ == "__main__":

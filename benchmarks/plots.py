@@ -1,9 +1,9 @@
-"""The benchmarks' pictures, drawn from their CSV files alone: nothing is run.
+"""Draw the plots of the benchmarks from their CSV files; nothing is run.
 
     python benchmarks/plots.py
 
-`few_shot-*.csv` becomes accuracy against seconds of training, `memory.csv` peak memory against rows, `throughput.csv`
-(phase, what, texts_per_second, tokens_per_second) the throughput of each phase. What is not there is not drawn.
+`few_shot-*.csv`: accuracy against seconds of training. `memory.csv`: peak memory against rows. `throughput.csv` (phase,
+what, texts_per_second, tokens_per_second): throughput of each phase. Missing files are skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 Line: TypeAlias = dict[str, Any]
 
-INK, FAINT, GRID = "#22313f", "#8795a1", "#e4e8ec"  # those of the pictures of a run
+INK, FAINT, GRID = "#22313f", "#8795a1", "#e4e8ec"  # as in the pictures of a run
 COLOURS = {
     "phasefit": "#1d4ed8",
     "phasefit-three-phase": "#0e7490",
@@ -38,7 +38,7 @@ MARKERS = "osD^vP*X<>"
 
 
 def main() -> None:
-    """Draw all that there is."""
+    """Draw every plot whose CSV file exists."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results")
     results = parser.parse_args().results
@@ -49,17 +49,17 @@ def main() -> None:
         if path.exists():
             draw(read(path), path.with_suffix(".png"))
         else:
-            print(f"{name}: not drawn, there is no {path.name} yet")
+            print(f"{name}: skipped, {path.name} does not exist")
 
 
 def accuracy_against_seconds(cells: Sequence[Line], path: Path) -> None:
-    """A line for each contestant over its budgets: means over seeds, bars from the least to the most."""
+    """One line per contestant over its budgets: means over seeds, bars from the lowest to the highest."""
     cells = [cell for cell in cells if cell["status"] == "done"]
     if not cells:
-        print(f"{path.stem}: not drawn, no contestant has finished")
+        print(f"{path.stem}: skipped, no contestant has finished")
         return
-    alike = ("threads", "test_rows")  # a file may hold cells of several; the latest are drawn
-    cells = [cell for cell in cells if all(cell[name] == cells[-1][name] for name in alike)]
+    same = ("threads", "test_rows")  # a file may have cells with several values; draw the latest
+    cells = [cell for cell in cells if all(cell[name] == cells[-1][name] for name in same)]
     figure, axes = canvas(8.0, 5.0)
     for place, name in enumerate(unique(cell["contestant"] for cell in cells)):
         points = []
@@ -100,7 +100,7 @@ def accuracy_against_seconds(cells: Sequence[Line], path: Path) -> None:
 
 
 def memory_against_rows(lines: Sequence[Line], path: Path) -> None:
-    """Peak memory of what grows with the table; a cross where the limit was reached."""
+    """Peak memory by number of rows; a cross marks the memory limit."""
     figure, axes = canvas(8.0, 5.0)
     for place, what in enumerate(unique(line["what"] for line in lines)):
         own = sorted((line for line in lines if line["what"] == what), key=lambda line: int(line["rows"]))
@@ -123,13 +123,13 @@ def memory_against_rows(lines: Sequence[Line], path: Path) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("rows of the table (log scale)", color=INK)
     axes.set_ylabel("peak memory, MB", color=INK)
-    heading(axes, "Peak memory against rows: phasefit reads and trains, SetFit only makes its pairs")
+    heading(axes, "Peak memory by number of rows: phasefit reads and trains, SetFit only builds its pairs")
     legend(figure, axes)
     save(figure, path)
 
 
 def throughput(lines: Sequence[Line], path: Path) -> None:
-    """Texts and tokens per second: a group of bars for each phase, a bar for each contestant."""
+    """Texts and tokens per second: one group of bars per phase, one bar per contestant."""
     figure = Figure(figsize=(10.0, 4.4), layout="constrained", facecolor="white")
     phases, kinds = unique(line["phase"] for line in lines), unique(line["what"] for line in lines)
     width = 0.8 / len(kinds)
@@ -150,17 +150,17 @@ def throughput(lines: Sequence[Line], path: Path) -> None:
     save(figure, path)
 
 
-# --- the look ---------------------------------------------------------------------------------------------------------
+# --- style ------------------------------------------------------------------------------------------------------------
 
 
 def canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    """A white figure with one pair of plain axes."""
+    """A white figure with one pair of axes."""
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     return figure, tidy(figure.add_subplot())
 
 
 def tidy(axes: Axes) -> Axes:
-    """Light lines behind, no box around."""
+    """Add a light grid and remove the box."""
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -170,24 +170,24 @@ def tidy(axes: Axes) -> Axes:
 
 
 def heading(axes: Axes, text: str) -> None:
-    """What it shows, above it."""
+    """Set the title."""
     axes.set_title(text, loc="left", color=INK, fontsize=11)
 
 
 def legend(figure: Figure, axes: Axes) -> None:
-    """Below the axes, where it hides nothing."""
+    """Add the legend below the axes."""
     handles, labels = axes.get_legend_handles_labels()
     columns = min(len(labels), 4)
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
 
 
 def save(figure: Figure, path: Path) -> None:
-    """The picture, without the time it was made."""
+    """Save the picture reproducibly."""
     figure.savefig(path, dpi=120, metadata={"Software": None})
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Each once, in the order they come."""
+    """Distinct names in order of appearance."""
     return list(dict.fromkeys(names))
 
 

@@ -1,11 +1,11 @@
-"""Prediction: texts per second and the latency of one text, beside sentence-transformers and a bare forward pass.
+"""Prediction: texts per second and latency, compared with sentence-transformers and a bare forward pass.
 
     python benchmarks/predict.py
 
-One process, the packaged encoder, the same threads for all. Every round runs every contestant once, each time beginning
-with another; a ratio is taken inside a round, and the median over rounds is shown, because a machine that others use
-changes its speed between rounds. Texts are drawn from TREC, SST-2 and AG News in equal parts, no two alike; copies are
-more of the same texts. `results/predict.{csv,md}`.
+One process, the packaged encoder, the same threads for all. Every round runs every contestant once, in rotating order.
+Ratios are computed within a round, and their median over rounds is reported, because a shared machine changes its
+speed. The texts are distinct texts of TREC, SST-2 and AG News in equal parts; the second table repeats some of them.
+Results: `results/predict.{csv,md}`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 MIXTURE = ("trec", "sst2", "ag_news")
-COPIES = 0.2  # of the rows of the second table
+COPIES = 0.2  # share of repeated texts in the second table
 CLASSES = 6
 OURS, BARE = "phasefit", "bare forward pass"
 PLAIN = {32: "SentenceTransformer.encode, batch 32", 64: "SentenceTransformer.encode, batch 64"}
@@ -37,7 +37,7 @@ Cell = dict[str, object]
 
 
 def main() -> None:
-    """Both tables of texts, then one text at a time."""
+    """Measure both tables, then single texts, and write the files."""
     args = parse()
     import torch
     from sentence_transformers import SentenceTransformer
@@ -53,7 +53,7 @@ def main() -> None:
     plain = SentenceTransformer(locate(DEFAULT_MODEL), device="cpu")
     folder = args.data_dir or os.environ.get("PHASEFIT_DATA")
     if not folder:
-        raise SystemExit("the texts are those of named datasets: say where they are with --data-dir or PHASEFIT_DATA")
+        raise SystemExit("set --data-dir or PHASEFIT_DATA to the folder of the named datasets")
     texts = mixture(Path(folder), args.rows)
     some = texts[: round(len(texts) * (1 - COPIES))]
     repeated = some + some[: len(texts) - len(some)]
@@ -72,14 +72,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--singles", type=int, default=100, help="calls with one text in each round")
-    parser.add_argument("--data-dir", type=Path, help="where the datasets are; PHASEFIT_DATA by default")
+    parser.add_argument("--singles", type=int, default=100, help="calls with one text per round")
+    parser.add_argument("--data-dir", type=Path, help="folder of the datasets; default: PHASEFIT_DATA")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     return parser.parse_args()
 
 
 def mixture(folder: Path, rows: int) -> list[str]:
-    """Texts of several datasets, no two alike, in one shuffled order."""
+    """Distinct texts of several datasets, shuffled."""
     import pandas as pd
 
     random = np.random.default_rng(0)
@@ -90,14 +90,14 @@ def mixture(folder: Path, rows: int) -> list[str]:
     mixed: list[str] = []
     for left, part in zip(
         range(len(parts), 0, -1), sorted(parts, key=len), strict=True
-    ):  # a small set gives all it has
+    ):  # a small dataset contributes all its texts
         mixed += part[: -(-(rows - len(mixed)) // left)].tolist()
     mixed = list(dict.fromkeys(mixed))
     return [mixed[place] for place in random.permutation(len(mixed))]
 
 
 def many(model: Any, plain: Any, texts: list[str]) -> Contestants:
-    """Vectors of all texts; ours by default in its own batches."""
+    """Contestants that encode all texts; phasefit uses its default batch size."""
     ways: Contestants = {OURS: lambda: model.embed(texts)}
     for size, name in PLAIN.items():
         ways[name] = lambda size=size: plain.encode(texts, batch_size=size)  # type: ignore[misc]
@@ -105,7 +105,7 @@ def many(model: Any, plain: Any, texts: list[str]) -> Contestants:
 
 
 def single(model: Any, plain: Any, texts: list[str]) -> Contestants:
-    """One text per call: ours to probabilities; bare to logits; sentence-transformers to a vector only."""
+    """One text per call: phasefit returns probabilities, bare logits, sentence-transformers only a vector."""
     import torch
 
     tokenizer, transformer, head = plain.tokenizer, plain[0].auto_model, model.head()
@@ -127,20 +127,20 @@ def single(model: Any, plain: Any, texts: list[str]) -> Contestants:
 
 
 def rounds_of(ways: Contestants, rounds: int) -> dict[str, list[float]]:
-    """Seconds of every contestant in every round; who begins changes from round to round."""
+    """Seconds of every contestant in every round; the order rotates."""
     names, seconds = list(ways), {name: [] for name in ways}  # type: list[str], dict[str, list[float]]
     for number in range(rounds):
         turn = number % len(names)
         for name in names[turn:] + names[:turn]:
-            begin = time.perf_counter()
+            start = time.perf_counter()
             ways[name]()
-            seconds[name].append(time.perf_counter() - begin)
+            seconds[name].append(time.perf_counter() - start)
             print(f"round {number + 1}: {name}: {seconds[name][-1]:.2f} s", flush=True)
     return seconds
 
 
 def contest(what: str, texts: int, seconds: dict[str, list[float]], calls: int = 1) -> list[Cell]:
-    """For each contestant its time over ours, and what the time was."""
+    """For each contestant its time divided by ours, its throughput and its latency."""
     return [
         {
             "what": what,
@@ -155,7 +155,7 @@ def contest(what: str, texts: int, seconds: dict[str, list[float]], calls: int =
 
 
 def write(args: argparse.Namespace, texts: int, apart: float, cells: list[Cell]) -> None:
-    """The cells, and the table."""
+    """Write the CSV file and the table."""
     args.out.mkdir(parents=True, exist_ok=True)
     with (args.out / "predict.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(cells[0]), lineterminator="\n")
@@ -168,9 +168,9 @@ def write(args: argparse.Namespace, texts: int, apart: float, cells: list[Cell])
         f"`python benchmarks/predict.py --rows {args.rows} --rounds {args.rounds} --threads {args.threads}`",
         "",
         f"Python {platform.python_version()}, {used}. {texts:,} texts of {', '.join(MIXTURE)}; {args.threads} threads; "
-        f"medians of {args.rounds} rounds in one process. The ratio is the contestant's time over ours in the same "
-        "round: above 1 we are faster. Bare is a call of the tokenizer, the Transformer, mean pooling and the head, "
-        "nothing else; ours goes on to checked input and probabilities, sentence-transformers only to the vector. "
+        f"medians of {args.rounds} rounds in one process. The ratio is the contestant's time divided by ours in "
+        "the same round: above 1 we are faster. Bare is only the tokenizer, the Transformer, mean pooling and the "
+        "head; ours also checks its input and computes probabilities; sentence-transformers returns only the vector. "
         f"Largest difference between our vectors and theirs: {apart:.0e}.",
         "",
         "| | contestant | time over ours | texts per second | ms per call |",

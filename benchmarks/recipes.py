@@ -1,11 +1,11 @@
-"""Recipes side by side: the same rows, the same split, the same seeds; accuracy and macro F1 on test.
+"""Compare recipes on the same rows, split and seeds: accuracy and macro F1 on the test rows.
 
     python benchmarks/recipes.py trec --rows 1000 --recipes finetune,three-phase,joint,contrast-finetune --seeds 3
 
-Every cell (recipe, seed) is a process of its own and a line in `--out`/NAME.csv, so a study that was stopped goes on
-where it was. The split is drawn once, from --split-seed; seeds change everything else. Validation picks the weights,
-test is scored once per cell. The summary, NAME.md, shows means, standard deviations, and the difference to the first
-recipe with a paired 95 % interval over seeds.
+Every cell (recipe, seed) is its own process and a line in `--out`/NAME.csv, so a stopped study can be resumed.
+`--split-seed` determines the split; seeds change everything else. Validation selects the weights; the test rows are
+scored once per cell. The summary, NAME.md, shows means, standard deviations, and the difference to the first recipe
+with a paired 95 % interval over seeds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FIELDS = [
 
 
 def main() -> None:
-    """Run what is missing, then write the summary."""
+    """Run missing cells, then write the summary."""
     args = parse()
     if args.cell:
         print(json.dumps(run_cell(args)))
@@ -59,7 +59,7 @@ def main() -> None:
             write(out, done)
             print({name: row[name] for name in FIELDS}, flush=True)
     rows = [row for row in done if any(is_cell(row, args, *cell) for cell in cells)]
-    command = f"python benchmarks/recipes.py {' '.join(sys.argv[1:])}"  # --data-dir is better left to PHASEFIT_DATA
+    command = f"python benchmarks/recipes.py {' '.join(sys.argv[1:])}"  # prefer PHASEFIT_DATA to --data-dir
     table = summary(rows, variants, title=f"Recipes on {args.name or args.data}", command=command)
     out.with_suffix(".md").write_text(table, encoding="utf-8")
     print(table)
@@ -70,22 +70,22 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("data", help="a dataset's name or a file")
-    add("--name", help="name of the result files; the dataset's by default")
-    add("--rows", type=int, help="training rows, validation included; all by default")
+    add("--name", help="name of the result files; default: the dataset's")
+    add("--rows", type=int, help="training rows, including validation; default: all")
     add(
         "--recipes",
         default="finetune,three-phase,joint,contrast-finetune",
         help="comma-separated; settings after a colon, joined with +: finetune:finetune.lr=1e-5+finetune.epochs=3",
     )
-    add("--classes", type=int, help="only the so many most frequent classes")
-    add("--per-class", type=int, help="so many training rows of each class, validation included")
-    add("--validation-rows", type=int, help="at most so many rows validate; all by default")
-    add("--seeds", type=int, default=3, help="so many seeds, from 0 on")
+    add("--classes", type=int, help="use only the N most frequent classes")
+    add("--per-class", type=int, help="training rows per class, including validation")
+    add("--validation-rows", type=int, help="at most N validation rows; default: all")
+    add("--seeds", type=int, default=3, help="number of seeds, starting at 0")
     add("--split-seed", type=int, default=0)
-    add("--unseen", default="error", help="labels that only the test rows have: error, drop or keep")
-    add("--threads", type=int, default=1, help="CPU threads of each cell")
-    add("--jobs", type=int, default=os.cpu_count() or 1, help="cells at the same time")
-    add("--data-dir", type=Path, help="where named datasets are; PHASEFIT_DATA by default")
+    add("--unseen", default="error", help="rows with labels that only the test has: error, drop or keep")
+    add("--threads", type=int, default=1, help="CPU threads per cell")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="cells to run in parallel")
+    add("--data-dir", type=Path, help="folder of the named datasets; default: PHASEFIT_DATA")
     add("--out", type=Path, default=Path(__file__).parent / "results")
     add("--cell", help=argparse.SUPPRESS)
     add("--seed", type=int, default=0, help=argparse.SUPPRESS)
@@ -93,7 +93,7 @@ def parse() -> argparse.Namespace:
 
 
 def spawn(args: argparse.Namespace, variant: str, seed: int) -> Cell:
-    """One cell in a process of its own."""
+    """Run one cell in its own process."""
     command = [sys.executable, __file__, *sys.argv[1:], "--cell", variant, "--seed", str(seed)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -103,7 +103,7 @@ def spawn(args: argparse.Namespace, variant: str, seed: int) -> Cell:
 
 
 def run_cell(args: argparse.Namespace) -> dict[str, Any]:
-    """Train and test one recipe with one seed on the split that all share."""
+    """Train and test one recipe with one seed on the common split."""
     from phasefit.prepare.prepare import prepare
     from phasefit.recipes import read_recipe
     from phasefit.recipes.settings import parse_settings
@@ -122,7 +122,7 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
         data_dir=args.data_dir,
         device="cpu",
     )
-    prepared = fewer_to_validate(prepare(request.data, request.split, seed=request.seed), args)
+    prepared = limit_validation(prepare(request.data, request.split, seed=request.seed), args)
     chosen = read_recipe(recipe, request.recipe.settings)
     metrics = fit_prepared(request.replace(seed=args.seed), chosen, prepared, lambda event: None).metrics
     scores = {
@@ -145,15 +145,14 @@ def run_cell(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def source(args: argparse.Namespace) -> Any:
-    """The dataset by its name, or as lists of those rows that --classes and --per-class leave of it."""
+    """The dataset by name, or the rows that --classes and --per-class select."""
     if not args.classes and not args.per_class:
         return args.data
     from phasefit.data.sources import read_dataset
     from phasefit.seeds import generator
 
     dataset = read_dataset(args.data, data_dir=args.data_dir)
-    found = Counter(dataset.train.labels or ()).most_common(args.classes)
-    kept = {label for label, _ in found}
+    kept = {label for label, _ in Counter(dataset.train.labels or ()).most_common(args.classes)}
     parts = {}
     for part in ("train", "validation", "test"):
         table = getattr(dataset, part)
@@ -171,8 +170,8 @@ def source(args: argparse.Namespace) -> Any:
     return parts
 
 
-def fewer_to_validate(prepared: Any, args: argparse.Namespace) -> Any:
-    """The same tables with at most --validation-rows rows to validate on."""
+def limit_validation(prepared: Any, args: argparse.Namespace) -> Any:
+    """The same tables with at most --validation-rows validation rows."""
     table, most = prepared.validation, args.validation_rows
     if table is None or not most or len(table) <= most:
         return prepared
@@ -183,7 +182,7 @@ def fewer_to_validate(prepared: Any, args: argparse.Namespace) -> Any:
 
 
 def rows_of(args: argparse.Namespace) -> str:
-    """How much of the dataset is used, for the record."""
+    """The part of the dataset that is used, as text for the CSV file."""
     rows = str(args.rows or "all")
     if args.classes or args.per_class:
         rows = f"{args.classes or 'all'} classes x {args.per_class or 'all'}"
@@ -191,15 +190,15 @@ def rows_of(args: argparse.Namespace) -> str:
 
 
 def is_cell(row: Cell, args: argparse.Namespace, variant: str, seed: int) -> bool:
-    """Whether a line of the file is this cell."""
+    """Whether a line of the file is the result of this cell."""
     recipe, _, settings = variant.partition(":")
     wanted = (args.data, rows_of(args), args.split_seed, args.unseen, recipe, settings, seed)
-    found = tuple(row[name] for name in ("data", "rows", "split_seed", "unseen", "recipe", "settings", "seed"))
-    return tuple(map(str, found)) == tuple(map(str, wanted))
+    values = tuple(row[name] for name in ("data", "rows", "split_seed", "unseen", "recipe", "settings", "seed"))
+    return tuple(map(str, values)) == tuple(map(str, wanted))
 
 
 def read(path: Path) -> list[Cell]:
-    """The cells that are done."""
+    """The finished cells."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -207,7 +206,7 @@ def read(path: Path) -> list[Cell]:
 
 
 def write(path: Path, rows: list[Cell]) -> None:
-    """All cells."""
+    """Write all cells."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()

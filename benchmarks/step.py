@@ -1,12 +1,12 @@
-"""The training step against the machine: useful FLOP/s over what its own matrix multiplication reaches.
+"""The efficiency of the training step: its useful FLOP/s as a share of the machine's matrix multiplication.
 
     python benchmarks/step.py --data trec-fine,ag-news
 
-Useful are the floating-point operations of real tokens in the Transformer's matrix multiplications, forward and back:
-not those of padding, nor of the objective, the optimiser or dropout. The machine's speed is the best of `torch.mm` over
-the model's own shapes and a large square. Each way to take a step trains `contrast` on the same batches through the
-product's own loop, one after the other in one process, `--rounds` times; medians are reported. With `--compile`
-the last way is repeated under `torch.compile`, which needs a C++ compiler.
+Useful are the floating-point operations of real tokens in the Transformer's matrix multiplications, forward and
+backward, without padding, objective, optimiser and dropout. The machine's speed is the best of `torch.mm` over the
+model's shapes and large squares. Each configuration trains `contrast` on the same batches with the training loop, one
+after the other in one process, `--rounds` times; medians are reported. `--compile` repeats the last configuration with
+`torch.compile`, which needs a C++ compiler.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Measure every way on every dataset, then write the files."""
+    """Measure every configuration on every dataset, then write the files."""
     args = parse()
     import torch
 
@@ -49,13 +49,13 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--data", default="trec-fine,ag-news", help="named datasets, comma-separated")
-    add("--rows", type=int, default=2000, help="rows of each")
+    add("--rows", type=int, default=2000, help="rows per dataset")
     add("--batch", type=int, default=64)
-    add("--steps", type=int, default=6, help="steps of a round; its first is not counted")
+    add("--steps", type=int, default=6, help="steps per round; the first is not counted")
     add("--rounds", type=int, default=5)
-    add("--threads", type=int, help="all cores when not given")
+    add("--threads", type=int, help="default: all cores")
     add("--compile", action="store_true", help="also with torch.compile")
-    add("--model", help="the default model when not given")
+    add("--model", help="default: the default model")
     add("--out", type=Path, default=Path(__file__).parent / "results")
     return parser.parse_args()
 
@@ -77,10 +77,10 @@ def measure(data: str, args: argparse.Namespace) -> list[dict[str, Any]]:
             seconds, work, length = steps(texts, labels, dict(options), args)
             took[name] += seconds
     best = max(speed)
-    found = []
+    lines = []
     for name, seconds in took.items():
         step = statistics.median(seconds)
-        found.append(
+        lines.append(
             {
                 "data": data,
                 "way": name,
@@ -91,29 +91,29 @@ def measure(data: str, args: argparse.Namespace) -> list[dict[str, Any]]:
                 "share": round(work / step / best, 3),
             }
         )
-    return found
+    return lines
 
 
 def matrix_speed() -> float:
-    """FLOP/s of torch.mm: the best of the model's shapes and a large square."""
+    """FLOP/s of torch.mm: the best over the model's shapes and large squares."""
     import torch
 
-    found = []
+    speeds = []
     for m, k, n in ((832, 384, 1536), (832, 1536, 384), (1024, 1024, 1024), (2048, 2048, 2048)):
         left, right = torch.randn(m, k), torch.randn(k, n)
         times = []
         for _ in range(8):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             torch.mm(left, right)
-            times.append(time.perf_counter() - begun)
-        found.append(2 * m * k * n / statistics.median(times))
-    return max(found)
+            times.append(time.perf_counter() - start)
+        speeds.append(2 * m * k * n / statistics.median(times))
+    return max(speeds)
 
 
 def steps(
     texts: Sequence[str], labels: Sequence[Any], options: dict[str, Any], args: argparse.Namespace
 ) -> tuple[list[float], float, float]:
-    """Seconds of each step but the first, the useful FLOPs of a step and the mean length of its texts."""
+    """Seconds of each step except the first, useful FLOPs per step, and mean length of the texts."""
     import numpy as np
 
     from phasefit.models.encoder.compiled import compile_layers
@@ -135,7 +135,7 @@ def steps(
 
 
 def useful(encoder: Any, lengths: Any) -> float:
-    """FLOPs of the matrix multiplications that real tokens need, forward and back (twice the forward pass)."""
+    """FLOPs of the matrix multiplications for real tokens, forward and backward (twice the forward pass)."""
     from torch import nn
 
     body = encoder.transformer
@@ -154,11 +154,11 @@ def summary(lines: Sequence[dict[str, Any]], threads: int) -> str:
     import transformers
 
     parts = [
-        "# The training step against the machine",
+        "# Efficiency of the training step",
         f"`{' '.join(['python', 'benchmarks/step.py', *sys.argv[1:]])}`",
         f"{threads} threads, torch {torch.__version__}, transformers {transformers.__version__}. Share: useful FLOP/s "
-        "of the whole step (optimiser included) over the machine's own matrix multiplication, in the same run.",
-        "| data | way | share | against the first | seconds a step | useful GFLOP/s | sgemm GFLOP/s | tokens a text |",
+        "of the whole step (including the optimiser) divided by those of the machine's matrix multiplication.",
+        "| data | way | share | speed-up | seconds per step | useful GFLOP/s | sgemm GFLOP/s | tokens per text |",
         "|-|-|-:|-:|-:|-:|-:|-:|",
     ]
     table = []

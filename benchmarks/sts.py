@@ -1,10 +1,10 @@
-"""Self-supervised phases on sentence similarity: Spearman's correlation on the STS-B test set, before and after.
+"""Self-supervised phases on sentence similarity: Spearman's correlation on the STS-B test set before and after.
 
     python benchmarks/sts.py
 
-The encoder is the first two layers of the packaged one (a whole one was trained on a billion pairs and has little left
-to learn); the texts are sentences of the STS-B training set, without their scores. One pass over them, no look at any
-score on the way, the last weights are taken, the test set is scored once per cell. `results/sts.{csv,md}`.
+The encoder is the first two layers of the packaged one (the whole one was trained on a billion pairs and has little
+left to learn). The texts are sentences of the STS-B training set, without their scores. Each cell trains for one epoch
+without evaluation, keeps the last weights and scores the test set once. Results: `results/sts.{csv,md}`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WAYS: dict[str, tuple[str, list[str]]] = {
 
 
 def main() -> None:
-    """Every way with every seed, then the table."""
+    """Train every variant with every seed, then write the table."""
     args = parse()
     folder = Path(args.data_dir or os.environ["PHASEFIT_DATA"]) / "stsb"
     train, test = (pd.read_csv(folder / f"{part}.csv.gz") for part in ("train", "test"))
@@ -59,7 +59,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--texts", type=int, default=10_000)
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--data-dir", type=Path, help="where the datasets are; PHASEFIT_DATA by default")
+    parser.add_argument("--data-dir", type=Path, help="folder of the datasets; default: PHASEFIT_DATA")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     return parser.parse_args()
 
@@ -76,7 +76,7 @@ def slice_of_default(folder: Path, layers: int) -> Path:
 
 
 def trained(model: Path, texts: list[str], recipe: str, settings: list[str], seed: int, test: pd.DataFrame) -> float:
-    """Spearman's correlation after one way of training."""
+    """Spearman's correlation after training one variant."""
     from phasefit.recipes.settings import parse_settings
     from phasefit.runs.execution import fit_spec
     from phasefit.runs.specification import run_spec
@@ -96,7 +96,7 @@ def trained(model: Path, texts: list[str], recipe: str, settings: list[str], see
 
 
 def score(model: Path, test: pd.DataFrame) -> float:
-    """Spearman's correlation of an encoder as it is."""
+    """Spearman's correlation of an encoder without further training."""
     from phasefit.models.storage import load_model
 
     encoder = load_model(model, "cpu")
@@ -104,13 +104,13 @@ def score(model: Path, test: pd.DataFrame) -> float:
 
 
 def correlation(left: np.ndarray, right: np.ndarray, test: pd.DataFrame) -> float:
-    """Of the cosines of pairs with their scores."""
+    """Spearman's correlation between the cosines of pairs and their scores."""
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     return float(spearmanr((left * right).sum(1) / norms, test["label"]).statistic)
 
 
 def write(args: argparse.Namespace, before: float, texts: int, rows: list[dict[str, object]]) -> None:
-    """The cells, and the table."""
+    """Write the CSV file and the table."""
     args.out.mkdir(parents=True, exist_ok=True)
     with (args.out / "sts.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ["way", "seed", "spearman"], lineterminator="\n")
@@ -125,7 +125,7 @@ def write(args: argparse.Namespace, before: float, texts: int, rows: list[dict[s
         f"Spearman's correlation x 100 on the test set; the packaged encoder's first {args.layers} layers; {texts:,} "
         f"training sentences, one epoch (batches of 64 for simcse, 200 for mirror); {args.seeds} seeds.",
         "",
-        "| training | Spearman | against before |",
+        "| training | Spearman | difference |",
         "|-|-:|-:|",
         f"| before | {100 * before:.2f} | |",
     ]

@@ -14,7 +14,7 @@ COLUMNS = ["recipe", "accuracy", "difference", "macro F1", "difference", "valida
 
 
 def summary(rows: Sequence[Cell], variants: Sequence[str], *, title: str, command: str) -> str:
-    """One line per variant ("recipe" or "recipe:settings"); differences are to the first."""
+    """One line per variant ("recipe" or "recipe:settings"); differences are relative to the first."""
     groups = [sorted((row for row in rows if name_of(row) == v), key=lambda row: int(row["seed"])) for v in variants]
     lines = [
         f"# {title}",
@@ -35,7 +35,7 @@ def summary(rows: Sequence[Cell], variants: Sequence[str], *, title: str, comman
 
 
 def name_of(row: Cell) -> str:
-    """How a cell's variant was asked for."""
+    """The variant of a cell, as on the command line."""
     return f"{row['recipe']}:{row['settings']}".rstrip(":")
 
 
@@ -46,7 +46,7 @@ def spread(cells: Sequence[Cell], score: str) -> str:
 
 
 def gain(cells: Sequence[Cell], base: Sequence[Cell], score: str) -> str:
-    """Mean difference to the base, paired by seed, with its interval."""
+    """Mean difference to the reference, paired by seed, with its interval."""
     if cells is base:
         return ""
     values = [100 * (float(cell[score]) - float(other[score])) for cell, other in zip(cells, base, strict=True)]

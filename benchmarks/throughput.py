@@ -1,10 +1,10 @@
-"""Texts and tokens per second of each phase, ours beside sentence-transformers where it has the same thing.
+"""Texts and tokens per second of each phase, compared with sentence-transformers where it has an equivalent.
 
     python benchmarks/throughput.py --data trec
 
-Some steps of each phase of `three-phase` and of the contrast of `few-shot`, through the product's own loop, and the
-prediction of the same rows; medians over the steps. Beside them, in the same process: `DenoisingAutoEncoderLoss` and
-`SentenceTransformer.encode`. `plots.py` draws the table.
+Runs some steps of each phase of `three-phase` and of `contrast` in `few-shot` with the training loop, predicts the same
+rows, and reports medians; in the same process also `DenoisingAutoEncoderLoss` and `SentenceTransformer.encode`.
+`plots.py` draws the results.
 """
 
 from __future__ import annotations
@@ -62,23 +62,23 @@ def parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--data", default="trec", help="a named dataset")
     add("--rows", type=int, default=2000)
-    add("--steps", type=int, default=12, help="of each phase; the first two are not counted")
+    add("--steps", type=int, default=12, help="steps per phase; the first two are not counted")
     add("--batch", type=int, default=32)
     add("--ratio", type=float, default=0.6, help="probability that a word is deleted")
-    add("--threads", type=int, help="all cores when not given")
+    add("--threads", type=int, help="default: all cores")
     add("--out", type=Path, default=Path(__file__).parent / "results")
     return parser.parse_args()
 
 
 def timed(run: Callable[[list[str]], Any], texts: list[str]) -> float:
     """Seconds of one call."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     run(texts)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def line(phase: str, what: str, texts_per_second: float, length: float) -> dict[str, Any]:
-    """One line; tokens are those of the clean texts, padding and noise not counted."""
+    """One line; tokens are those of the original texts, without padding and noise."""
     return {
         "phase": phase,
         "what": what,
@@ -98,12 +98,12 @@ def summary(lines: list[dict[str, Any]], data: str) -> str:
         f"{torch.get_num_threads()} threads, torch {torch.__version__}, sentence-transformers "
         f"{sentence_transformers.__version__}.",
     ]
-    rows = ["| phase | ours / theirs | ours, texts a second | theirs | ours, tokens a second |", "|-|-:|-:|-:|-:|"]
+    rows = ["| phase | ours / theirs | ours, texts per second | theirs | ours, tokens per second |", "|-|-:|-:|-:|-:|"]
     for phase in dict.fromkeys(one["phase"] for one in lines):
         of = {one["what"]: one for one in lines if one["phase"] == phase}
         ours, theirs = of[OURS]["texts_per_second"], of.get(THEIRS, {}).get("texts_per_second")
-        ratio, beside = (f"**{ours / theirs:.1f} x**", f"{theirs:,.0f}") if theirs else ("", "")
-        rows.append(f"| {phase} | {ratio} | {ours:,.0f} | {beside} | {of[OURS]['tokens_per_second']:,.0f} |")
+        ratio, their_speed = (f"**{ours / theirs:.1f} x**", f"{theirs:,.0f}") if theirs else ("", "")
+        rows.append(f"| {phase} | {ratio} | {ours:,.0f} | {their_speed} | {of[OURS]['tokens_per_second']:,.0f} |")
     return "\n\n".join(head) + "\n\n" + "\n".join(rows) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The memory benchmark on a table of a few rows with a tiny encoder."""
+"""The memory benchmark on a small table with a tiny encoder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reas
 
 @pytest.fixture(scope="module")
 def out(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the benchmark writes."""
+    """The folder with the files of the benchmark."""
     folder = tmp_path_factory.mktemp("memory")
     command = [sys.executable, SCRIPT, "--sizes", "200", "--pairs", "batch", "--steps", "2", "--words", "snips"]
     command += ["--model", tiny_folder, "--out", folder]
@@ -36,7 +36,7 @@ def test_every_stage_is_measured(out: Path) -> None:
     assert abs(int(line["peak_mb"]) - int(line["table_mb"]) - int(line["tokens_mb"]) - int(line["rest_mb"])) <= 2
 
 
-def test_the_summary_says_its_command_and_what_is_missing(out: Path) -> None:
+def test_the_summary_has_the_command_and_reports_what_is_missing(out: Path) -> None:
     text = (out / "memory.md").read_text(encoding="utf-8")
     assert "python benchmarks/memory.py --sizes 200" in text
     assert "SetFit was not measured" in text

@@ -1,4 +1,4 @@
-"""What other packages add: the package of docs/plugins.md is installed, listed, and trained with."""
+"""Plugins: the package in docs/plugins.md can be installed, listed and trained with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from phasefit.objectives import OBJECTIVES, NothingToLearn
 from phasefit.phases import PHASES
 from phasefit.recipes import RECIPES, read_recipe
 from phasefit.registry import Registry
-from test_readme import beginner, blocks, carried_out  # noqa: F401 - `beginner` is a fixture
+from test_readme import beginner, blocks, run_commands  # noqa: F401 - `beginner` is a fixture
 from tiny import read_json
 
 PAGE = (Path(__file__).parent.parent / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = tomllib.loads(PROJECT)["project"]["ent
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The modules of the page can be imported, and what is registered meanwhile is forgotten afterwards."""
+    """Make the modules of the page importable; undo all registrations afterwards."""
     folder = tmp_path / "site-packages"
     (folder / "example_recipes_files").mkdir(parents=True)
     (folder / "example_recipes_files" / "centre-spread.toml").write_text(RECIPE, encoding="utf-8")
@@ -51,8 +51,8 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (folder / f"{name}.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(folder))
     for registry in REGISTRIES.values():
-        ours = {name: entry for name, entry in registry._entries.items() if name not in registry._sources}
-        monkeypatch.setattr(registry, "_entries", ours)
+        built_in = {name: entry for name, entry in registry._entries.items() if name not in registry._sources}
+        monkeypatch.setattr(registry, "_entries", built_in)
         monkeypatch.setattr(registry, "_sources", {})
         monkeypatch.setattr(registry, "_complete", False)
     yield folder
@@ -62,7 +62,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def installed(modules: Path) -> Path:
-    """The package of the page as an installer leaves it."""
+    """Install the package of the page."""
     info = modules / "phasefit_example-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: phasefit-example\nVersion: 1.0\n", encoding="utf-8")
@@ -74,7 +74,7 @@ def installed(modules: Path) -> Path:
     return modules
 
 
-def said(*words: str) -> str:
+def output_of(*words: str) -> str:
     result = CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
     assert result.exit_code == 0, (result.output, result.exception)
     return result.output
@@ -89,7 +89,7 @@ def test_the_page_has_an_example_for_every_registry() -> None:
         assert getattr(import_module(module), name) is registry
 
 
-def test_the_project_of_the_page_installs_all_of_it(modules: Path, tmp_path: Path) -> None:
+def test_the_project_of_the_page_installs_every_file(modules: Path, tmp_path: Path) -> None:
     pytest.importorskip("setuptools", minversion="77")
     (tmp_path / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
     modules.rename(tmp_path / "src")
@@ -100,7 +100,7 @@ def test_the_project_of_the_page_installs_all_of_it(modules: Path, tmp_path: Pat
     assert files == {*(f"{name}.py" for name in MODULES), "example_recipes_files/centre-spread.toml"}
 
 
-def test_the_objective_of_the_page_makes_zero_of_what_it_cannot_learn_from(modules: Path) -> None:
+def test_the_objective_of_the_page_is_zero_for_batches_without_pairs(modules: Path) -> None:
     objective = import_module("centre").Centre()
     for targets in ([], [3], [0, 1, 2]):
         embeddings = torch.ones(len(targets), 4, requires_grad=True)
@@ -119,15 +119,15 @@ def test_names_are_known_before_anything_is_imported() -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_lists_show_what_is_plugged_in() -> None:
-    assert "count" in said("--help")
-    listed = said("recipes")
+def test_listings_show_plugins() -> None:
+    assert "count" in output_of("--help")
+    listed = output_of("recipes")
     assert "centre-spread" in listed
     assert "the class that a text's first word has most often" in listed
-    assert re.search(r"spread +centre-spread", said("recipes", "options"))
-    assert re.search(r"sharpness +2\.0 +how much more", said("recipes", "options", "spread"))
-    assert re.search(r"centre +weight = 1\.0 +Squared", said("recipes", "options", "objectives"))
-    assert re.search(r"lower-case +ratio = 0\.5 +Some words", said("recipes", "options", "views"))
+    assert re.search(r"spread +centre-spread", output_of("recipes", "options"))
+    assert re.search(r"sharpness +2\.0 +how much more", output_of("recipes", "options", "spread"))
+    assert re.search(r"centre +weight = 1\.0 +Squared", output_of("recipes", "options", "objectives"))
+    assert re.search(r"lower-case +ratio = 0\.5 +Some words", output_of("recipes", "options", "views"))
 
 
 def check_run(folder: Path) -> None:
@@ -151,9 +151,9 @@ def check_ordinal(folder: Path) -> None:
     assert model.predict_proba(["a fine thing"]).shape == (1, len(model.space))
 
 
-@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # the tiny encoder takes few tokens
+@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # the tiny encoder accepts few tokens
 def test_an_installed_package_trains_and_compares(installed: Path, beginner: Path) -> None:  # noqa: F811
-    assert carried_out(PAGE) == 9
+    assert run_commands(PAGE) == 9
     check_run(beginner / "runs" / "plugins")
     check_ordinal(beginner / "runs" / "ordinal")
     predicted = pd.read_csv(beginner / "ordinal.csv")
@@ -161,20 +161,20 @@ def test_an_installed_package_trains_and_compares(installed: Path, beginner: Pat
 
 
 @pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
-def test_what_a_program_registers_trains(modules: Path, beginner: Path) -> None:  # noqa: F811
+def test_plugins_registered_by_a_call_train(modules: Path, beginner: Path) -> None:  # noqa: F811
     for group, entries in ENTRY_POINTS.items():
         for name, place in entries.items():
             module, _, attribute = place.partition(":")
             REGISTRIES[group].add(name, getattr(import_module(module), attribute))
-    said("train", "reviews.csv", "--recipe", "centre-spread", "-o", "run", "-q")
+    output_of("train", "reviews.csv", "--recipe", "centre-spread", "-o", "run", "-q")
     check_run(beginner / "run")
-    said("train", "reviews.csv", "--recipe", "finetune", "--kind", "ordinal", "-o", "ordinal", "-q")
+    output_of("train", "reviews.csv", "--recipe", "finetune", "--kind", "ordinal", "-o", "ordinal", "-q")
     check_ordinal(beginner / "ordinal")
-    assert "60 rows" in said("count", "reviews.csv")
+    assert "60 rows" in output_of("count", "reviews.csv")
 
 
 @pytest.mark.usefixtures("installed")
-def test_options_of_plugins_are_checked_like_ours(beginner: Path) -> None:  # noqa: F811
+def test_options_of_plugins_are_validated(beginner: Path) -> None:  # noqa: F811
     for setting, sentence in {
         "spread.sharpnes=1": "unknown option 'sharpnes'; did you mean 'sharpness'?",
         "spread.sharpness=0": "option 'sharpness': input should be greater than 0 (found 0)",
@@ -194,8 +194,8 @@ def test_a_broken_command_is_one_sentence(installed: Path) -> None:
         "phasefit: the command 'count' of phasefit-example 1.0 cannot be loaded: ModuleNotFoundError: No module named "
         "'no_such_library'; fix, update or uninstall that package"
     )
-    assert "cannot be loaded" in said("--help")  # the rest works
-    assert "three-phase" in said("recipes")
+    assert "cannot be loaded" in output_of("--help")  # the rest works
+    assert "three-phase" in output_of("recipes")
 
 
 def test_a_phase_without_its_class_is_one_sentence(installed: Path, beginner: Path) -> None:  # noqa: F811
@@ -208,21 +208,21 @@ def test_a_phase_without_its_class_is_one_sentence(installed: Path, beginner: Pa
     )
 
 
-def test_a_recipe_of_ours_cannot_be_replaced(installed: Path) -> None:
+def test_a_packaged_recipe_cannot_be_replaced(installed: Path) -> None:
     (installed / "example_recipes_files" / "finetune.toml").write_text(RECIPE, encoding="utf-8")
     result = CliRunner().invoke(app, ["recipes"])
     assert result.exit_code == 2
     assert "two recipes have the name 'finetune'" in " ".join(result.output.split())
 
 
-def test_what_cannot_be_loaded_leaves_the_rest_usable(installed: Path) -> None:
+def test_a_broken_plugin_does_not_affect_others(installed: Path) -> None:
     for module in ("example_recipes", "first_word", "centre"):
         (installed / f"{module}.py").write_text("import no_such_library\n", encoding="utf-8")
-    listed = " ".join(said("recipes").split())
+    listed = " ".join(output_of("recipes").split())
     assert listed.count("cannot be loaded") == 2  # the recipes and the baseline
     assert "three-phase" in listed
     assert "majority" in listed
-    assert "cannot be loaded" in said("recipes", "options", "objectives")
+    assert "cannot be loaded" in output_of("recipes", "options", "objectives")
     assert read_recipe("finetune").name == "finetune"
     with pytest.raises(PluginError, match=r"the source of recipes 'example' of phasefit-example 1\.0 cannot be loaded"):
         read_recipe("centre-spread")

@@ -1,4 +1,4 @@
-"""What the README shows runs: its Python and its commands, on a tiny encoder in place of the default weights."""
+"""The Python and the commands of the README and the docs pages run, with a tiny encoder instead of the default one."""
 
 from __future__ import annotations
 
@@ -21,34 +21,36 @@ from tiny import make_table, write_csv
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGE = (ROOT / "docs" / "objectives.md").read_text(encoding="utf-8")
+
+SHORT = {"--seeds": "1", "--trials": "2", "--minutes": "0.05"}  # studies in the time of a test
 
 
-SHORTER = {"--seeds": "1", "--trials": "2", "--minutes": "0.05"}  # studies, as long as a test has time for
+def page(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.S)
 
 
-def carried_out(text: str) -> int:
-    """Run the phasefit commands of a page in their order; how many there were."""
-    ran = 0
+def run_commands(text: str) -> int:
+    """Run the phasefit commands of a page in order; return their number."""
+    count = 0
     for line in "".join(blocks("console", text)).splitlines():
         command = shlex.split(line.removeprefix("$ "), comments=True)
         if command[0] != "phasefit":
             continue
-        for place, word in enumerate(command[:-1]):
-            command[place + 1] = SHORTER.get(word, command[place + 1])
+        for index, word in enumerate(command[:-1]):
+            command[index + 1] = SHORT.get(word, command[index + 1])
         result = CliRunner().invoke(app, command[1:])
         assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
-        ran += 1
-    return ran
+        count += 1
+    return count
 
 
 @pytest.fixture
 def beginner(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the README speaks of, small default weights, and few steps of each phase."""
+    """A folder with the files that the pages name, a tiny default encoder, and few steps per phase."""
     whole = Schedule.of
 
     def short(options: PhaseOptions, batches: int, total: int | None = None) -> Schedule:
@@ -75,53 +77,83 @@ def test_the_two_commands_come_first() -> None:
     assert README.index(first) < 100
 
 
-@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # the tiny encoder takes few tokens
-def test_the_python_runs(beginner: Path) -> None:
+@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # the tiny encoder accepts few tokens
+@pytest.mark.usefixtures("beginner")
+def test_the_python_of_the_readme_runs() -> None:
     (code,) = blocks("python")
+    exec(compile(code, "README.md", "exec"), {})
+
+
+@pytest.mark.usefixtures("beginner")
+def test_the_commands_of_the_readme_run_in_order() -> None:
+    assert run_commands(README) >= 3
+
+
+@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
+def test_the_page_about_training_runs(beginner: Path) -> None:
+    text = page("training")
+    assert run_commands(text) >= 10
+    assert (beginner / "out.csv").read_text().startswith("id,text,prediction,probability,probability_")
+    assert (beginner / "vectors.npy").is_file()
+    (code,) = blocks("python", text)
     names: dict[str, object] = {}
-    exec(compile(code, "README.md", "exec"), names)
+    exec(compile(code, "training.md", "exec"), names)
     assert (beginner / "model" / "phasefit.json").is_file()
     assert set(names["clf"].classes_) == set(names["snips"].labels)
 
 
-def test_the_commands_run_in_their_order(beginner: Path) -> None:
-    assert carried_out(README) >= 10
-    assert (beginner / "out.csv").read_text().startswith("id,text,prediction,probability,probability_")
-    assert (beginner / "vectors.npy").is_file()
+def test_the_page_about_runs_lists_every_file(beginner: Path) -> None:
+    text = page("runs")
+    result = CliRunner().invoke(app, ["train", "reviews.csv"])
+    assert result.exit_code == 0, result.output
+    run_commands(text)
+    (code,) = blocks("python", text)
+    exec(compile(code, "runs.md", "exec"), {})
+    table = "".join(re.findall(r"^\| (`.*?) \|", text, flags=re.M))
+    for path in (beginner / "runs" / "reviews").iterdir():
+        picture = path.suffix in {".png", ".svg"}
+        assert f"`{path.stem if picture else path.name}{'/' if path.is_dir() else ''}`" in table
+
+
+def test_the_page_about_recipes_runs(beginner: Path) -> None:
+    text = page("recipes")
+    assert run_commands(text) == 7
+    assert (beginner / "mine.toml").is_file()
+    (recipe,) = blocks("toml", text)
+    assert parse_recipe(recipe, name="my-recipe", where="recipes.md").phase_names == ["contrast", "finetune"]
+
+
+def test_the_commands_to_choose_a_recipe_run(beginner: Path) -> None:
+    first = page("choosing").partition("| question |")[0]
+    assert run_commands(first) == 4
+    assert (beginner / "best.toml").is_file()
 
 
 @pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
 def test_the_page_about_objectives_runs(beginner: Path) -> None:
-    assert carried_out(PAGE) >= 4
+    text = page("objectives")
+    assert run_commands(text) >= 4
     names: dict[str, object] = {"texts": make_table()[0]}
-    for code in blocks("python", PAGE):
+    for code in blocks("python", text):
         exec(compile(code, "objectives.md", "exec"), names)
     assert (beginner / "encoder" / "phasefit.json").is_file()
-    for text in blocks("toml", PAGE):
-        parse_recipe(text, name="mine", where="objectives.md").check()
+    for recipe in blocks("toml", text):
+        parse_recipe(recipe, name="mine", where="objectives.md").check()
 
 
-def test_the_page_about_speed_runs(beginner: Path) -> None:
-    page = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
-    assert carried_out(page) == 1
-    for option in re.findall(r"^\| `(\w+) = ", page, flags=re.M):
-        assert option in PhaseOptions.model_fields
-    for family in re.findall(r"`([\w-]+)`", page.partition("families ")[2].partition(";")[0]):
-        assert family in PACKED
+@pytest.mark.usefixtures("beginner")
+def test_the_page_about_speed_runs() -> None:
+    text = page("speed")
+    assert run_commands(text) == 1
+    options = re.findall(r"^\| `(\w+) = ", text, flags=re.M)
+    assert len(options) == 4
+    assert set(options) <= set(PhaseOptions.model_fields)
+    families = re.findall(r"`([\w-]+)`", text.partition("families ")[2].partition(";")[0])
+    assert set(families) == set(PACKED)
 
 
-def test_the_page_about_trust_runs(beginner: Path) -> None:
-    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
-    assert carried_out(page) == 3
-    told = set(re.findall(r"^\| `([a-z][a-z-]+)` \|", page, flags=re.M))
-    assert told == set(WAYS)
-
-
-def test_the_recipe_is_one() -> None:
-    (text,) = blocks("toml")
-    assert parse_recipe(text, name="my-recipe", where="README.md").phase_names == ["contrast", "finetune"]
-
-
-@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))
-def test_links_lead_somewhere(link: str) -> None:
-    assert link.startswith("http") or (Path(__file__).parent.parent / link).is_file()
+@pytest.mark.usefixtures("beginner")
+def test_the_page_about_trust_runs() -> None:
+    text = page("trust")
+    assert run_commands(text) == 3
+    assert set(re.findall(r"^\| `([a-z][a-z-]+)` \|", text, flags=re.M)) == set(WAYS)

@@ -1,8 +1,8 @@
-"""Make each rival's virtual environment, once: benchmarks/.rivals/NAME from rivals/NAME/requirements.txt.
+"""Create the virtual environment of each rival: benchmarks/.rivals/NAME from rivals/NAME/requirements.txt.
 
     python3 benchmarks/rivals/install.py [NAME ...]
 
-An environment is left alone while its stamp, a copy of requirements.txt, is that file. Standard library only.
+An environment is reused while its stamp, a copy of requirements.txt, matches that file. Standard library only.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ STAMP = ".installed"
 
 
 def main() -> None:
-    """Install what is missing; one that fails does not keep the others from being installed."""
+    """Install missing rivals; if one fails, the others are still installed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=names(), help=f"of {', '.join(names())}; all by default")
+    parser.add_argument("names", nargs="*", default=names(), help=f"any of {', '.join(names())}; default: all")
     failed = [name for name in parser.parse_args().names if not install(name)]
     if failed:
         raise SystemExit(f"not installed: {', '.join(failed)} (see above)")
 
 
 def names() -> list[str]:
-    """The rivals that have an environment of their own."""
+    """The rivals that have their own environment."""
     return sorted(file.parent.name for file in RIVALS.glob("*/requirements.txt"))
 
 
@@ -37,7 +37,7 @@ def python_of(name: str) -> Path:
 
 
 def install(name: str) -> bool:
-    """Whether the rival is there now."""
+    """Install a rival if necessary; return whether it is installed."""
     requirements, stamp = RIVALS / name / "requirements.txt", ENVIRONMENTS / name / STAMP
     wanted = requirements.read_text(encoding="utf-8")
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
@@ -46,7 +46,7 @@ def install(name: str) -> bool:
     python = str(python_of(name))
     commands = [] if Path(python).exists() else [[sys.executable, "-m", "venv", str(ENVIRONMENTS / name)]]
     pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    # torch by itself and first: its build (CPU or CUDA) decides the rest, which may want any torch.
+    # Install torch first and separately, so that its build (CPU or CUDA) is kept.
     torch = [line for line in wanted.splitlines() if line.startswith("torch==")]
     commands += [[*pip, *torch]] if torch else []
     commands.append([*pip, "-r", str(requirements)])

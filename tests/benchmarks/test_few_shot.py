@@ -31,18 +31,18 @@ def dataset(*, with_test: bool) -> Dataset:
     return Dataset("rows", train, test=test if with_test else None)
 
 
-def test_so_many_rows_of_each_class_and_all_of_a_smaller_one() -> None:
+def test_n_rows_of_each_class_and_all_of_smaller_classes() -> None:
     train, test = few_shot_rows.draw(dataset(with_test=True), 4, None, seed=0)
     assert Counter(train.labels) == {"a": 4, "b": 4, "c/d": 2}
     assert test == few_shot_rows.Rows(["one", "two", "three"], ["a", "b", "c/d"])
 
 
-def test_seeds_draw_other_rows_and_the_same_seed_the_same() -> None:
+def test_the_seed_determines_the_rows() -> None:
     first, again, other = (few_shot_rows.draw(dataset(with_test=True), 4, None, seed)[0] for seed in (0, 0, 1))
     assert first == again != other
 
 
-def test_without_a_test_split_the_rest_is_tested() -> None:
+def test_without_a_test_split_the_remaining_rows_are_the_test() -> None:
     train, test = few_shot_rows.draw(dataset(with_test=False), 4, None, seed=0)
     assert sorted(train.texts + test.texts) == sorted(dataset(with_test=False).train.texts)
     assert len(few_shot_rows.draw(dataset(with_test=False), 4, 5, seed=0)[1]) == 5
@@ -55,14 +55,14 @@ def test_rows_survive_the_file(tmp_path: Path) -> None:
 
 
 def test_scores_are_those_of_scikit_learn() -> None:
-    truth, said = list("aaabbcd"), list("aabbbea")
-    found = contest.scores(truth, said)
-    assert found["accuracy"] == pytest.approx(accuracy_score(truth, said), abs=1e-5)
-    assert found["macro_f1"] == pytest.approx(f1_score(truth, said, average="macro", zero_division=0), abs=1e-5)
+    truth, predicted = list("aaabbcd"), list("aabbbea")
+    scores = contest.scores(truth, predicted)
+    assert scores["accuracy"] == pytest.approx(accuracy_score(truth, predicted), abs=1e-5)
+    assert scores["macro_f1"] == pytest.approx(f1_score(truth, predicted, average="macro", zero_division=0), abs=1e-5)
 
 
-def test_a_part_inside_another_stops_it() -> None:
-    times = iter([0.0, 1.0, 3.0, 7.0, 8.0])  # made, fit begins, load begins, load ends, fit ends
+def test_a_nested_part_pauses_the_outer_one() -> None:
+    times = iter([0.0, 1.0, 3.0, 7.0, 8.0])  # created, fit starts, load starts, load ends, fit ends
     clock = contest.Clock(lambda: next(times), lambda: 0.0)
     with clock.part("fit"), clock.part("load"):
         pass
@@ -131,11 +131,11 @@ CELLS = [
 ]
 
 
-def test_ratios_lead_and_are_right() -> None:
+def test_ratios_come_first_and_are_correct() -> None:
     text = table(CELLS, command="python benchmarks/few_shot.py")
     assert text.index("## Ratios") < text.index("## Scores") < text.index("## Failed")
     (line,) = [line for line in text.splitlines() if line.startswith("| setfit") and "time" in line]
-    # Ours 2 s and 10 s against a mean of 40 s; 80 and 90 less 88 and 84 per cent.
+    # Ours 2 s and 10 s, theirs 40 s on average; 80 and 90 minus 88 and 84 per cent.
     assert "| 0.05 × time, -6.0 (-8.0 to -4.0) |" in line
     assert "| 0.25 × time, +4.0 (+2.0 to +6.0) |" in line
     assert line.endswith("| default: 0.25 × time, +4.0 (+2.0 to +6.0) |")
@@ -144,7 +144,7 @@ def test_ratios_lead_and_are_right() -> None:
     assert "| 20 × time, +20.0 |" in short
 
 
-def test_who_failed_is_shown_with_the_reason() -> None:
+def test_failures_are_shown_with_their_reason() -> None:
     text = table(CELLS, command="x")
     assert "- fastfit, seed 0: failed: ValueError: no such metric" in text
     assert "`x`" in text
@@ -152,12 +152,12 @@ def test_who_failed_is_shown_with_the_reason() -> None:
     assert "setfit 1.0" in text
 
 
-def test_a_training_that_was_kept_waiting_is_named() -> None:
-    waited = cell("setfit", "default", 0, 0.9, 50.0, fit_cpu_seconds=5.0)
-    assert "- setfit, seed 0: 5 % of its cores" in table([waited, *CELLS[:2]], command="x")
+def test_a_disturbed_training_is_listed() -> None:
+    disturbed = cell("setfit", "default", 0, 0.9, 50.0, fit_cpu_seconds=5.0)
+    assert "- setfit, seed 0: 5 % of its cores" in table([disturbed, *CELLS[:2]], command="x")
 
 
-def test_a_cell_is_known_by_its_settings_and_replaced_when_they_change(tmp_path: Path) -> None:
+def test_a_cell_is_replaced_when_its_settings_change(tmp_path: Path) -> None:
     path, old = tmp_path / "cells.csv", cell("setfit", "default", 0, 0.5, 1.0)
     few_shot.write(path, [old])
     (back,) = few_shot.read(path)

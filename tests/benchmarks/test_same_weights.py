@@ -29,7 +29,7 @@ COMMIT = "0123456789" * 4
 
 
 def make_result(folder: Path, *, seconds: float = 1.5) -> Path:
-    """What a training leaves, as small as can be."""
+    """A minimal result."""
     (folder / "run" / "encoder").mkdir(parents=True)
     (folder / "outputs").mkdir()
     save_file(
@@ -67,7 +67,7 @@ def change_json(result: Path, file: str, change: Callable[[Any], Any]) -> None:
     write_json(path, content)
 
 
-def test_equal_results_but_for_timings(results):
+def test_timings_are_ignored(results):
     comparison = compare(*results)
     assert comparison.differences == []
     assert (comparison.tensors, comparison.largest) == (3, 0.0)
@@ -144,7 +144,7 @@ def test_many_differences_are_counted(results):
 
 def test_nothing_to_compare_is_a_difference(tmp_path):
     files = ["weights", "metrics.json", "history.json", "labels.json", "predictions"]
-    assert compare(tmp_path, tmp_path).differences == [f"{name}: there is nothing to compare" for name in files]
+    assert compare(tmp_path, tmp_path).differences == [f"{name}: nothing to compare" for name in files]
 
 
 def test_leaves_have_paths():
@@ -157,7 +157,7 @@ def test_every_phase_must_be_trained(results):
     change_json(results[0], "metrics.json", lambda it: it["phases"][0].update(steps=19))
     change_json(results[1], "metrics.json", lambda it: it["phases"][0].update(best_step=0))
     assert untrained_phases(results[0]) == ["finetune took 19 steps, fewer than 20"]
-    assert untrained_phases(results[1]) == ["finetune kept the weights it began with"]
+    assert untrained_phases(results[1]) == ["finetune kept its initial weights"]
 
 
 def test_cases_are_chosen_by_name():
@@ -194,7 +194,7 @@ def test_only_results_of_commits_are_kept(tmp_path, monkeypatch):
     assert [path.name for path in keep.iterdir()] == [COMMIT]
 
 
-def test_a_failed_training_leaves_nothing(tmp_path, monkeypatch):
+def test_a_failed_training_leaves_no_files(tmp_path, monkeypatch):
     def fail(*_: object) -> None:
         raise CaseFailedError("no")
 
@@ -205,7 +205,7 @@ def test_a_failed_training_leaves_nothing(tmp_path, monkeypatch):
 
 
 def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folders: dict[tuple[str, str], Path]) -> list[Any]:
-    """The outcomes of `few-shot` and `resumed` with these results; what has none fails."""
+    """The outcomes of `few-shot` and `resumed` with these results; cases without a result fail."""
 
     def find(case: Any, side: Revision, *_: object) -> Result:
         if (case.name, side.name) not in folders:

@@ -1,7 +1,7 @@
 """FastFit: supervised contrast of texts and class names with token-level similarity; run by its own environment.
 
 Settings are those of its README (40 epochs, batches of 32, Adafactor, texts of up to 128 tokens) without fp16, which
-a CPU does not have. The README repeats every batch four times (`num_repeats`), the package's default is once:
+CPUs do not support. The README repeats every batch four times (`num_repeats`); the default of the package is once.
 `readme` is the former, `default` the latter, which encodes a quarter as many texts.
 """
 
@@ -34,7 +34,7 @@ PREDICT_BATCH = 64  # the README's per_device_eval_batch_size
 
 
 def solve(job: Job) -> list[str]:
-    """Train with FastFitTrainer; the time it takes to read the model from disk is booked as loading."""
+    """Train with FastFitTrainer; reading the model from disk counts as loading."""
     import datasets
     import torch
 
@@ -56,7 +56,7 @@ def solve(job: Job) -> list[str]:
         trainer = Timed(
             **job.settings,
             train_dataset=rows,
-            test_dataset=rows.select([0]),  # it insists on one, and would tokenise it
+            test_dataset=rows.select([0]),  # it requires one and tokenises it
             model_name_or_path=job.model,
             label_column_name="label",
             text_column_name="text",
@@ -73,7 +73,7 @@ def solve(job: Job) -> list[str]:
         )
         model = trainer.train()
     tokenizer, codes = trainer.tokenizer, []
-    tokenizer.model_input_names = ["input_ids", "attention_mask"]  # the trainer had them renamed
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]  # the trainer renamed them
     with job.clock.part("predict"):
         model.eval()
         for start in range(0, len(job.test_texts), PREDICT_BATCH):

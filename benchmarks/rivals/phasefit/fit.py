@@ -1,6 +1,6 @@
-"""phasefit itself, as its users call it; run by its own environment.
+"""phasefit as users call it; run by its own environment.
 
-One table of budgets, the same for all datasets and all of them in the full table: none is picked by what it scores.
+The budgets are the same for all datasets, and the full table shows all of them: none is selected by its score.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ BUDGETS: dict[str, dict[str, Any]] = {
 
 def solve(job: Job) -> list[str]:
     """Fit without validation rows, as all contestants do, and predict."""
-    import phasefit.runs.execution  # noqa: F401 (what `fit` imports when it is first called)
+    import phasefit.runs.execution  # noqa: F401 (imported by the first call of `fit`)
     from phasefit import TextClassifier
     from phasefit.events import Stage
 
     loading = False
 
     def listen(event: object) -> None:
-        """Loading the model is a stage of `fit`; the next stage ends it."""
+        """Count the stage of `fit` that loads the model as loading, until the next stage."""
         nonlocal loading
         if loading and isinstance(event, Stage):
             job.clock.end()

@@ -1,4 +1,4 @@
-"""TF-IDF of words and pairs of words with logistic regression: no encoder at all; run by its own environment."""
+"""TF-IDF of words and word pairs with logistic regression, without an encoder; run by its own environment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """sentence-transformers with scikit-learn's logistic regression; run by its own environment.
 
-`default` leaves the encoder as it is. `batch-hard` first trains it with the library's own trainer and its batch-hard
-triplet loss on batches grouped by label, the library's way to learn from labelled texts.
+`default` does not train the encoder. `batch-hard` first trains it with the library's trainer and batch-hard triplet
+loss on batches grouped by label, the library's way to learn from labelled texts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BUDGETS: dict[str, dict[str, Any]] = {
 
 def solve(job: Job) -> list[str]:
     """Encode, fit the regression, predict."""
-    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer  # noqa: F401 (imports are free)
+    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer  # noqa: F401 (imports are not timed)
     from sklearn.linear_model import LogisticRegression
 
     with job.clock.part("load"):

@@ -1,7 +1,7 @@
 """SetFit: pairs of texts, then scikit-learn's logistic regression; run by its own environment.
 
-`num_iterations` pairs of each kind (same class, other class) are drawn for every text: 20 is what its paper used, 1 is
-the least there is. Batch size, epochs, learning rate and head are SetFit's own defaults.
+`num_iterations` pairs of each kind (same class, other class) are drawn for every text: 20 as in its paper, or 1, the
+minimum. Batch size, epochs, learning rate and head are SetFit's defaults.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BUDGETS: dict[str, dict[str, Any]] = {
 
 
 def solve(job: Job) -> list[str]:
-    """Train as SetFit's own quick start does, without evaluation, checkpoints or trackers."""
+    """Train like SetFit's quick start, without evaluation, checkpoints or trackers."""
     from datasets import Dataset
     from setfit import SetFitModel, Trainer, TrainingArguments
 

@@ -1,7 +1,7 @@
 """A plain fine-tune: transformers' AutoModelForSequenceClassification and Trainer; run by its own environment.
 
-Batches are padded to their longest text, as its course teaches; the learning rate is at the upper end of what is
-usual because few rows give few steps.
+Batches are padded to their longest text, as in the library's course. The learning rate is at the upper end of the usual
+range, because few rows give few steps.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def solve(job: Job) -> list[str]:
         set_seed,
     )
 
-    set_seed(job.seed)  # the head is drawn when the model is loaded
+    set_seed(job.seed)  # the head is initialised when the model is loaded
     with job.clock.part("load"):
         tokenizer = AutoTokenizer.from_pretrained(job.model)
         model = AutoModelForSequenceClassification.from_pretrained(job.model, num_labels=len(job.classes))
