@@ -31,9 +31,11 @@ def as_texts(texts: Any) -> list[str]:
 
 
 def _missing(text: Any) -> str:
-    """The name of a missing value (pandas uses NaN and None for missing texts), empty for other values."""
+    """Return how a missing text is written (pandas uses NaN, None and NA), or an empty string for other values."""
     if text is None:
         return "None"
+    if type(text).__name__ == "NAType":
+        return "NA"
     return "NaN" if isinstance(text, float | np.floating) and np.isnan(text) else ""
 
 

@@ -66,9 +66,8 @@ def principal_axes(points: Floats) -> Floats:
     """Return coordinates (n, 2) along the two directions of largest variance."""
     centred = points - points.mean(axis=0)
     left, sizes, right = np.linalg.svd(centred, full_matrices=False)
-    sign = np.sign(
-        right[np.arange(len(right)), np.abs(right).argmax(axis=1)]
-    )  # signs of singular vectors are arbitrary
+    # The signs of singular vectors are arbitrary.
+    sign = np.sign(right[np.arange(len(right)), np.abs(right).argmax(axis=1)])
     axes = (left * sizes * sign)[:, :2]
     return np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))
 

@@ -39,8 +39,8 @@ def draw(points: Sequence[Sequence[float]], of: str = "") -> Figure:
     axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="upper left")
     correlation = pearson(true, predicted)
     pearson_text = "" if correlation is None else f", Pearson {correlation:.3f}"
-    where = f", {of}" if of else ""
-    figure.suptitle(f"{len(true):,} rows{where}{pearson_text}", x=0.02, ha="left", color=INK, fontsize=11)
+    rows = " ".join(filter(None, (f"{len(true):,}", of, "row" if len(true) == 1 else "rows")))
+    figure.suptitle(f"{rows}{pearson_text}", x=0.02, ha="left", color=INK, fontsize=11)
     return figure
 
 
