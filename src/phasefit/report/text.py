@@ -30,7 +30,7 @@ def in_words(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else number(value)
 
 
-def known(pairs: Mapping[str, Any]) -> dict[str, Any]:
+def non_empty(pairs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that are not empty, with spaces for the underscores in their names."""
     return {name.replace("_", " "): value for name, value in pairs.items() if value not in (None, "", {}, [], ())}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from phasefit.report.text import in_words, known
+from phasefit.report.text import in_words, non_empty
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,7 +34,7 @@ def environment() -> Environment:
 
 def facts(pairs: Mapping[str, Any]) -> str:
     """Return a table of recorded values."""
-    return table(["", ""], [[name, in_words(value)] for name, value in known(pairs).items()])
+    return table(["", ""], [[name, in_words(value)] for name, value in non_empty(pairs).items()])
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -48,7 +48,7 @@ def _layouts(stages: Sequence[Floats]) -> list[Floats]:
     previous: Floats | None = None
     for vectors in stages:
         points = unit(vectors)
-        if previous is not None and np.array_equal(points, previous):  # the phase kept its initial weights
+        if previous is not None and np.array_equal(points, previous):  # the phase did not change the encoder
             layouts.append(layouts[-1])
             continue
         previous = points

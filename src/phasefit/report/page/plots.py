@@ -19,12 +19,12 @@ GAP: list[float | None] = [None, None]  # where a line is interrupted
 class Spot:
     """A value of a variant, its interval, and a reference value from another source."""
 
-    of: str  # the heading above it, e.g. a dataset
+    heading: str  # the line above it, e.g. a dataset
     name: str  # the variant; each has its own colour
     value: float
     low: float | None = None
     high: float | None = None
-    elsewhere: float | None = None
+    reference: float | None = None
     note: str = ""
 
 
@@ -38,33 +38,33 @@ class Line:
     style: Mapping[str, Any] = field(default_factory=dict)  # options of the series in addition to the common ones
 
 
-def interval_plot(spots: Sequence[Spot], x_title: str, label: str, elsewhere: str = "") -> Chart:
+def interval_plot(spots: Sequence[Spot], x_title: str, label: str, reference: str = "") -> Chart:
     """Draw each value with its interval on one line below its heading; hollow marks are reference values."""
     places, axis = _lines_of(spots)
     names = list(dict.fromkeys(spot.name for spot in spots))
     groups = [Group(shortened(name, LONGEST), *colour(place)) for place, name in enumerate(names)]
     series = [one for group, name in enumerate(names) for one in _dots(group, groups[group], name, spots, places)]
-    if elsewhere and any(spot.elsewhere is not None for spot in spots):
-        groups.append(Group(elsewhere, "@ink", "diamond", hollow=True))
-        series.append(_hollow(len(groups) - 1, spots, places, elsewhere))
+    if reference and any(spot.reference is not None for spot in spots):
+        groups.append(Group(reference, "@ink", "diamond", hollow=True))
+        series.append(_hollow(len(groups) - 1, spots, places, reference))
     option = base_option(xAxis=value_axis(x_title), yAxis=category_axis(axis), series=series)
     option["yAxis"]["axisLabel"]["margin"] = 12
     narrow = {"yAxis": {"axisLabel": {"width": 110}}}
     return Chart(
-        option, label, groups, _as_table(spots, x_title, elsewhere), LINE * len(axis) + 70, more={"narrow": narrow}
+        option, label, groups, _as_table(spots, x_title, reference), LINE * len(axis) + 70, more={"narrow": narrow}
     )
 
 
 def _lines_of(spots: Sequence[Spot]) -> tuple[list[int], list[Any]]:
     """Return the line of each spot and the labels of the axis; several headings each have their own line."""
-    headings = list(dict.fromkeys(spot.of for spot in spots))
+    headings = list(dict.fromkeys(spot.heading for spot in spots))
     axis: list[Any] = []
     places = [0] * len(spots)
     for heading in headings:
         if len(headings) > 1:
             axis.append({"value": shortened(heading, LONGEST), "textStyle": {"fontWeight": "bold"}})
         for number, spot in enumerate(spots):
-            if spot.of == heading:
+            if spot.heading == heading:
                 places[number] = len(axis)
                 axis.append(shortened(spot.name, LONGEST))
     return places, axis
@@ -88,11 +88,11 @@ def _dots(group: int, style: Group, name: str, spots: Sequence[Spot], places: Se
 
 
 def _hollow(group: int, spots: Sequence[Spot], places: Sequence[int], source: str) -> dict[str, Any]:
-    known = [(spot, place) for spot, place in zip(spots, places, strict=True) if spot.elsewhere is not None]
+    known = [(spot, place) for spot, place in zip(spots, places, strict=True) if spot.reference is not None]
     return {
         "type": "scatter",
         "data": [
-            {"value": [s.elsewhere, place], "tip": [s.name, f"{source}: {s.elsewhere:.4g}"]} for s, place in known
+            {"value": [s.reference, place], "tip": [s.name, f"{source}: {s.reference:.4g}"]} for s, place in known
         ],
         "symbol": "diamond",
         "symbolSize": 12,
@@ -104,14 +104,14 @@ def _hollow(group: int, spots: Sequence[Spot], places: Sequence[int], source: st
 
 def _tip(spot: Spot) -> list[str]:
     span = "" if spot.low is None or spot.high is None else f" ({spot.low:.4f} to {spot.high:.4f})"
-    return [line for line in (f"{spot.name}, {spot.of}", f"{spot.value:.4f}{span}", spot.note) if line]
+    return [line for line in (f"{spot.name}, {spot.heading}", f"{spot.value:.4f}{span}", spot.note) if line]
 
 
-def _as_table(spots: Sequence[Spot], title: str, elsewhere: str) -> Table:
+def _as_table(spots: Sequence[Spot], title: str, reference: str) -> Table:
     numbers = [Column(name, "number", 4) for name in (title, "low", "high")]
-    columns = [Column("variant"), Column("of"), *numbers, *([Column(elsewhere, "number", 4)] if elsewhere else [])]
+    columns = [Column("variant"), Column("dataset"), *numbers, *([Column(reference, "number", 4)] if reference else [])]
     rows = [
-        [spot.name, spot.of, spot.value, spot.low, spot.high, *([spot.elsewhere] if elsewhere else [])]
+        [spot.name, spot.heading, spot.value, spot.low, spot.high, *([spot.reference] if reference else [])]
         for spot in spots
     ]
     return Table(columns, rows, f"{title} with intervals", longest=LONGEST)

@@ -13,7 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from phasefit.report.page.parts import Column, cells, columns, filled
-from phasefit.report.text import clean, in_words, known, shortened
+from phasefit.report.text import clean, in_words, non_empty, shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,7 +39,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"cells": cells, "filled": filled, "in_words": in_words, "known": known}
+    templates.filters |= {"cells": cells, "filled": filled, "in_words": in_words, "non_empty": non_empty}
     templates.filters |= {"attributes": attributes, "json_block": json_block, "shortened": shortened}
     templates.globals |= {"asset": asset, "column": Column, "columns": columns}
     templates.globals["parts"] = templates.get_template("parts.html").module

@@ -44,7 +44,7 @@ def score_chart(curve: PhaseCurve, ranges: Mapping[str, Range]) -> Chart | None:
     lines = [own, *_of_tasks(curve)]
     several = len(lines) > 1  # the range fits only the mean, not the tasks
     axes = {"x": _across(curve), "y": {} if several else up}
-    label = f"Validation score ({score}) over the steps of phase {curve.name}"
+    label = f"Validation {score} over the steps of phase {curve.name}"
     return line_plot(lines, "step", "score" if several else score, label, height=HEIGHT, axes=axes)
 
 

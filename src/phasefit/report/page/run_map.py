@@ -72,7 +72,7 @@ def _stage(stage: MapStage, group: str, shown: np.ndarray) -> dict[str, Any]:
     if stage.share is not None:
         notes.append(f"For {stage.share:.0%} of the texts, the nearest other text is in the same {group}.")
     if stage.unchanged:
-        notes.append("Unchanged: the phase kept the weights it started with.")
+        notes.append("Unchanged: this phase did not change the encoder.")
     reach = max(float(np.abs(stage.layout).max(initial=0.0)), 1e-9)
     places = np.round(stage.layout[shown] / reach, 3).tolist()
     title = "Before training" if stage.name == BEFORE else f"After {stage.name}"

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 TALLEST = 30  # most bars in one column
 
 
-def class_bars_figure(per_class: Mapping[str, Mapping[str, Any]], path: Path, of: str = "") -> None:
+def class_bars_figure(per_class: Mapping[str, Mapping[str, Any]], path: Path, split: str = "") -> None:
     """Draw `{name: {precision, recall, f1, support}}`, the best class first; of very many, only the weakest."""
     classes = class_scores(per_class)
-    save(path, lambda names: draw(names, classes, of), [printable(name, 34) for name in per_class])
+    save(path, lambda names: draw(names, classes, split), [printable(name, 34) for name in per_class])
 
 
-def draw(names: Sequence[str], classes: Sequence[ClassScores], of: str = "") -> Figure:
+def draw(names: Sequence[str], classes: Sequence[ClassScores], split: str = "") -> Figure:
     """Return the figure, with the weakest class at the bottom right."""
     drawn_as = [replace(one, name=name) for one, name in zip(classes, names, strict=True)]
     ranked = weakest(one for one in drawn_as if one.support)
@@ -45,7 +45,7 @@ def draw(names: Sequence[str], classes: Sequence[ClassScores], of: str = "") -> 
             title = f"The {len(shown)} weakest of {len(ranked)} classes" if some else "Scores of each class"
             absent = len(names) - len(ranked)
             without = f" ({absent} without rows not shown)" if absent else ""
-            where = f", {of} rows" if of else ""
+            where = f", {split} rows" if split else ""
             axes.set_title(title + where + without, loc="left", color=INK, fontsize=11)
     below = figure.add_subplot(grid[1, :])
     below.set_axis_off()

@@ -28,13 +28,13 @@ TURN = 0.3  # inches; names are vertical if cells are smaller
 LINE = 0.17  # height of a line of small print in inches
 
 
-def confusion_figure(confusion: Mapping[str, Any], path: Path, of: str = "") -> None:
+def confusion_figure(confusion: Mapping[str, Any], path: Path, split: str = "") -> None:
     """Draw `{labels, matrix}`: each row is a true class, colours are shares of it, numbers are counts."""
     facts = Confusion.of(confusion)
-    save(path, lambda names: draw(facts, names, of), [printable(name) for name in facts.names])
+    save(path, lambda names: draw(facts, names, split), [printable(name) for name in facts.names])
 
 
-def draw(confusion: Confusion, names: Sequence[str], of: str = "") -> Figure:
+def draw(confusion: Confusion, names: Sequence[str], split: str = "") -> Figure:
     """Return the matrix and, with many classes, the most confused pairs and a key below it."""
     counts, shares = confusion.counts, confusion.shares
     classes, rows, hits = len(counts), int(counts.sum()), int(np.trace(counts))
@@ -56,7 +56,9 @@ def draw(confusion: Confusion, names: Sequence[str], of: str = "") -> Figure:
         write_counts(axes, counts, shares, cell)
     axes.set_xlabel("predicted", color=INK, fontsize=10)
     axes.set_ylabel("true", color=INK, fontsize=10)
-    title = f"{hits:,} of {rows:,}{f' {of} rows' if of else ''} correct" + (f" ({hits / rows:.1%})" if rows else "")
+    title = f"{hits:,} of {rows:,}{f' {split} rows' if split else ''} correct" + (
+        f" ({hits / rows:.1%})" if rows else ""
+    )
     axes.set_title(title, color=INK, fontsize=11, loc="left", pad=10)
     for number, (heading, lines, columns) in enumerate(blocks, start=1):
         below = figure.add_subplot(grid[number])

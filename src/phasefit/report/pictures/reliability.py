@@ -19,14 +19,14 @@ Bins = Sequence[Bin]
 
 
 def reliability_figure(
-    calibration: Sequence[Mapping[str, Any]], error: float, path: Path, of: str = "", before: float | None = None
+    calibration: Sequence[Mapping[str, Any]], error: float, path: Path, split: str = "", before: float | None = None
 ) -> None:
     """Draw the bins `{from, to, rows, confidence, accuracy}` of `metrics.json`, with the number of rows below."""
     facts = Calibration.of(calibration)
-    save(path, lambda _: draw(facts, error, of, before))
+    save(path, lambda _: draw(facts, error, split, before))
 
 
-def draw(calibration: Calibration, error: float, of: str = "", before: float | None = None) -> Figure:
+def draw(calibration: Calibration, error: float, split: str = "", before: float | None = None) -> Figure:
     """Return accuracy against confidence, with the number of rows of each bin below."""
     figure = blank(5.6, 6.4)
     grid = figure.add_gridspec(3, 1, height_ratios=[3.6, 1, 0.5])
@@ -39,7 +39,7 @@ def draw(calibration: Calibration, error: float, of: str = "", before: float | N
     key.set_axis_off()
     handles = above.get_legend_handles_labels()
     key.legend(*handles, loc="upper center", ncols=2, frameon=False, fontsize=8, labelcolor=INK, borderaxespad=0)
-    where = (f", {of} rows" if of else "") + ("" if before is None else f"\n({before:.3f} before calibration)")
+    where = (f", {split} rows" if split else "") + ("" if before is None else f"\n({before:.3f} before calibration)")
     figure.suptitle(f"Expected calibration error (ECE) {error:.3f}{where}", x=0.02, ha="left", color=INK, fontsize=11)
     above.set_title(calibration.verdict, loc="left", color=FAINT, fontsize=8.5)
     below.set_xlabel("confidence: the probability of the predicted class", color=INK, fontsize=9)

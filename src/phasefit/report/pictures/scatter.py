@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def scatter_figure(points: Sequence[Sequence[float]], path: Path, of: str = "") -> None:
+def scatter_figure(points: Sequence[Sequence[float]], path: Path, split: str = "") -> None:
     """Draw the `points` [true, predicted] of `metrics.json`."""
-    save(path, lambda _: draw(points, of))
+    save(path, lambda _: draw(points, split))
 
 
-def draw(points: Sequence[Sequence[float]], of: str = "") -> Figure:
+def draw(points: Sequence[Sequence[float]], split: str = "") -> Figure:
     """Return one point per row, the line of perfect predictions, and the mean prediction by true score."""
     figure = blank(5.6, 5.6)
     axes = plain(figure.add_subplot())
@@ -39,7 +39,7 @@ def draw(points: Sequence[Sequence[float]], of: str = "") -> Figure:
     axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="upper left")
     correlation = pearson(true, predicted)
     pearson_text = "" if correlation is None else f", Pearson {correlation:.3f}"
-    rows = " ".join(filter(None, (f"{len(true):,}", of, "row" if len(true) == 1 else "rows")))
+    rows = " ".join(filter(None, (f"{len(true):,}", split, "row" if len(true) == 1 else "rows")))
     figure.suptitle(f"{rows}{pearson_text}", x=0.02, ha="left", color=INK, fontsize=11)
     return figure
 
