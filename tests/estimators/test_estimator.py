@@ -287,7 +287,7 @@ def test_a_missing_text_is_named(missing: Any, name: str) -> None:
         TextClassifier().fit([missing, *TEXTS[1:]], LABELS)
     with pytest.raises(DataError, match=message):
         TextClassifier().predict([missing])
-    with pytest.raises(DataError, match=r"^text 2 is a float, not a string; pass a one-dimensional list of strings$"):
+    with pytest.raises(DataError, match=r"^text 2 is not a string \(float\); pass a one-dimensional list of strings$"):
         TextClassifier().predict(["a text", 0.5])
 
 

@@ -96,7 +96,7 @@ def test_before_a_classifier(make) -> None:
         ("mnr", [*PAIRS, ("a", None)], "row 41: 1 text is empty or missing"),
         ("simcse", "a text", "expected a list of texts, got one string"),
         ("simcse", [], "has no rows"),
-        ("simcse", [*TEXTS, 3], "text 41 is a int"),
+        ("simcse", [*TEXTS, 3], r"text 41 is not a string \(int\)"),
         ("simcse", {"text": TEXTS}, "one column"),
     ],
 )

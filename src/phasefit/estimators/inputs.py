@@ -26,7 +26,7 @@ def as_texts(texts: Any) -> list[str]:
             continue
         if missing := _missing(text):
             raise DataError(f"text {row} is missing ({missing}); drop or fill it")
-        raise DataError(f"text {row} is a {type(text).__name__}, not a string; pass a one-dimensional list of strings")
+        raise DataError(f"text {row} is not a string ({type(text).__name__}); pass a one-dimensional list of strings")
     return listed
 
 

@@ -56,10 +56,9 @@ def draw(confusion: Confusion, names: Sequence[str], split: str = "") -> Figure:
         write_counts(axes, counts, shares, cell)
     axes.set_xlabel("predicted", color=INK, fontsize=10)
     axes.set_ylabel("true", color=INK, fontsize=10)
-    title = f"{hits:,} of {rows:,}{f' {split} rows' if split else ''} correct" + (
-        f" ({hits / rows:.1%})" if rows else ""
-    )
-    axes.set_title(title, color=INK, fontsize=11, loc="left", pad=10)
+    where = f" {split} rows" if split else ""
+    accuracy = f" ({hits / rows:.1%})" if rows else ""
+    axes.set_title(f"{hits:,} of {rows:,}{where} correct{accuracy}", color=INK, fontsize=11, loc="left", pad=10)
     for number, (heading, lines, columns) in enumerate(blocks, start=1):
         below = figure.add_subplot(grid[number])
         text_columns(below, lines, columns, 7.5)
