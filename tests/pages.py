@@ -1,4 +1,4 @@
-"""Finished runs for the tests of pages, of every kind of labels, made up without training anything."""
+"""Finished runs for the tests of pages, of every label kind, built without training."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ NAMES = ("music", "weather", "food")
 
 
 def made_run(kind: str = "single", texts: Sequence[str] = (), names: Sequence[str] = NAMES, rows: int = 60) -> RunFacts:
-    """A run on rows that take these texts and names of classes in turn."""
-    said = [f"{texts[row % len(texts)] if texts else 'text'} {row}" for row in range(rows)]
+    """Return a run whose rows cycle through these texts and class names."""
+    row_texts = [f"{texts[row % len(texts)] if texts else 'text'} {row}" for row in range(rows)]
     if kind == "tasks":
-        return _of_tasks(said, names)
-    prepared = _prepared(kind, said, names)
+        return _of_tasks(row_texts, names)
+    prepared = _prepared(kind, row_texts, names)
     predicts = kind != "encoder"
     outputs = _outputs(prepared) if predicts else {}
-    metrics = {split: _scored(prepared, split, said_of) for split, said_of in outputs.items()}
+    metrics = {split: _scored(prepared, split, values) for split, values in outputs.items()}
     if prepared.space.kind == "multi":
         metrics["decision"] = Decision(thresholds=(0.5,) * len(prepared.space)).to_json()
-    by_task = {split: {TASK: said_of} for split, said_of in outputs.items()}
+    by_task = {split: {TASK: values} for split, values in outputs.items()}
     return _run(prepared, metrics, by_task, prepared.space.kind if predicts else "none")
 
 
-def _of_tasks(said: Sequence[str], names: Sequence[str]) -> RunFacts:
-    tasks = {"topic": _prepared("single", said, names), "<b>rating</b>": _prepared("score", said, names)}
+def _of_tasks(texts: Sequence[str], names: Sequence[str]) -> RunFacts:
+    tasks = {"topic": _prepared("single", texts, names), "<b>rating</b>": _prepared("score", texts, names)}
     own = {name: _outputs(task) for name, task in tasks.items()}
     metrics: dict[str, Any] = {}
     for split in ("validation", "test"):
-        found = {name: _scored(task, split, own[name][split]) for name, task in tasks.items()}
-        metrics[split] = {"mean": mean_of_tasks(found, {n: t.space.kind for n, t in tasks.items()}), "tasks": found}
+        scores = {name: _scored(task, split, own[name][split]) for name, task in tasks.items()}
+        metrics[split] = {"mean": mean_of_tasks(scores, {n: t.space.kind for n, t in tasks.items()}), "tasks": scores}
     first = tasks["topic"]
     whole = Prepared(
         "two tasks", first.space, first.train, None, None, None, "0", first.hygiene, ["a note"], tasks=tasks
@@ -70,20 +70,22 @@ def _prepared(kind: str, texts: Sequence[str], names: Sequence[str]) -> Prepared
 
 
 def _outputs(prepared: Prepared) -> dict[str, np.ndarray]:
-    """Mostly right; every fifth row is of another class, and sure of it."""
+    """Return mostly correct outputs; every fifth row has a confident wrong answer."""
     random = np.random.default_rng(0)
-    found = {}
+    outputs = {}
     for split in ("validation", "test"):
         table = getattr(prepared, split)
         values = prepared.values(table)
         if prepared.space.kind == "score":
-            found[split] = (values + random.normal(scale=0.3, size=len(values)))[:, None].astype(np.float32)
+            outputs[split] = (values + random.normal(scale=0.3, size=len(values)))[:, None].astype(np.float32)
             continue
         marked = values.astype(float) if values.ndim == 2 else np.eye(len(prepared.space))[values]
         marked[::5] = np.roll(marked[::5], 1, axis=1)
-        said = marked * 0.8 + random.uniform(0, 0.2, size=marked.shape)
-        found[split] = (said if values.ndim == 2 else said / said.sum(axis=1, keepdims=True)).astype(np.float32)
-    return found
+        weights = marked * 0.8 + random.uniform(0, 0.2, size=marked.shape)
+        outputs[split] = (weights if values.ndim == 2 else weights / weights.sum(axis=1, keepdims=True)).astype(
+            np.float32
+        )
+    return outputs
 
 
 def _scored(prepared: Prepared, split: str, outputs: np.ndarray) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading pictures in tests: the SVG beside each PNG holds its words as words."""
+"""Read pictures in tests: the SVG next to each PNG contains its text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def words(path: Path) -> list[str]:
-    """What can be read in the SVG beside a picture."""
+    """Return the texts of the SVG next to a picture."""
     return ["".join(text.itertext()) for text in ET.parse(path.with_suffix(".svg")).iter(f"{SVG}text")]
 
 
 def pixels(path: Path) -> tuple[int, int]:
-    """Height and width of a picture that is not blank and has an SVG beside it."""
+    """Return height and width of a picture; fail if it is blank or has no SVG."""
     picture = imread(path)
     assert picture.std() > 0
     assert path.with_suffix(".svg").exists()

@@ -30,10 +30,11 @@ OTHER_PARAMETERS = {"task", "resume"}  # of `predict`, and `phasefit.resume`
         ("lower it with --set contrast.lr=", 'lower it with settings={"contrast.lr": ...}'),
         ("with --set finetune.pair=together", 'with settings={"finetune.pair": "together"}'),
         ("e.g. --levels bad,fair,good", 'e.g. levels=["bad", "fair", "good"]'),
+        ("change it with --recipe)", "change it with `recipe`)"),
         ("--recipe names another", "`recipe` names another"),
         ("with --recipe mnr where", 'with recipe="mnr" where'),
-        ("go on with --resume runs/a, or", 'go on with phasefit.resume("runs/a"), or'),
-        ("go on with: phasefit train --resume 'my run'", 'go on with: phasefit.resume("my run")'),
+        ("resume it with --resume runs/a, or", 'resume it with phasefit.resume("runs/a"), or'),
+        ("resume it with: phasefit train --resume 'my run'", 'resume it with: phasefit.resume("my run")'),
         ("run: phasefit train DATA --recipe auto; then", "run: phasefit train DATA --recipe auto; then"),
         ("pip install --force-reinstall x", "pip install --force-reinstall x"),
         ("a-b--c and 3--4", "a-b--c and 3--4"),
@@ -41,11 +42,11 @@ OTHER_PARAMETERS = {"task", "resume"}  # of `predict`, and `phasefit.resume`
 )
 def test_options_become_parameters(sentence: str, expected: str) -> None:
     assert in_python(sentence) == expected
-    assert in_python(expected) == expected, "what is translated stays as it is"
+    assert in_python(expected) == expected, "a translated sentence does not change"
 
 
 def raised(tree: ast.AST) -> Iterator[str]:
-    """The text of every error that a file raises; what is filled in is an ellipsis."""
+    """Yield the text of every error that a file raises, with an ellipsis for each placeholder."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and node.exc is not None:
             for inner in ast.walk(node.exc):
@@ -71,7 +72,7 @@ def test_every_option_that_an_error_names_is_a_parameter_of_train() -> None:
 
 
 def test_public_errors_and_notes_are_translated() -> None:
-    heard: list[Event] = []
+    events: list[Event] = []
 
     @python_errors
     def refuse() -> None:
@@ -79,8 +80,8 @@ def test_public_errors_and_notes_are_translated() -> None:
 
     with pytest.raises(phasefit.DataError, match=r"^give it with `label`$"):
         refuse()
-    listen = python_notes(heard.append)
-    listen(Note("--recipe names another", warning=True))
+    listen = python_notes(events.append)
+    listen(Note("change it with --recipe", warning=True))
     listen(Stage("reading"))
-    assert heard == [Note("`recipe` names another", warning=True), Stage("reading")]
-    python_notes(None)(Stage("nobody listens"))
+    assert events == [Note("change it with `recipe`", warning=True), Stage("reading")]
+    python_notes(None)(Stage("no listener"))

@@ -1,6 +1,6 @@
 """phasefit: text classifiers and sentence encoders trained in phases.
 
-Importing it imports nothing heavy: torch comes with the first name that needs it.
+Importing phasefit is cheap: torch is imported with the first name that needs it.
 """
 
 from __future__ import annotations

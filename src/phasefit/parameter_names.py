@@ -1,6 +1,6 @@
-"""Messages in Python's words: errors and notes name command-line options, which are parameters here.
+"""Translate messages for Python users: errors and notes name command-line options, which are parameters in Python.
 
-The engine words its sentences once, for the command line. Every public function and method translates what it raises:
+Messages are written once, for the command line. Every public function and method translates the errors it raises:
 `--validation-size` becomes `` `validation_size` ``, `--leaked keep` becomes `leaked="keep"`.
 """
 
@@ -18,7 +18,7 @@ from phasefit.events import Event, Listener, Note
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-NAMES = {"-o": "out", "--set": "settings"}  # options whose parameter has another name
+NAMES = {"-o": "out", "--set": "settings"}  # options whose parameter has a different name
 CHOICES = {  # options whose value may follow them in a sentence
     "--recipe": r"[a-z]+(?:-[a-z]+)*",
     "--kind": r"single|multi|tree|score",
@@ -37,7 +37,7 @@ OPTION = re.compile(r"(?<![\w-])(?P<option>--[a-z][a-z-]*|-o\b)(?: (?P<value>[\w
 
 
 def in_python(sentence: str) -> str:
-    """A sentence with Python's parameters in place of command-line options; whole commands stay as they are."""
+    """Replace command-line options in a sentence by Python parameters; whole commands are not changed."""
     sentence = RESUME.sub(lambda match: f'phasefit.resume("{match["quoted"] or match["path"]}")', sentence)
     parts, end = [], 0
     for command in COMMAND.finditer(sentence):
@@ -68,7 +68,7 @@ def _option(match: re.Match[str]) -> str:
 
 
 def python_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """A public function or method whose errors name its parameters."""
+    """Decorate a public function or method so that its errors name parameters instead of options."""
 
     @wraps(function)
     def translated(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
@@ -82,7 +82,7 @@ def python_errors(function: Callable[Parameters, Result]) -> Callable[Parameters
 
 
 def python_notes(listener: Listener | None) -> Listener:
-    """A listener whose notes name parameters; without one, nobody listens."""
+    """Wrap a listener so that its notes name parameters; None becomes a listener that ignores every event."""
 
     def translated(event: Event) -> None:
         if listener is not None:

@@ -1,4 +1,4 @@
-"""Pages in a browser: Debian's chromium and chromium-driver, where they are installed."""
+"""Pages in a browser, if chromium and chromium-driver (Debian) are installed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a run's page, whose texts and classes mean harm."""
+    """The address of the page of a run with malicious texts and classes."""
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_run_page(path, made_run("single", EVIL, EVIL))
     return path.as_uri()
@@ -90,7 +90,7 @@ def show(browser: Any, address: str, width: int = 1600, scheme: str = "light") -
 
 @pytest.mark.parametrize("which", ["page", "study"])
 @pytest.mark.parametrize("width", [390, 1600])
-def test_nothing_is_wrong_fetched_or_too_wide(
+def test_no_errors_no_requests_and_no_overflow(
     browser: Any, request: pytest.FixtureRequest, which: str, width: int
 ) -> None:
     address = request.getfixturevalue(which)
@@ -98,14 +98,14 @@ def test_nothing_is_wrong_fetched_or_too_wide(
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     assert browser.get_log("browser") == []
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = {e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"}
-    assert {url for url in asked if not url.startswith("data:")} == {address}
+    urls = {e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"}
+    assert {url for url in urls if not url.startswith("data:")} == {address}
     unnamed = "return [...document.querySelectorAll('.canvas')].filter((c) => !c.getAttribute('aria-label')).length"
     assert browser.execute_script(unnamed) == 0
     assert browser.execute_script("return phasefitCharts.all.every((s) => s.canvas.querySelector('svg path'))")
 
 
-def test_what_means_harm_is_shown_as_text(browser: Any, page: str) -> None:
+def test_malicious_texts_are_shown_as_text(browser: Any, page: str) -> None:
     show(browser, page)
     text = browser.execute_script("return document.querySelector('main').textContent")
     assert all(evil in text for evil in EVIL)
@@ -122,7 +122,7 @@ def test_what_means_harm_is_shown_as_text(browser: Any, page: str) -> None:
     assert browser.execute_script("return document.querySelectorAll('.tip img, .tip b, .tip script').length") == 0
 
 
-def test_the_slider_moves_by_keyboard_and_says_where_it_is(browser: Any, page: str) -> None:
+def test_the_slider_moves_by_keyboard_and_announces_the_stage(browser: Any, page: str) -> None:
     show(browser, page)
     slider, output = (browser.find_element("css selector", name) for name in ("#stage", ".stages output"))
     assert "After finetune" in output.text
@@ -144,14 +144,14 @@ def test_tables_are_sorted_by_keyboard(browser: Any, page: str) -> None:
     column = "return [...document.querySelectorAll('#classes tbody tr')].map((r) => Number(r.cells[3].dataset.sort))"
     button.send_keys(webdriver.Keys.ENTER)
     assert head.get_attribute("aria-sort") == "descending"
-    found = browser.execute_script(column)
-    assert found == sorted(found, reverse=True)
+    values = browser.execute_script(column)
+    assert values == sorted(values, reverse=True)
     button.send_keys(webdriver.Keys.ENTER)
     assert head.get_attribute("aria-sort") == "ascending"
-    assert browser.execute_script(column) == sorted(found)
+    assert browser.execute_script(column) == sorted(values)
 
 
-def test_the_legend_switches_classes_off(browser: Any, page: str) -> None:
+def test_the_legend_hides_classes(browser: Any, page: str) -> None:
     show(browser, page)
     button = browser.find_element("css selector", ".chart.map .legend button")
     button.send_keys(webdriver.Keys.SPACE)
@@ -160,7 +160,7 @@ def test_the_legend_switches_classes_off(browser: Any, page: str) -> None:
     assert browser.execute_script(shown) is False
 
 
-def test_light_and_dark_by_wish_and_by_button(browser: Any, page: str) -> None:
+def test_light_and_dark_by_preference_and_by_button(browser: Any, page: str) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
     ink = "return document.querySelector('.canvas svg text')?.getAttribute('fill')"
     show(browser, page, scheme="light")

@@ -1,4 +1,4 @@
-"""TextClassifier by scikit-learn's rules."""
+"""TextClassifier as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def strip(texts):
 # --- parameters -------------------------------------------------------------------------------------------------------
 
 
-def test_init_stores_and_nothing_else(make) -> None:
+def test_init_only_stores_parameters(make) -> None:
     settings = {"finetune.epochs": 3}
     classifier = TextClassifier("joint", settings=settings, seed=4)
     assert classifier.settings is settings
@@ -86,9 +86,9 @@ def test_labels_of_every_type(make, labels, kind) -> None:
     classifier = make().fit(TEXTS, labels)
     assert classifier.classes_.dtype.kind == kind
     assert list(classifier.classes_) == sorted(set(labels))
-    found = classifier.predict(TEXTS[:7])
-    assert found.shape == (7,)
-    assert set(found.tolist() if kind != "O" else found) <= set(labels)
+    predicted = classifier.predict(TEXTS[:7])
+    assert predicted.shape == (7,)
+    assert set(predicted.tolist() if kind != "O" else predicted) <= set(labels)
     assert 0 <= classifier.score(TEXTS, labels) <= 1
 
 
@@ -126,7 +126,7 @@ def test_categories_of_pandas(make) -> None:
 
 
 def test_rows_of_an_array_are_several_labels_and_not_a_path(make) -> None:
-    with pytest.raises(DataError, match="a matrix of labels holds 1 where a text has the label"):
+    with pytest.raises(DataError, match="a label matrix must contain only 0 and 1"):
         make().fit(TEXTS, np.array(tree(LABELS)))
 
 
@@ -136,7 +136,7 @@ def test_the_same_seed_fits_the_same(make) -> None:
     assert not np.array_equal(first, other)
 
 
-def test_fitting_again_starts_anew(make) -> None:
+def test_fitting_again_starts_from_scratch(make) -> None:
     classifier = make().fit(TEXTS, LABELS)
     first = classifier.predict_proba(TEXTS)
     texts, labels = make_table(60, classes=4, seed=3)
@@ -153,11 +153,11 @@ def test_validation_rows_may_be_given(make) -> None:
 
 
 def test_unlabelled_texts(make) -> None:
-    heard = []
+    events = []
     settings = {"denoise.max_steps": 1}
-    classifier = make(recipe="denoise-finetune", settings=settings, listener=heard.append)
+    classifier = make(recipe="denoise-finetune", settings=settings, listener=events.append)
     classifier.fit(TEXTS, LABELS, unlabelled=make_table(25, seed=4)[0])
-    rows = {event.phase: event.facts["rows"] for event in heard if isinstance(event, PhaseStarted)}
+    rows = {event.phase: event.facts["rows"] for event in events if isinstance(event, PhaseStarted)}
     assert rows == {"denoise": 48 + 25, "finetune": 48}
 
 
@@ -176,7 +176,7 @@ def test_settings_of_every_type(make) -> None:
     assert classifier.model_.encoder.max_length == 16
 
 
-# --- in company -------------------------------------------------------------------------------------------------------
+# --- with scikit-learn ------------------------------------------------------------------------------------------------
 
 
 def test_in_a_pipeline(make) -> None:
@@ -223,7 +223,7 @@ def test_save_and_load(make, tmp_path: Path) -> None:
     classifier.save(tmp_path / "model", overwrite=True)
 
 
-def test_a_run_to_go_on_from(make, tmp_path: Path) -> None:
+def test_continuing_from_a_run(make, tmp_path: Path) -> None:
     make().fit(TEXTS, LABELS).save(tmp_path / "model")
     texts, labels = make_table(60, classes=4, seed=3)
     more = make(model=str(tmp_path / "model")).fit(texts, labels)
@@ -235,7 +235,7 @@ def test_loading_what_has_no_classifier(tiny_folder: Path) -> None:
         TextClassifier.load(tiny_folder)
 
 
-# --- refusing ---------------------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "transform"])
@@ -276,6 +276,27 @@ def test_wrong_input_is_one_sentence(make, texts, labels, error) -> None:
         make().fit(texts, labels)
 
 
+@pytest.mark.parametrize(
+    ("missing", "name"),
+    [(float("nan"), "NaN"), (np.float32("nan"), "NaN"), (None, "None"), (pd.NA, "NA")],
+    ids=["nan", "numpy nan", "none", "pandas na"],
+)
+def test_a_missing_text_is_named(missing: Any, name: str) -> None:
+    message = rf"^text 1 is missing \({name}\); drop or fill it$"
+    with pytest.raises(DataError, match=message):
+        TextClassifier().fit([missing, *TEXTS[1:]], LABELS)
+    with pytest.raises(DataError, match=message):
+        TextClassifier().predict([missing])
+    with pytest.raises(DataError, match=r"^text 2 is not a string \(float\); pass a one-dimensional list of strings$"):
+        TextClassifier().predict(["a text", 0.5])
+
+
+def test_a_missing_text_of_a_column_is_named() -> None:
+    for column in (pd.Series([TEXTS[0], None]), pd.DataFrame({"text": [TEXTS[0], float("nan")]})):
+        with pytest.raises(DataError, match=r"^text 2 is missing \((NaN|None)\); drop or fill it$"):
+            TextClassifier().predict(column)
+
+
 def test_wrong_settings_are_named(make) -> None:
     with pytest.raises(RecipeError, match="did you mean 'finetune'"):
         make(settings={"finetun.lr": 1}).fit(TEXTS, LABELS)
@@ -285,7 +306,7 @@ def test_wrong_settings_are_named(make) -> None:
         make(settings={"finetune.epochs": None}).fit(TEXTS, LABELS)
 
 
-def test_a_label_that_scoring_does_not_know(make) -> None:
+def test_an_unknown_label_counts_as_a_mistake(make) -> None:
     classifier = make().fit(TEXTS, LABELS)
     known = classifier.score(TEXTS[:4], LABELS[:4])
     assert classifier.score(TEXTS[:4] + TEXTS[:4], LABELS[:4] + ["musik"] * 4) == pytest.approx(known / 2), "a mistake"
@@ -307,15 +328,15 @@ def test_one_column_of_a_frame_is_a_column_of_texts(make) -> None:
 
 
 def test_a_recipe_without_a_classifier_is_refused_before_it_trains(make) -> None:
-    with pytest.raises(RecipeError, match="recipe 'simcse' trains an encoder and no classifier; use TextEncoder"):
+    with pytest.raises(RecipeError, match="recipe 'simcse' trains an encoder without a classifier; use TextEncoder"):
         make(recipe="simcse", settings={}).fit(TEXTS, LABELS)
 
 
 def test_it_may_abstain(make) -> None:
     classifier = make(reject=0.3, validation_size=0.4).fit(TEXTS, LABELS)
-    found = classifier.predict(TEXTS)
+    predicted = classifier.predict(TEXTS)
     sure = classifier.predict_proba(TEXTS).max(axis=1) >= classifier.model_.decision().reject_below
-    assert [label is not None for label in found] == sure.tolist()
+    assert [label is not None for label in predicted] == sure.tolist()
     assert not sure.all()
     assert 0 <= classifier.score(TEXTS, LABELS) <= 1
     assert make(calibrate=False).fit(TEXTS, LABELS).model_.decisions == {}

@@ -1,4 +1,4 @@
-"""Estimators of several labels per text, of scores, of levels and of pairs, by scikit-learn's rules."""
+"""Estimators for several labels per text, scores, levels and pairs, as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def test_lists_and_sets_are_several_labels(classifier: Make, of_sets: TextClassi
 
 
 def test_several_labels_are_predicted_as_tuples(of_sets: TextClassifier) -> None:
-    found = of_sets.predict(TEXTS)
-    assert (found.shape, found.dtype) == ((60,), object)
-    assert all(isinstance(row, tuple) and set(row) <= set("abc") for row in found)
+    predicted = of_sets.predict(TEXTS)
+    assert (predicted.shape, predicted.dtype) == ((60,), object)
+    assert all(isinstance(row, tuple) and set(row) <= set("abc") for row in predicted)
     table = of_sets.predict_proba(TEXTS)
     assert table.shape == (60, 3)
     assert ((table >= 0) & (table <= 1)).all()
     chosen = of_sets.model_.decision().chosen(table)
-    assert [tuple(of_sets.classes_[row]) for row in chosen] == found.tolist()
+    assert [tuple(of_sets.classes_[row]) for row in chosen] == predicted.tolist()
 
 
 def test_the_score_of_several_labels_is_of_whole_sets(of_sets: TextClassifier, of_matrix: TextClassifier) -> None:
@@ -105,37 +105,37 @@ def test_no_texts_give_empty_arrays(of_sets: TextClassifier, of_matrix: TextClas
     [lambda y: y.astype(bool), lambda y: y.astype(float), csr_array],
     ids=["booleans", "floats", "sparse"],
 )
-def test_a_matrix_comes_back_as_one(classifier: Make, of_matrix: TextClassifier, wrap: Callable) -> None:
-    found = classifier().fit(TEXTS, wrap(MATRIX))
-    assert found.classes_.tolist() == [0, 1, 2]
-    answer = found.predict(TEXTS)
+def test_a_matrix_is_predicted_as_a_matrix(classifier: Make, of_matrix: TextClassifier, wrap: Callable) -> None:
+    fitted = classifier().fit(TEXTS, wrap(MATRIX))
+    assert fitted.classes_.tolist() == [0, 1, 2]
+    answer = fitted.predict(TEXTS)
     assert (answer.shape, answer.dtype.kind) == ((60, 3), "i")
     assert set(np.unique(answer)) <= {0, 1}
     assert np.array_equal(answer, of_matrix.predict(TEXTS))
-    assert found.score(TEXTS, wrap(MATRIX)) == of_matrix.score(TEXTS, MATRIX)
+    assert fitted.score(TEXTS, wrap(MATRIX)) == of_matrix.score(TEXTS, MATRIX)
 
 
 def test_the_columns_of_a_frame_keep_their_order(classifier: Make) -> None:
     frame = pd.DataFrame(MATRIX, columns=["c", "a", "b"])
-    found = classifier().fit(TEXTS, frame)
-    assert found.classes_.tolist() == ["a", "b", "c"], "columns of predict_proba, like all classes, are sorted"
-    by_code = found.model_.decision().chosen(found.predict_proba(TEXTS))
-    assert np.array_equal(found.predict(TEXTS), by_code[:, [2, 0, 1]])
-    assert found.score(TEXTS, frame) == accuracy_score(MATRIX, found.predict(TEXTS))
+    fitted = classifier().fit(TEXTS, frame)
+    assert fitted.classes_.tolist() == ["a", "b", "c"], "columns of predict_proba, like all classes, are sorted"
+    by_code = fitted.model_.decision().chosen(fitted.predict_proba(TEXTS))
+    assert np.array_equal(fitted.predict(TEXTS), by_code[:, [2, 0, 1]])
+    assert fitted.score(TEXTS, frame) == accuracy_score(MATRIX, fitted.predict(TEXTS))
 
 
 def test_a_column_without_a_row_is_predicted_as_zeros(classifier: Make) -> None:
     wide = np.hstack([MATRIX[:, :1], np.zeros((60, 1), dtype=int), MATRIX[:, 1:]])
-    found = classifier().fit(TEXTS, wide)
-    assert found.classes_.tolist() == [0, 2, 3]
-    assert found.predict(TEXTS).shape == (60, 4)
-    assert not found.predict(TEXTS)[:, 1].any()
+    fitted = classifier().fit(TEXTS, wide)
+    assert fitted.classes_.tolist() == [0, 2, 3]
+    assert fitted.predict(TEXTS).shape == (60, 4)
+    assert not fitted.predict(TEXTS)[:, 1].any()
 
 
 def test_a_text_may_have_none_of_the_labels(classifier: Make) -> None:
-    found = classifier().fit(TEXTS, [[] if place % 3 else ["a", "b"] for place in range(60)])
-    assert found.classes_.tolist() == ["a", "b"]
-    assert set(found.predict(TEXTS)) <= {(), ("a",), ("b",), ("a", "b")}
+    fitted = classifier().fit(TEXTS, [[] if place % 3 else ["a", "b"] for place in range(60)])
+    assert fitted.classes_.tolist() == ["a", "b"]
+    assert set(fitted.predict(TEXTS)) <= {(), ("a",), ("b",), ("a", "b")}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_nested_zeros_and_ones_are_refused_in_one_sentence_that_names_the_array(
 
 def test_a_matrix_of_anything_else_is_refused(classifier: Make) -> None:
     for wrong in (MATRIX * 2, MATRIX / 3):
-        with pytest.raises(DataError, match="a matrix of labels holds 1 where a text has the label"):
+        with pytest.raises(DataError, match="a label matrix must contain only 0 and 1"):
             classifier().fit(TEXTS, wrong)
     with pytest.raises(DataError):
         classifier().fit(TEXTS, MATRIX[:-1])
@@ -164,11 +164,11 @@ def test_a_matrix_of_anything_else_is_refused(classifier: Make) -> None:
 
 def test_validation_rows_may_be_a_matrix_too(classifier: Make) -> None:
     texts = make_table(15, seed=4)[0]
-    found = classifier().fit(TEXTS, MATRIX, validation=(texts, MATRIX[:15]))
-    assert found.validation_metrics_["rows"] == 15
+    fitted = classifier().fit(TEXTS, MATRIX, validation=(texts, MATRIX[:15]))
+    assert fitted.validation_metrics_["rows"] == 15
 
 
-def test_a_saved_one_is_the_same(of_sets: TextClassifier, tmp_path: Path) -> None:
+def test_a_saved_classifier_is_the_same(of_sets: TextClassifier, tmp_path: Path) -> None:
     of_sets.save(tmp_path / "model")
     again = TextClassifier.load(tmp_path / "model")
     assert again.predict(TEXTS).tolist() == of_sets.predict(TEXTS).tolist()
@@ -177,7 +177,7 @@ def test_a_saved_one_is_the_same(of_sets: TextClassifier, tmp_path: Path) -> Non
         TextRegressor.load(tmp_path / "model")
 
 
-def test_a_saved_one_answers_with_a_matrix_as_before(classifier: Make, of_matrix: TextClassifier, tmp_path) -> None:
+def test_a_saved_classifier_predicts_a_matrix_again(classifier: Make, of_matrix: TextClassifier, tmp_path) -> None:
     frame = pd.DataFrame(np.hstack([MATRIX, np.zeros((60, 1), dtype=int)]), columns=["c", "a", "b", "never"])
     for name, fitted in {"numbers": of_matrix, "names": classifier().fit(TEXTS, frame)}.items():
         fitted.save(tmp_path / name)
@@ -188,7 +188,7 @@ def test_a_saved_one_answers_with_a_matrix_as_before(classifier: Make, of_matrix
             assert np.array_equal(loaded.predict(TEXTS), fitted.predict(TEXTS))
 
 
-def test_going_on_with_a_narrower_matrix(classifier: Make, of_matrix: TextClassifier, tmp_path: Path) -> None:
+def test_continuing_with_a_narrower_matrix(classifier: Make, of_matrix: TextClassifier, tmp_path: Path) -> None:
     of_matrix.save(tmp_path / "model")
     more = classifier(model=str(tmp_path / "model")).fit(TEXTS, MATRIX[:, :2])
     assert more.classes_.tolist() == [0, 1, 2], "classes of the run stay"
@@ -207,30 +207,30 @@ LISTS = [('["a", "b"]', '["a"]', '["b"]')[place % 3] for place in range(60)]
 
 
 @pytest.mark.parametrize("labels", [BARS, DECIMALS, LISTS], ids=["bars", "decimals", "written lists"])
-def test_strings_are_single_classes_whatever_they_look_like(classifier: Make, labels: list[str]) -> None:
-    found = classifier().fit(TEXTS, labels)
-    assert found.model_.space.kind == "single"
-    assert found.classes_.tolist() == sorted(set(labels))
-    assert found.predict(TEXTS).shape == (60,)
-    assert set(found.predict(TEXTS)) <= set(labels)
+def test_strings_are_always_single_classes(classifier: Make, labels: list[str]) -> None:
+    fitted = classifier().fit(TEXTS, labels)
+    assert fitted.model_.space.kind == "single"
+    assert fitted.classes_.tolist() == sorted(set(labels))
+    assert fitted.predict(TEXTS).shape == (60,)
+    assert set(fitted.predict(TEXTS)) <= set(labels)
 
 
 def test_strings_are_single_classes_with_the_default_model_too(
     classifier: Make, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("phasefit.models.encoder.locate.DEFAULT_MODEL", str(tiny_folder))
-    found = classifier(model=None).fit(TEXTS, BARS)
-    assert found.classes_.tolist() == ["a", "a|b", "b"]
+    fitted = classifier(model=None).fit(TEXTS, BARS)
+    assert fitted.classes_.tolist() == ["a", "a|b", "b"]
 
 
-def test_strings_go_on_as_the_several_labels_of_a_run(classifier: Make, of_sets, tmp_path: Path) -> None:
+def test_strings_are_read_like_the_labels_of_the_run(classifier: Make, of_sets, tmp_path: Path) -> None:
     of_sets.save(tmp_path / "model")
     more = classifier(model=str(tmp_path / "model")).fit(TEXTS, BARS)
     assert more.classes_.tolist() == ["a", "b", "c"]
 
 
 def test_decimal_numbers_are_for_the_regressor(classifier: Make) -> None:
-    with pytest.raises(LabelError, match="y holds decimal numbers, which are scores; use TextRegressor"):
+    with pytest.raises(LabelError, match="y contains decimal numbers, which are scores; use TextRegressor"):
         classifier().fit(TEXTS, SCORES)
 
 
@@ -238,55 +238,55 @@ def test_decimal_numbers_are_for_the_regressor(classifier: Make) -> None:
 
 
 def test_pairs_are_tuples_or_two_columns(classifier: Make) -> None:
-    found = classifier().fit(PAIRS, NAMES)
+    fitted = classifier().fit(PAIRS, NAMES)
     frame = pd.DataFrame(PAIRS, columns=["left", "right"])
-    table = found.predict_proba(PAIRS)
+    table = fitted.predict_proba(PAIRS)
     assert table.shape == (60, 3)
     for same in (frame, np.array(PAIRS, dtype=object), [list(pair) for pair in PAIRS]):
-        assert np.array_equal(found.predict_proba(same), table)
+        assert np.array_equal(fitted.predict_proba(same), table)
     assert np.array_equal(classifier().fit(frame, NAMES).predict_proba(frame), table)
-    assert found.score(PAIRS, NAMES) == found.score(frame, NAMES) == np.mean(found.predict(PAIRS) == np.array(NAMES))
+    assert fitted.score(PAIRS, NAMES) == fitted.score(frame, NAMES) == np.mean(fitted.predict(PAIRS) == np.array(NAMES))
     with pytest.raises(DataError):
-        found.predict(TEXTS)
+        fitted.predict(TEXTS)
 
 
 def test_pairs_with_scores(regressor: Make) -> None:
-    found = regressor(settings={"finetune.pair": "cosine"}).fit(PAIRS, SCORES)
+    fitted = regressor(settings={"finetune.pair": "cosine"}).fit(PAIRS, SCORES)
     frame = pd.DataFrame(PAIRS)
-    assert np.array_equal(found.predict(PAIRS), found.predict(frame))
-    assert found.score(frame, SCORES) == pytest.approx(r2_score(SCORES, found.predict(PAIRS)))
-    assert found.transform(TEXTS[:2]).shape == (2, 32)
+    assert np.array_equal(fitted.predict(PAIRS), fitted.predict(frame))
+    assert fitted.score(frame, SCORES) == pytest.approx(r2_score(SCORES, fitted.predict(PAIRS)))
+    assert fitted.transform(TEXTS[:2]).shape == (2, 32)
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------
 
 
 def test_scores_are_numbers_and_their_score_is_r2(of_scores: TextRegressor) -> None:
-    found = of_scores.predict(TEXTS)
-    assert (found.shape, found.dtype.kind) == ((60,), "f")
-    assert np.isfinite(found).all()
-    assert of_scores.predict_scores(TEXTS) == pytest.approx(found)
-    assert of_scores.score(TEXTS, SCORES) == pytest.approx(r2_score(SCORES, found))
+    predicted = of_scores.predict(TEXTS)
+    assert (predicted.shape, predicted.dtype.kind) == ((60,), "f")
+    assert np.isfinite(predicted).all()
+    assert of_scores.predict_scores(TEXTS) == pytest.approx(predicted)
+    assert of_scores.score(TEXTS, SCORES) == pytest.approx(r2_score(SCORES, predicted))
     weights = np.arange(1, 61)
-    assert of_scores.score(TEXTS, SCORES, weights) == pytest.approx(r2_score(SCORES, found, sample_weight=weights))
+    assert of_scores.score(TEXTS, SCORES, weights) == pytest.approx(r2_score(SCORES, predicted, sample_weight=weights))
     assert of_scores.validation_metrics_["rows"] >= 12
     assert of_scores.levels_ == ()
 
 
 @pytest.mark.parametrize("wrap", [pd.Series, lambda y: [str(score) for score in y]], ids=["series", "strings"])
-def test_scores_in_whatever_holds_them(regressor: Make, of_scores: TextRegressor, wrap: Callable) -> None:
-    found = regressor().fit(TEXTS, wrap(SCORES))
-    assert found.predict(TEXTS) == pytest.approx(of_scores.predict(TEXTS), abs=1e-4)
+def test_scores_in_containers_of_every_kind(regressor: Make, of_scores: TextRegressor, wrap: Callable) -> None:
+    fitted = regressor().fit(TEXTS, wrap(SCORES))
+    assert fitted.predict(TEXTS) == pytest.approx(of_scores.predict(TEXTS), abs=1e-4)
 
 
 def test_whole_numbers_are_scores_here(regressor: Make) -> None:
-    found = regressor().fit(TEXTS, [place % 5 for place in range(60)])
-    assert found.model_.space.kind == "score"
-    assert found.predict(TEXTS).dtype.kind == "f"
+    fitted = regressor().fit(TEXTS, [place % 5 for place in range(60)])
+    assert fitted.model_.space.kind == "score"
+    assert fitted.predict(TEXTS).dtype.kind == "f"
 
 
 @pytest.mark.parametrize("wrong", ["good", None, float("nan"), float("inf"), [1.0]])
-def test_what_is_no_score_is_refused_in_one_sentence(regressor: Make, wrong: Any) -> None:
+def test_an_invalid_score_is_refused_in_one_sentence(regressor: Make, wrong: Any) -> None:
     with pytest.raises(LabelError) as caught:
         regressor().fit(TEXTS, [*SCORES[:-1].tolist(), wrong])
     assert "\n" not in str(caught.value)
@@ -303,12 +303,12 @@ def test_a_regressor_is_cloned_saved_and_loaded(of_scores: TextRegressor, of_lev
     assert not hasattr(copy, "model_")
     with pytest.raises(NotFittedError):
         copy.predict(TEXTS)
-    for name, found in (("scores", of_scores), ("levels", of_levels)):
-        found.save(tmp_path / name)
+    for name, fitted in (("scores", of_scores), ("levels", of_levels)):
+        fitted.save(tmp_path / name)
         again = TextRegressor.load(tmp_path / name)
-        assert again.levels_ == found.levels_
-        assert again.predict(TEXTS).tolist() == found.predict(TEXTS).tolist()
-        assert np.array_equal(again.predict_scores(TEXTS), found.predict_scores(TEXTS))
+        assert again.levels_ == fitted.levels_
+        assert again.predict(TEXTS).tolist() == fitted.predict(TEXTS).tolist()
+        assert np.array_equal(again.predict_scores(TEXTS), fitted.predict_scores(TEXTS))
         with pytest.raises(ModelError, match="predicts scores; load it with TextRegressor"):
             TextClassifier.load(tmp_path / name)
 
@@ -320,11 +320,11 @@ def test_a_regressor_does_not_load_classes(classifier: Make, tmp_path: Path) -> 
 
 
 def test_an_encoder_recipe_is_no_regressor(regressor: Make) -> None:
-    with pytest.raises(RecipeError, match="trains an encoder and no head; use TextEncoder"):
+    with pytest.raises(RecipeError, match="trains an encoder without a head; use TextEncoder"):
         regressor(recipe="simcse", settings={}).fit(TEXTS, SCORES)
 
 
-def test_names_of_classes_are_no_texts_where_there_are_scores(regressor: Make) -> None:
+def test_class_names_cannot_be_texts_with_scores(regressor: Make) -> None:
     settings = {"contrast.class_texts": "names", "contrast.max_steps": 1}
     with pytest.raises((LabelError, RecipeError), match=r"scores.* have no classes") as caught:
         regressor(recipe="contrast-finetune", settings=settings).fit(TEXTS, SCORES)
@@ -335,9 +335,9 @@ def test_names_of_classes_are_no_texts_where_there_are_scores(regressor: Make) -
 
 
 def test_levels_are_predicted_by_their_names(of_levels: TextRegressor) -> None:
-    found, places = of_levels.predict(TEXTS), of_levels.predict_scores(TEXTS)
-    assert set(found.tolist()) <= set(LEVELS)
-    assert found.tolist() == [LEVELS[place] for place in np.clip(np.floor(places + 0.5), 0, 2).astype(int)]
+    predicted, places = of_levels.predict(TEXTS), of_levels.predict_scores(TEXTS)
+    assert set(predicted.tolist()) <= set(LEVELS)
+    assert predicted.tolist() == [LEVELS[place] for place in np.clip(np.floor(places + 0.5), 0, 2).astype(int)]
     truth = [0.0, 1.0, 2.0] * 20
     assert of_levels.score(TEXTS, LEVELS * 20) == pytest.approx(r2_score(truth, places))
     assert of_levels.levels_ == LEVELS
@@ -346,11 +346,11 @@ def test_levels_are_predicted_by_their_names(of_levels: TextRegressor) -> None:
 @pytest.mark.parametrize("wrap", [int, np.float64], ids=["integers", "floats"])
 def test_levels_may_be_whole_numbers(regressor: Make, wrap: Callable) -> None:
     labels = [wrap(place % 3 + 1) for place in range(60)]
-    found = regressor(levels=[1, 2, 3]).fit(TEXTS, labels)
-    assert found.levels_ == ("1", "2", "3")
-    assert set(found.predict(TEXTS).tolist()) <= {"1", "2", "3"}
-    assert found.score(TEXTS, labels) == pytest.approx(
-        r2_score([place % 3 for place in range(60)], found.predict_scores(TEXTS))
+    fitted = regressor(levels=[1, 2, 3]).fit(TEXTS, labels)
+    assert fitted.levels_ == ("1", "2", "3")
+    assert set(fitted.predict(TEXTS).tolist()) <= {"1", "2", "3"}
+    assert fitted.score(TEXTS, labels) == pytest.approx(
+        r2_score([place % 3 for place in range(60)], fitted.predict_scores(TEXTS))
     )
 
 
@@ -364,7 +364,7 @@ def test_a_level_that_is_not_known_is_refused_in_one_sentence(regressor: Make, o
         regressor(levels=[1, 2]).fit(TEXTS, [1.5, 2] * 30)
 
 
-def test_levels_go_on_with_the_same_levels_only(regressor: Make, of_levels: TextRegressor, tmp_path: Path) -> None:
+def test_levels_continue_only_with_the_same_levels(regressor: Make, of_levels: TextRegressor, tmp_path: Path) -> None:
     of_levels.save(tmp_path / "model")
     more = regressor(model=str(tmp_path / "model"), levels=LEVELS).fit(TEXTS, ["bad", "good"] * 30)
     assert more.levels_ == LEVELS
@@ -372,7 +372,7 @@ def test_levels_go_on_with_the_same_levels_only(regressor: Make, of_levels: Text
         regressor(model=str(tmp_path / "model"), levels=LEVELS[::-1]).fit(TEXTS, ["bad", "good"] * 30)
 
 
-def test_levels_of_a_run_need_not_be_said_again(regressor: Make, of_levels: TextRegressor, tmp_path: Path) -> None:
+def test_levels_of_a_run_need_not_be_repeated(regressor: Make, of_levels: TextRegressor, tmp_path: Path) -> None:
     of_levels.save(tmp_path / "model")
     more = regressor(model=str(tmp_path / "model")).fit(TEXTS, ["bad", "good"] * 30)
     assert more.levels_ == LEVELS

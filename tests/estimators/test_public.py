@@ -46,7 +46,7 @@ def test_train_writes_a_run_and_load_predicts_with_it(run: Any) -> None:
     assert model.predict_proba(TEXTS[:2]).shape == (2, 3)
     assert run.metrics["test"]["rows"] > 0
     again = phasefit.resume(run.folder)
-    assert again.metrics == run.metrics, "a finished run stays as it is"
+    assert again.metrics == run.metrics, "a finished run does not change"
 
 
 def test_a_run_is_loaded_with_its_recipe_settings_and_seed(run: Any) -> None:
@@ -66,7 +66,7 @@ def test_a_saved_estimator_is_loaded_with_its_parameters(tiny_folder: Path, tmp_
     np.testing.assert_array_equal(again.predict_proba(TEXTS[:4]), fitted.predict_proba(TEXTS[:4]))
 
 
-def test_a_run_of_another_recipe_file_is_restored_by_its_own(tiny_folder: Path, tmp_path: Path) -> None:
+def test_a_run_of_a_recipe_file_is_loaded_with_its_own_file(tiny_folder: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text('# mine\n[[phase]]\nkind = "finetune"\nepochs = 1\n', encoding="utf-8")
     result = phasefit.train((TEXTS, LABELS), recipe=mine, model=tiny_folder, report=False, out=tmp_path / "run")
@@ -178,7 +178,7 @@ def test_levels_and_classes_may_be_numbers() -> None:
     assert list(phasefit.read_table((TEXTS, numbers), levels=[1, 2]).labels or ())[:2] == [0.0, 1.0]
 
 
-def test_files_of_a_run_that_are_damaged_are_no_traceback(run: Any, tmp_path: Path) -> None:
+def test_damaged_files_of_a_run_are_errors(run: Any, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run.folder, folder)
     (folder / "recipe.toml").write_bytes(b"\xff\xfe")
@@ -190,19 +190,21 @@ def test_files_of_a_run_that_are_damaged_are_no_traceback(run: Any, tmp_path: Pa
         phasefit.load(folder, device="cpu")
 
 
-def test_a_folder_that_is_taken_is_refused_in_pythons_words(run: Any, tiny_folder: Path) -> None:
+def test_an_existing_run_is_refused_with_python_parameters(run: Any, tiny_folder: Path) -> None:
     with pytest.raises(phasefit.RunError, match=r"already holds a run; give another folder with `out`, .*`overwrite`"):
         phasefit.train((TEXTS, LABELS), **fast(tiny_folder), out=run.folder)
 
 
 @pytest.mark.parametrize(
-    "door", [TextClassifier, TextRegressor, TextEncoder, phasefit.Recipe, *FUNCTIONS], ids=lambda door: door.__name__
+    "public",
+    [TextClassifier, TextRegressor, TextEncoder, phasefit.Recipe, *FUNCTIONS],
+    ids=lambda public: public.__name__,
 )
-def test_every_parameter_is_documented(door: Any) -> None:
-    documentation = inspect.getdoc(door) or ""
+def test_every_parameter_is_documented(public: Any) -> None:
+    documentation = inspect.getdoc(public) or ""
     section = documentation.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     documented = {name for line in section.splitlines() if not line.startswith(" ") for name in line.split(", ")}
-    parameters = [name for name in inspect.signature(door).parameters if name != "self"]
+    parameters = [name for name in inspect.signature(public).parameters if name != "self"]
     assert sorted(documented) == sorted(parameters)
 
 

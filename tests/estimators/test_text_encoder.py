@@ -1,4 +1,4 @@
-"""TextEncoder by scikit-learn's rules."""
+"""TextEncoder as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def make(tiny_folder: Path):
 def test_init_stores_and_clone_works(make) -> None:
     assert repr(TextEncoder()) == "TextEncoder()"
     encoder = make(seed=3)
-    of_answers = {"calibrate", "reject"}  # an encoder gives none
-    assert set(vars(encoder)) == set(encoder.get_params()) == set(TextClassifier().get_params()) - of_answers
+    only_classifiers = {"calibrate", "reject"}
+    assert set(vars(encoder)) == set(encoder.get_params()) == set(TextClassifier().get_params()) - only_classifiers
     assert clone(encoder).get_params() == encoder.get_params()
 
 
 def test_fit_and_transform(make, tmp_path: Path) -> None:
     encoder = make()
     assert encoder.fit(TEXTS) is encoder
-    found = encoder.transform(TEXTS[:5])
-    assert found.shape == (5, 32)
+    vectors = encoder.transform(TEXTS[:5])
+    assert vectors.shape == (5, 32)
     assert encoder.transform([]).shape == (0, 32)
     assert encoder.phases_[0]["name"] == "simcse"
     assert any("loss" in row for row in encoder.history_)
     encoder.save(tmp_path / "model")
-    assert np.array_equal(TextEncoder.load(tmp_path / "model").transform(TEXTS[:5]), found)
+    assert np.array_equal(TextEncoder.load(tmp_path / "model").transform(TEXTS[:5]), vectors)
     plain = SentenceTransformer(str(tmp_path / "model" / "encoder"), device="cpu").encode(TEXTS[:5])
-    assert plain == pytest.approx(found, abs=1e-5)
+    assert plain == pytest.approx(vectors, abs=1e-5)
     with pytest.raises(ModelError, match="only embeds"):
         TextClassifier.load(tmp_path / "model")
 
@@ -72,13 +72,13 @@ def test_pairs_of_every_kind(make, wrap) -> None:
 
 
 def test_pairs_to_validate_on(make) -> None:
-    heard: list[Any] = []
-    make("mnr", listener=heard.append).fit(np.array(PAIRS), validation=PAIRS[:6])
-    [started] = [event for event in heard if isinstance(event, PhaseStarted)]
+    events: list[Any] = []
+    make("mnr", listener=events.append).fit(np.array(PAIRS), validation=PAIRS[:6])
+    [started] = [event for event in events if isinstance(event, PhaseStarted)]
     assert started.facts["rows"] == 40
 
 
-def test_labels_watch(make) -> None:
+def test_labels_choose_the_watched_score(make) -> None:
     assert make().fit(TEXTS, LABELS, validation=(TEXTS[:9], LABELS[:9])).phases_[0]["watch"] == "probe"
     assert make().fit(TEXTS).phases_[0]["watch"] == "loss"
 
@@ -94,9 +94,9 @@ def test_before_a_classifier(make) -> None:
         ("mnr", TEXTS, r"pairs of texts are needed here; give them as tuples"),
         ("mnr", [*PAIRS, ("a", "b", "c")], "rows of 2 texts and 3 texts"),
         ("mnr", [*PAIRS, ("a", None)], "row 41: 1 text is empty or missing"),
-        ("simcse", "a text", "not one string"),
+        ("simcse", "a text", "expected a list of texts, got one string"),
         ("simcse", [], "has no rows"),
-        ("simcse", [*TEXTS, 3], "text 41 is a int"),
+        ("simcse", [*TEXTS, 3], r"text 41 is not a string \(int\)"),
         ("simcse", {"text": TEXTS}, "one column"),
     ],
 )

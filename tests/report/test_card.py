@@ -45,20 +45,20 @@ def card(**changes: Any) -> str:
 
 
 def tables(text: str) -> list[list[list[str]]]:
-    """The tables of a Markdown text as a reader sees them: rows of cells of plain text."""
-    found: list[list[list[str]]] = []
+    """Return the tables of a Markdown text as rows of cells of plain text."""
+    tables: list[list[list[str]]] = []
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
     before = ""
     for token in tokens:
         if token.type == "table_open":
-            found.append([])
+            tables.append([])
         elif token.type == "tr_open":
-            found[-1].append([])
+            tables[-1].append([])
         elif before in ("td_open", "th_open"):
             assert all(child.type in ("text", "text_special") for child in token.children or ())
-            found[-1][-1].append("".join(child.content for child in token.children or ()))
+            tables[-1][-1].append("".join(child.content for child in token.children or ()))
         before = token.type
-    return found
+    return tables
 
 
 def test_front_matter_is_what_the_hub_reads() -> None:
@@ -87,7 +87,7 @@ def test_class_names_cannot_break_a_table() -> None:
     assert {len(row) for row in rows} == {5}
 
 
-def test_phases_data_and_environment_are_told() -> None:
+def test_phases_data_and_environment_are_shown() -> None:
     phases, data, environment = tables(card())[2:]
     assert phases[1] == ["finetune", "1,200", "12.3", "macro_f1 0.9123"]
     assert ["rows", "train 229, test 33"] in data
@@ -108,7 +108,7 @@ def test_pictures_are_those_that_exist() -> None:
 
 
 @pytest.mark.parametrize("file", PICTURES)
-def test_each_picture_is_shown_told_and_linked_as_svg(file: str) -> None:
+def test_each_picture_is_shown_explained_and_linked_as_svg(file: str) -> None:
     tokens = MarkdownIt("commonmark").parse(card(pictures=[file]))
     children = [child for token in tokens for child in token.children or ()]
     assert [child.attrGet("src") for child in children if child.type == "image"] == [file]
@@ -131,7 +131,7 @@ def test_many_classes_are_counted() -> None:
     assert "61 classes; `metrics.json` has the scores" in card(metrics={"test": scores})
 
 
-def test_little_is_enough() -> None:
+def test_almost_everything_is_optional() -> None:
     text = card(manifest={}, metrics={}, data={}, classes=["a", "b"], pictures=[])
     assert "# snips" in text
     assert "## Results" not in text
@@ -157,23 +157,23 @@ def test_an_encoder_without_a_classifier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figures", "said", "unsaid"),
+    ("figures", "included", "excluded"),
     [
         ({"uniformity": -1.0}, "spread texts over the whole space", "class"),
-        ({"uniformity": -1.0, "alignment": 1.0, "pairs": 3}, "the two texts of a pair together", "class"),
-        ({"within": 0.5, "alignment": 1.0}, "texts of one class together (alignment falls)", "silhouette"),
+        ({"uniformity": -1.0, "alignment": 1.0, "pairs": 3}, "the two texts of a pair closer together", "class"),
+        ({"within": 0.5, "alignment": 1.0}, "texts of a class closer together (alignment falls)", "silhouette"),
         ({"within": 0.5, "alignment": 1.0, "silhouette": 0.1}, "silhouette rises", "pair"),
-        ({"between": 0.5}, "should come apart", "alignment"),
+        ({"between": 0.5}, "should move apart", "alignment"),
     ],
 )
-def test_the_geometry_is_read_by_what_was_measured(figures: dict[str, float], said: str, unsaid: str) -> None:
+def test_the_measured_geometry_is_explained(figures: dict[str, float], included: str, excluded: str) -> None:
     read = geometry_reading({"before training": figures})
     assert read in card(metrics={"geometry": {"before training": figures}}, pictures=["geometry.png"])
-    assert said in read
-    assert unsaid not in read
+    assert included in read
+    assert excluded not in read
 
 
-def test_a_folder_is_no_base_model() -> None:
+def test_a_folder_is_not_a_base_model() -> None:
     assert "base_model" not in card(manifest={"model": "/models/mine"})
     assert "base_model" not in card(manifest={"model": "../mine"})
 
@@ -185,6 +185,6 @@ def test_escaped_text_is_shown_as_it_is(text: str) -> None:
     assert tables(f"| a |\n|-|\n| {escape(text)} |") == [[["a"], [text]]]
 
 
-def test_a_fence_outgrows_what_it_holds() -> None:
+def test_a_fence_is_longer_than_any_fence_inside() -> None:
     assert fence("a ```` b", "toml").startswith("`````toml\n")
     assert fence("a", "toml").startswith("```toml\n")

@@ -23,7 +23,7 @@ from phasefit.report.pictures import (
     map_figure,
     reliability_figure,
 )
-from phasefit.report.pictures.fonts import printable, stand_ins
+from phasefit.report.pictures.fonts import printable, replace_undrawable
 from phasefit.report.pictures.history import band_widths
 from pictures import pixels, words
 
@@ -72,7 +72,7 @@ def test_names_of_any_kind_are_drawn_without_a_warning_and_run_nothing(tmp_path:
 
 def test_names_without_a_font_are_numbered_in_the_png(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "FALLBACKS", ())
-    assert stand_ins(["tea", "日本語", "茶 tea", "🙂", "naïve"]) == [
+    assert replace_undrawable(["tea", "日本語", "茶 tea", "🙂", "naïve"]) == [
         "tea",
         "class 2",
         "tea (class 3)",
@@ -83,7 +83,7 @@ def test_names_without_a_font_are_numbered_in_the_png(tmp_path: Path, monkeypatc
     confusion_figure(confusion(names), tmp_path / "with.png")
     confusion_figure(confusion(["tea", "class 2"]), tmp_path / "without.png")
     assert "日本語" in words(tmp_path / "with.png")
-    assert pixels(tmp_path / "with.png")[0] > pixels(tmp_path / "without.png")[0], "a line below says so"
+    assert pixels(tmp_path / "with.png")[0] > pixels(tmp_path / "without.png")[0], "a note below explains it"
 
 
 def test_an_installed_font_is_used_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_an_installed_font_is_used_where_it_is_needed(monkeypatch: pytest.Monkey
     monkeypatch.setattr(fonts, "letters_of", lambda family: has.get(family, frozenset()))
     assert fonts.families_for(["tea"]) == []
     assert fonts.families_for(["tea", "茶"]) == ["Noto Sans CJK SC"]
-    assert stand_ins(["tea", "茶", "🙂"]) == ["tea", "茶", "class 3"]
+    assert replace_undrawable(["tea", "茶", "🙂"]) == ["tea", "茶", "class 3"]
 
 
 def test_pictures_are_the_same_every_time_and_in_any_thread(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_size_grows_with_the_classes_within_reason(tmp_path: Path, classes: int)
 def test_few_classes_have_names_and_counts(tmp_path: Path) -> None:
     confusion_figure({"labels": ["yes", "no"], "matrix": [[7, 2], [0, 5]]}, tmp_path / "confusion.png")
     read = words(tmp_path / "confusion.png")
-    assert {"7", "2", "5", "12 of 14 right (85.7%)"} <= set(read)
+    assert {"7", "2", "5", "12 of 14 correct (85.7%)"} <= set(read)
     assert "0" not in read
     assert read.count("yes") == read.count("no") == 2
 
@@ -161,7 +161,7 @@ def test_many_classes_have_numbers_a_key_and_the_worst_pairs(tmp_path: Path) -> 
     matrix[3, 4] = 5
     confusion_figure({"labels": numbered(70), "matrix": matrix.tolist()}, tmp_path / "confusion.png")
     read = words(tmp_path / "confusion.png")
-    assert "5 of 14\u20034\u2002class of 4 taken for 5\u2002class of 5" in read
+    assert "5 of 14\u20034\u2002class of 4 predicted as 5\u2002class of 5" in read
     assert sum("class of" in text for text in read) == 71, "the key, once each, and the pair"
     assert {"1", "10", "70"} <= set(read)
 
@@ -174,11 +174,11 @@ def test_fifty_classes_keep_their_names(tmp_path: Path) -> None:
 
 
 def test_confused_pairs_come_in_order() -> None:
-    found = Confusion(["a", "b", "c"], np.array([[5, 2, 0], [3, 1, 2], [0, 0, 9]])).pairs(12)
-    pairs = [(pair.true, pair.predicted) for pair in found]
+    confused = Confusion(["a", "b", "c"], np.array([[5, 2, 0], [3, 1, 2], [0, 0, 9]])).pairs(12)
+    pairs = [(pair.true, pair.predicted) for pair in confused]
     assert pairs == [(1, 0), (1, 2), (0, 1)], "by count, then by the share of the true class"
-    assert [(pair.rows, pair.share) for pair in found] == [(3, 1 / 2), (2, 1 / 3), (2, 2 / 7)]
-    assert Confusion(["a", "b", "c"], np.array([[5, 2, 0], [3, 1, 2], [0, 0, 9]])).pairs(1) == found[:1]
+    assert [(pair.rows, pair.share) for pair in confused] == [(3, 1 / 2), (2, 1 / 3), (2, 2 / 7)]
+    assert Confusion(["a", "b", "c"], np.array([[5, 2, 0], [3, 1, 2], [0, 0, 9]])).pairs(1) == confused[:1]
 
 
 def test_the_weakest_of_very_many_classes_are_shown(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_the_weakest_of_very_many_classes_are_shown(tmp_path: Path) -> None:
     each["absent"] = {"precision": 0, "recall": 0, "f1": 0, "support": 0}
     class_bars_figure(each, tmp_path / "classes.png")
     read = words(tmp_path / "classes.png")
-    assert "The 60 weakest of 100 classes (1 without rows left out)" in read
+    assert "The 60 weakest of 100 classes (1 without rows not shown)" in read
     assert {f"c{place}" for place in range(60)} == {text for text in read if text.startswith("c")}
 
 
@@ -206,16 +206,16 @@ def test_reliability_shows_every_bin(tmp_path: Path, rows: int, classes: int) ->
 
 
 @pytest.mark.parametrize(
-    ("rows", "confidence", "accuracy", "said"),
+    ("rows", "confidence", "accuracy", "verdict"),
     [
-        (1000, 0.9, 0.7, "surer than it should be."),
-        (1000, 0.6, 0.7, "less sure than it could be."),
-        (10, 0.85, 0.7, "as far as 10 rows tell,\nit is as sure as it should be."),
+        (1000, 0.9, 0.7, "accuracy 70.0%: overconfident."),
+        (1000, 0.6, 0.7, "accuracy 70.0%: underconfident."),
+        (10, 0.85, 0.7, "well calibrated\n(the difference is within noise for 10 rows)."),
     ],
 )
-def test_the_verdict_minds_the_number_of_rows(rows: int, confidence: float, accuracy: float, said: str) -> None:
+def test_the_verdict_depends_on_the_number_of_rows(rows: int, confidence: float, accuracy: float, verdict: str) -> None:
     bins = [{"from": 0.6, "to": 1.0, "rows": rows, "confidence": confidence, "accuracy": accuracy}]
-    assert Calibration.of(bins).verdict.endswith(said)
+    assert Calibration.of(bins).verdict.endswith(verdict)
 
 
 # --- history ----------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_history_shows_all_phases_in_one_picture(tmp_path: Path, phases: int) ->
     assert sum("kept 0.500 after 5 steps" in text for text in read) == phases
 
 
-def test_steps_are_counted_through_all_phases(tmp_path: Path) -> None:
+def test_steps_are_counted_across_all_phases(tmp_path: Path) -> None:
     history_figure([*entries("a", 100), *entries("b", 100)], tmp_path / "history.png")
     ticks = [int(text) for text in words(tmp_path / "history.png") if text.isdigit()]
     assert min(ticks) == 0
@@ -272,7 +272,7 @@ def test_short_histories_are_drawn(tmp_path: Path, history: list[dict[str, Any]]
     assert pixels(tmp_path / "history.png")
 
 
-def test_what_is_missing_is_said(tmp_path: Path) -> None:
+def test_missing_losses_and_scores_are_noted(tmp_path: Path) -> None:
     history_figure([{"phase": "a", "step": 1, "loss": float("nan")}, *entries("b", 4)], tmp_path / "history.png")
     read = words(tmp_path / "history.png")
     assert "no loss" in read

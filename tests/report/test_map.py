@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phasefit.report.facts.layout import agreement, principal_axes, stable_layouts, turned
+from phasefit.report.facts.layout import agreement, principal_axes, rotated, stable_layouts
 from phasefit.report.facts.map import MapPoints, embedding_map
 from phasefit.report.limits import MOST_COLOURED
 from phasefit.report.pictures import canvas, map_figure
@@ -20,7 +20,7 @@ def _coarse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def clusters(classes: int, each: int, spread: float = 0.3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors around one centre a class, and their classes."""
+    """Return vectors around one centre per class, and their classes."""
     random = np.random.default_rng(seed)
     codes = np.repeat(np.arange(classes), each)
     return random.normal(size=(classes, 16))[codes] + spread * random.normal(size=(len(codes), 16)), codes
@@ -35,8 +35,8 @@ def test_the_legend_names_every_class_or_the_largest(tmp_path: Path, classes: in
         embedding_map({"before training": vectors}, MapPoints(names, codes, caption="rhymes")), tmp_path / "map.png"
     )
     read = words(tmp_path / "map.png")
-    method = "their principal axes" if classes < 9 else "t-SNE"
-    assert f"{classes + 1} rhymes, laid out by {method}: near is alike, the axes mean nothing" in read
+    method = "PCA" if classes < 9 else "t-SNE"
+    assert f"{classes + 1} rhymes ({method}): nearby points are similar, the axes have no meaning" in read
     assert {"before training", names[0], names[-1]} <= set(read)
     assert sum(text in names for text in read) == min(classes, MOST_COLOURED)
     assert ("90 smaller classes" in read) == (classes == 150)
@@ -46,21 +46,21 @@ def test_the_legend_names_every_class_or_the_largest(tmp_path: Path, classes: in
 
 
 @pytest.mark.parametrize("stages", [1, 2, 4, 7])
-def test_a_panel_a_stage(tmp_path: Path, stages: int) -> None:
+def test_one_panel_per_stage(tmp_path: Path, stages: int) -> None:
     vectors, codes = clusters(2, 4)
     taken = {"before training": vectors} | {f"phase-{stage}": vectors[:, stage:] for stage in range(1, stages)}
     map_figure(embedding_map(taken, MapPoints(["yes", "no"], codes)), tmp_path / "map.png")
     read = words(tmp_path / "map.png")
     assert [text for text in read if text.startswith("after")] == [f"after phase-{stage}" for stage in range(1, stages)]
-    assert sum(text.startswith("nearest text is of the same class: ") for text in read) == stages
+    assert sum(text.startswith("nearest text in the same class: ") for text in read) == stages
 
 
-def test_the_share_says_what_the_groups_are(tmp_path: Path) -> None:
+def test_the_share_names_the_groups(tmp_path: Path) -> None:
     vectors, codes = clusters(2, 6)
     map_figure(
         embedding_map({"before training": vectors}, MapPoints(["bad", "good"], codes, "level")), tmp_path / "map.png"
     )
-    assert any(text.startswith("nearest text is of the same level: ") for text in words(tmp_path / "map.png"))
+    assert any(text.startswith("nearest text in the same level: ") for text in words(tmp_path / "map.png"))
 
 
 def test_texts_without_labels_are_one_cloud(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_texts_without_labels_are_one_cloud(tmp_path: Path) -> None:
     assert pixels(tmp_path / "map.png")
 
 
-def test_every_class_of_sixty_looks_different() -> None:
+def test_sixty_classes_have_different_markers() -> None:
     assert len(set(COLOURS)) == 12
     assert len(set(MARKERS)) == 5
 
@@ -129,21 +129,21 @@ def test_layouts_are_the_same_every_time_and_still_when_nothing_changed() -> Non
         assert np.array_equal(layout, again)
 
 
-def test_a_turned_and_mirrored_layout_is_turned_back() -> None:
+def test_a_rotated_and_mirrored_layout_is_rotated_back() -> None:
     layout = np.random.default_rng(0).normal(size=(9, 2))
     turn = np.array([[0.6, -0.8], [-0.8, -0.6]])
-    assert turned(layout @ turn + 5, layout) == pytest.approx(layout - layout.mean(axis=0))
+    assert rotated(layout @ turn + 5, layout) == pytest.approx(layout - layout.mean(axis=0))
 
 
 def test_principal_axes_come_in_order() -> None:
     points = np.random.default_rng(0).normal(size=(50, 3)) * [1, 9, 3]
-    found = principal_axes(points)
-    assert found.std(axis=0) == pytest.approx([points[:, 1].std(), points[:, 2].std()], rel=0.1)
+    axes = principal_axes(points)
+    assert axes.std(axis=0) == pytest.approx([points[:, 1].std(), points[:, 2].std()], rel=0.1)
 
 
 def test_agreement_by_hand() -> None:
     vectors = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [1, 1]])
-    # The first two find each other, so do the next two; the last is nearest to another class and alone in its own.
+    # The first two are nearest to each other, so are the next two; the last is the only text of its class.
     assert agreement(vectors, np.array([0, 0, 1, 1, 2])) == 1
     assert agreement(vectors, np.array([0, 1, 0, 1, 2])) == 0
     assert agreement(vectors, np.arange(5)) is None

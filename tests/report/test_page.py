@@ -1,4 +1,4 @@
-"""The parts that pages are made of: what users wrote is shown and never read as markup."""
+"""The elements of pages: texts of users are shown and never parsed as markup."""
 
 from __future__ import annotations
 
@@ -113,20 +113,20 @@ def test_no_text_becomes_markup(text: str) -> None:
 
 
 @given(TEXTS)
-def test_data_come_back_as_they_were(text: str) -> None:
+def test_data_survive_json(text: str) -> None:
     block = str(json_block({"text": text, "many": [text]}))
     inside = block.removeprefix('<script type="application/json">').removesuffix("</script>")
     assert json.loads(inside) == {"text": clean(text), "many": [clean(text)]}
 
 
-def test_a_text_is_shown_as_it_is() -> None:
+def test_texts_are_shown_literally() -> None:
     for text in ODD:
         assert clean(text) in Read(everything(text).html()).texts
     assert clean("a\x00b\ud800c\x85") == "a␀b\ufffdc\ufffd"
     assert shortened("abcdef", 4) == "abc…"
 
 
-def test_numbers_that_are_none_do_not_break_the_data() -> None:
+def test_numbers_that_are_not_finite_do_not_break_the_data() -> None:
     assert plain([float("nan"), float("inf"), 0.123456789, 2.0]) == [None, None, 0.12346, 2]
 
 
@@ -144,7 +144,7 @@ def test_the_page_refers_to_nothing_outside() -> None:
     assert policy.startswith("default-src 'none'")
 
 
-def test_the_page_can_be_read_without_seeing_it() -> None:
+def test_the_page_works_with_a_screen_reader() -> None:
     read = Read(everything("text").html())
     names = [name for name, _ in read.elements]
     levels = [int(name[1]) for name in names if re.fullmatch("h[1-6]", name)]
@@ -160,7 +160,7 @@ def test_the_page_can_be_read_without_seeing_it() -> None:
             assert attributes.get("aria-label")
 
 
-def test_tables_say_how_they_are_sorted() -> None:
+def test_tables_state_their_sort_order() -> None:
     drawn = PARTS.table([Column("name"), Column("F1", "number", 3)], [["a", 0.5], ["b", None]], "scores")
     read = Read(drawn)
     heads = [attributes for name, attributes in read.elements if name == "th" and attributes.get("scope") == "col"]
@@ -170,7 +170,7 @@ def test_tables_say_how_they_are_sorted() -> None:
         PARTS.table([Column("name")], [["a", "b"]], "uneven")
 
 
-def test_pages_without_charts_carry_no_plotting_library(tmp_path: Path) -> None:
+def test_pages_without_charts_contain_no_plotting_library(tmp_path: Path) -> None:
     write_page(tmp_path / "page.html", Page("small", "", [Section("one", PARTS.quiet("x"))]))
     small = (tmp_path / "page.html").stat().st_size
     write_page(tmp_path / "page.html", Page("large", "", [Section("one", PARTS.chart(Chart({"series": []}, "x")))]))

@@ -36,11 +36,11 @@ def _coarse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def history() -> History:
-    made = History()
+    history = History()
     for step in range(1, 4):
-        made.add(StepDone("contrast", step, 3, step / 3, 1 / step, 1e-4, 0.1))
-    made.add(Scored("contrast", 3, 1.0, {"probe": 0.9}, "probe", improved=True))
-    return made
+        history.add(StepDone("contrast", step, 3, step / 3, 1 / step, 1e-4, 0.1))
+    history.add(Scored("contrast", 3, 1.0, {"probe": 0.9}, "probe", improved=True))
+    return history
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def finished(
     outputs: dict[str, dict[str, np.ndarray]] | None = None,
 ) -> FinishedRun:
     fitted = Fitted(history=history, snapshots=snapshots)
-    model: Any = None  # of which a report shows nothing
+    model: Any = None  # not used by reports
     result = FitResult(model, metrics, fitted, threads=1, outputs=outputs or {})
     return FinishedRun(folder, read_recipe("finetune"), prepared, result, manifest)
 
@@ -79,7 +79,7 @@ def scores() -> dict[str, Any]:
     return classification_metrics(np.arange(30) % 3, rng.dirichlet(np.ones(3), size=30), NAMES)
 
 
-def test_everything_is_drawn_twice_over(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
+def test_everything_is_drawn_as_png_and_svg(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
     drawn = drawn_of(tmp_path, {"test": scores()}, history, snapshots)
     assert drawn == ["confusion.png", "classes.png", "reliability.png", "embeddings.png", "history.png"]
     assert all(pixels(tmp_path / name) for name in drawn)
@@ -90,7 +90,7 @@ def test_everything_is_drawn_twice_over(tmp_path: Path, history: History, snapsh
     assert any(text.endswith("(unchanged)") for text in read)
 
 
-def test_what_there_is_no_data_for_is_left_out(tmp_path: Path, history: History, tiny_folder: Path) -> None:
+def test_pictures_without_data_are_skipped(tmp_path: Path, history: History, tiny_folder: Path) -> None:
     assert drawn_of(tmp_path, {}, history) == ["history.png"]
     data = make_data(fresh_model(tiny_folder).encoder, *make_table(), validation=0)
     nothing = Snapshots.of(data, seed=0)
@@ -98,14 +98,14 @@ def test_what_there_is_no_data_for_is_left_out(tmp_path: Path, history: History,
     assert {path.name for path in tmp_path.iterdir()} == {"history.png", "history.svg"}
 
 
-def test_the_geometry_is_drawn_beside_the_map(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
+def test_the_geometry_is_drawn_with_the_map(tmp_path: Path, history: History, snapshots: Snapshots) -> None:
     shape = {stage: {"texts": 15, "uniformity": -2.0} for stage in snapshots.vectors}
     drawn = drawn_of(tmp_path, {"geometry": shape}, history, snapshots)
     assert drawn == ["embeddings.png", "geometry.png", "history.png"]
     assert "15 validation texts, the same at every stage" in words(tmp_path / "geometry.png")
 
 
-def test_a_run_without_a_classifier_has_an_encoders_card(tmp_path: Path, history: History) -> None:
+def test_a_run_without_a_classifier_has_the_card_of_an_encoder(tmp_path: Path, history: History) -> None:
     texts, labels = make_table()
     prepared = prepare(run_spec(data={"text": texts, "label": labels}))
     write_report(finished(tmp_path, prepared, {}, history, {"heads": {}}))
@@ -123,12 +123,12 @@ def test_the_card_shows_what_was_drawn(tmp_path: Path, history: History, snapsho
     assert "](report.html)" in card
 
 
-def test_the_page_stands_beside_the_pictures_with_the_same_map(
+def test_the_page_and_the_pictures_share_the_map(
     tmp_path: Path, history: History, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid_out: list[int] = []
-    found = layout.stable_layouts
-    monkeypatch.setattr(layout, "stable_layouts", lambda stages: laid_out.append(len(stages)) or found(stages))
+    stable_layouts = layout.stable_layouts
+    monkeypatch.setattr(layout, "stable_layouts", lambda stages: laid_out.append(len(stages)) or stable_layouts(stages))
     texts, labels = make_table()
     prepared = prepare(run_spec(data={"text": texts, "label": labels}, test={"text": texts[:9], "label": labels[:9]}))
     assert prepared.test is not None

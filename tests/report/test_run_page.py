@@ -31,7 +31,7 @@ EXPECTED = {
     "encoder": {"Result"},
     "tasks": {"Result", "Task topic", "Task <b>rating</b>"},
 }
-ALWAYS = {"Embedding map", "Training", "Data", "Recipe", "Environment", "Repeat it"}
+ALWAYS = {"Embedding map", "Training", "Data", "Recipe", "Environment", "Reproduce"}
 
 
 def titles(run: RunFacts) -> set[str]:
@@ -51,15 +51,15 @@ def test_every_kind_has_its_sections(kind: str, tmp_path: Path) -> None:
     assert "phasefit train &lt;data&gt;" in page
 
 
-def test_mistakes_stand_with_their_text_the_surest_first() -> None:
+def test_mistakes_are_listed_with_texts_most_confident_first() -> None:
     run = made_run("single", ["<i>odd</i>"])
     mistakes = next(section for section in run_page(run, Limits()).sections if section.title == "Mistakes")
     shown = str(mistakes.body)
     assert "&lt;i&gt;odd&lt;/i&gt;" in shown
-    sure = [float(value) for value in re.findall(r'data-sort="(0\.\d+)"', shown)]
-    assert sure
-    assert sure == sorted(sure, reverse=True)
-    assert len(sure) == -(-len(run.prepared.test or ()) // 5)  # every fifth row is wrong
+    probabilities = [float(value) for value in re.findall(r'data-sort="(0\.\d+)"', shown)]
+    assert probabilities
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert len(probabilities) == -(-len(run.prepared.test or ()) // 5)  # every fifth row is wrong
 
 
 def test_both_texts_of_a_pair_are_shown() -> None:
@@ -67,21 +67,21 @@ def test_both_texts_of_a_pair_are_shown() -> None:
     assert 'class="pair"' in str(mistakes.body)
 
 
-def test_a_run_whose_outputs_are_not_known_says_so() -> None:
+def test_missing_outputs_are_explained() -> None:
     page = run_page(replace(made_run("single"), outputs={}), Limits()).html()
-    assert page.count("is not known: the run was stopped and resumed") == 2
+    assert page.count("are not available: the run was stopped and resumed") == 2
 
 
 def test_a_run_without_anything_has_a_page() -> None:
     run = replace(made_run("encoder"), snapshots=None, layouts={}, history=[], metrics={}, manifest={})
     assert "Embedding map" not in titles(run)
-    assert "The run is an encoder" in run_page(run, Limits()).html()
+    assert "This run trained an encoder" in run_page(run, Limits()).html()
 
 
 def test_scores_of_a_refitted_run_are_those_of_the_first_fit() -> None:
     run = made_run("single")
     page = run_page(replace(run, metrics={**run.metrics, "refit": {"rows": 60}}), Limits()).html()
-    assert "trained anew on all 60 rows" in page
+    assert "trained again from scratch on all 60 rows" in page
 
 
 def section(run: RunFacts, title: str) -> str:
@@ -89,14 +89,14 @@ def section(run: RunFacts, title: str) -> str:
 
 
 def charts(drawn: str) -> list[dict[str, Any]]:
-    found = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', drawn, re.DOTALL)
-    return [json.loads(one) for one in found]
+    blocks = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', drawn, re.DOTALL)
+    return [json.loads(one) for one in blocks]
 
 
-def test_each_task_has_its_own_line_beside_the_mean() -> None:
+def test_each_task_has_its_own_line_next_to_the_mean() -> None:
     scores = {"mean": 0.6, "topic macro_f1": 0.7, "rating pearson": 0.5}
-    look = {"phase": "multitask", "step": 10, "scores": scores, "watch": "mean", "improved": True}
-    chart = charts(section(replace(made_run("tasks"), history=[look]), "Training"))[-1]
+    evaluation = {"phase": "multitask", "step": 10, "scores": scores, "watch": "mean", "improved": True}
+    chart = charts(section(replace(made_run("tasks"), history=[evaluation]), "Training"))[-1]
     assert [group["name"] for group in chart["groups"]] == ["mean of the tasks", "topic macro F1", "rating pearson"]
     assert len({group["colour"] for group in chart["groups"]}) == 3
     assert [series["data"] for series in chart["option"]["series"]] == [[[10, 0.6]], [[10, 0.7]], [[10, 0.5]]]
@@ -106,17 +106,17 @@ def test_each_task_has_its_own_line_beside_the_mean() -> None:
 def test_the_map_of_several_tasks_is_coloured_by_task() -> None:
     run = made_run("tasks")
     topic = run.prepared.tasks["topic"]
-    behind = len(topic.train) + len(topic.validation or ())
+    offset = len(topic.train) + len(topic.validation or ())
     assert run.snapshots is not None
     places = np.arange(len(run.snapshots.rows))
-    run.snapshots.rows = places + np.where(places % 2, behind, 0)  # every other one is of the second task
+    run.snapshots.rows = places + np.where(places % 2, offset, 0)  # every other one belongs to the second task
     chart = charts(section(run, "Embedding map"))[0]
     assert [group["name"] for group in chart["groups"]] == ["topic", "<b>rating</b>"]
     assert chart["option"]["series"][1]["rows"] == list(range(1, len(run.snapshots.rows), 2))
-    assert "is of the same task for" in chart["stages"][0]["note"]
+    assert "the nearest other text is in the same task." in chart["stages"][0]["note"]
 
 
-def test_the_data_of_each_task_stand_in_rows_of_their_own() -> None:
+def test_the_data_of_each_task_have_their_own_rows() -> None:
     shown = section(made_run("tasks"), "Data")
     rows = re.findall(r'<tr><th scope="row"><bdi dir="auto">(.*?)</bdi></th><td><bdi dir="auto">(.*?)</bdi>', shown)
     each = [(task, part) for task in ("topic", "&lt;b&gt;rating&lt;/b&gt;") for part in ("train", "validation", "test")]
@@ -124,7 +124,7 @@ def test_the_data_of_each_task_stand_in_rows_of_their_own() -> None:
     assert "<h3>Task topic</h3>" in shown
 
 
-def test_levels_are_called_by_their_names() -> None:
+def test_levels_are_shown_by_name() -> None:
     run = made_run("levels")
     errors = section(run, "Largest errors")
     assert re.search(r'<td data-sort="[\d.-]+"><bdi dir="auto">(music|weather|food)</bdi></td>', errors)
@@ -133,9 +133,9 @@ def test_levels_are_called_by_their_names() -> None:
 
 
 @pytest.mark.parametrize(("kind", "group"), [("single", "class"), ("levels", "level"), ("score", "range of scores")])
-def test_the_map_says_what_neighbours_share(kind: str, group: str) -> None:
+def test_the_map_names_what_neighbours_share(kind: str, group: str) -> None:
     stages = charts(section(made_run(kind), "Embedding map"))[0]["stages"]
-    assert all(f"is of the same {group} for" in stage["note"] for stage in stages)
+    assert all(f"the nearest other text is in the same {group}." in stage["note"] for stage in stages)
 
 
 def test_each_level_of_a_tree_has_its_macro_f1() -> None:
@@ -143,18 +143,18 @@ def test_each_level_of_a_tree_has_its_macro_f1() -> None:
     assert all(f"{score} at level {level}" in shown for score in ("accuracy", "macro F1") for level in (1, 2))
 
 
-def test_the_map_of_pairs_speaks_of_pairs_and_shows_both_texts() -> None:
+def test_the_map_of_pairs_counts_pairs_and_shows_both_texts() -> None:
     run = made_run("pairs")
     assert run.snapshots is not None
     run.snapshots.codes = np.full_like(run.snapshots.codes, -1)  # as a run of pairs has them
     shown = section(run, "Embedding map")
-    assert f"{len(run.snapshots.rows)} training pairs, each where its first text lies" in shown
+    assert f"{len(run.snapshots.rows)} training pairs, each at the position of its first text" in shown
     train = run.prepared.train
     assert charts(shown)[0]["rows"] == [list(pair) for pair in zip(*train.sides, strict=True)]
 
 
 @pytest.mark.parametrize("letter", ["x", '"', "字", "<", "🙂"])
-def test_the_page_stays_small_whatever_the_data(letter: str, tmp_path: Path) -> None:
+def test_the_page_stays_small_for_any_data(letter: str, tmp_path: Path) -> None:
     names = [f"{letter * 200}{number}" for number in range(150)]
     run = made_run("single", [letter * 5000], names, rows=1500)
     write_run_page(tmp_path / "report.html", run)

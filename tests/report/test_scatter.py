@@ -25,21 +25,21 @@ def points(rows: int = 50) -> list[list[float]]:
     return regression_metrics(true, true + random.normal(0, 0.5, size=rows))["points"]
 
 
-def test_rows_and_correlation_are_told(tmp_path: Path) -> None:
+def test_rows_and_correlation_are_shown(tmp_path: Path) -> None:
     scatter_figure(points(), tmp_path / "scores.png", "test")
     height, width = pixels(tmp_path / "scores.png")
     assert 150 < height < 300
     assert 150 < width < 300
     read = words(tmp_path / "scores.png")
-    assert any(text.startswith("50 rows, test, Pearson 0.") for text in read)
-    assert {"true score", "predicted score", "a row", "as it should be", "mean of the predictions"} <= set(read)
+    assert any(text.startswith("50 test rows, Pearson 0.") for text in read)
+    assert {"true score", "predicted score", "one row", "perfect prediction", "mean prediction"} <= set(read)
 
 
 @pytest.mark.parametrize(
     ("given", "title"),
     [
-        ([[1.0, 2.0]], "1 rows"),
-        ([[1.0, 1.0]], "1 rows"),
+        ([[1.0, 2.0]], "1 row"),
+        ([[1.0, 1.0]], "1 row"),
         ([[3.0, 0.5], [3.0, 0.7], [3.0, 0.1]], "3 rows"),
         ([[0.0, 3.0], [1.0, 3.0]], "2 rows"),
         ([[0.0, 0.0]] * 4, "4 rows"),
@@ -67,7 +67,7 @@ def test_means_are_of_groups_in_the_order_of_the_true_score() -> None:
 
 
 @pytest.mark.parametrize("true", [[5.0], [5.0] * 9, [0.0] * 60 + [1.0] * 40])
-def test_groups_without_rows_are_left_out(true: list[float]) -> None:
+def test_groups_without_rows_are_skipped(true: list[float]) -> None:
     middle, mean = means(np.array(true), np.arange(len(true), dtype=float))
     assert len(middle) == len(mean) == len(set(true))
     assert middle.tolist() == sorted(set(true))

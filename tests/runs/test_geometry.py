@@ -259,11 +259,11 @@ def test_a_panel_a_figure(tmp_path: Path) -> None:
     last = FIGURES | {"anisotropy": 0.15, "confidence_entropy": 0.34, "most_entropy": 2.0}
     geometry_figure({BEFORE: FIGURES, "a long name 日本": FIGURES, "finetune": last}, tmp_path / "g.png", "rhymes")
     read = words(tmp_path / "g.png")
-    panels = ["Alignment", "Uniformity", "Cosine of two texts", "Silhouette", "Anisotropy"]
+    panels = ["Alignment", "Uniformity", "Cosine similarity", "Silhouette", "Anisotropy"]
     assert [text for text in read if text in panels] == panels
-    assert {"before", "finetune", "of one class", "of different classes", "0.15", "\N{MINUS SIGN}3.10"} <= set(read)
+    assert {"before", "finetune", "same class", "different classes", "0.15", "\N{MINUS SIGN}3.10"} <= set(read)
     assert "40 rhymes, the same at every stage" in read
-    assert "confidence entropy (0: the classifier is sure): finetune 0.34 bits of at most 2.00" in read
+    assert "confidence entropy (0: fully confident): finetune 0.34 bits (maximum 2.00)" in read
     assert pixels(tmp_path / "g.png")
 
 
@@ -280,7 +280,7 @@ def test_a_panel_a_figure(tmp_path: Path) -> None:
 def test_whatever_there_is_is_drawn(tmp_path: Path, stages: dict[str, Any], panels: int) -> None:
     canvas.laid_out(draw(list(stages.values()), list(stages), "texts"), list(stages))  # nothing to warn of
     geometry_figure(stages, tmp_path / "g.png")
-    titles = {"Alignment", "Uniformity", "Cosine of two texts", "Silhouette", "Anisotropy"}
+    titles = {"Alignment", "Uniformity", "Cosine similarity", "Silhouette", "Anisotropy"}
     assert len(titles.intersection(words(tmp_path / "g.png"))) == panels
     assert pixels(tmp_path / "g.png")
 
@@ -289,9 +289,9 @@ def test_one_text_of_each_class(tmp_path: Path) -> None:
     alone = {"texts": 5, "uniformity": -3.0, "between": 0.1, "anisotropy": 0.1}
     geometry_figure({BEFORE: alone, "contrast": alone, "finetune": alone}, tmp_path / "g.png")
     read = words(tmp_path / "g.png")
-    assert "of different classes" in read
+    assert "different classes" in read
     assert "lower: classes are further apart" in read
-    assert "of one class" not in read, "no line, no legend"
+    assert "same class" not in read, "no line, no legend"
     high, wide = pixels(tmp_path / "g.png")
     assert wide > 2.5 * high, "three panels in one row"
 
@@ -300,8 +300,8 @@ def test_pairs_and_texts_without_classes_are_not_talked_of_as_classes(tmp_path: 
     paired = {"texts": 5, "pairs": 4, "alignment": 1.0, "uniformity": -3.0, "anisotropy": 0.1}
     geometry_figure({BEFORE: paired, "mnr": paired}, tmp_path / "g.png")
     read = " ".join(words(tmp_path / "g.png"))
-    assert "squared distance of the two texts of a pair" in read
-    assert "alignment is over 4 pairs" in read
+    assert "squared distance between the texts of a pair" in read
+    assert "alignment uses 4 pairs" in read
     assert "class" not in read
 
 

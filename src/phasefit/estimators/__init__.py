@@ -1,7 +1,7 @@
-"""Estimators: the Python interface. Its public names are those of `phasefit` itself.
+"""Estimators: the Python interface. The top-level package `phasefit` exports its public names.
 
 `classifier`, `regressor` and `encoder` follow scikit-learn's rules and share `base`; `functions` has `train`, `resume`,
-`load` and `read_table`; `loading` and `tasks` are what `load` returns; `inputs` takes what Python holds texts in.
+`load` and `read_table`; `loading` and `tasks` are what `load` returns; `inputs` converts lists, arrays and frames.
 May import studies and everything to their left.
 """
 

@@ -1,4 +1,4 @@
-"""What the estimators share: the parameters, the training job, vectors, saving and loading."""
+"""The base class of the estimators: parameters, training, embeddings, saving and loading."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from phasefit.runs.execution import FitResult
     from phasefit.runs.run import Run
 
-PARAMETERS = "estimator"  # in the manifest of a saved estimator: what `__init__` was given
-TASK = "default"  # of a model with one task
+PARAMETERS = "estimator"  # in the manifest of a saved estimator: the arguments of `__init__`
+TASK = "default"  # the task name of a model with one task
 NOT_SAVED = ("listener", "device")  # they belong to the process, not to the model
 
 
 class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A model trained in phases, by scikit-learn's rules: `__init__` stores, `fit` builds, `clone` works."""
+    """A model trained in phases that follows scikit-learn: `__init__` only stores parameters and `clone` works."""
 
     _predicts: ClassVar[bool] = True  # whether it needs a head
     recipe: str
@@ -39,12 +39,12 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     seed: int
     device: str
     precision: str
-    batch_size: int  # of prediction; training's is an option of each phase
+    batch_size: int  # for prediction; each phase has its own for training
     listener: Callable[[Event], None] | None
 
     @python_errors
     def transform(self, X: Sequence[str]) -> np.ndarray:
-        """Embeddings (n, d)."""
+        """Return the embeddings of the texts, an array (n, d)."""
         texts = as_texts(X)
         if not texts:
             return np.empty((0, self._fitted().encoder.dimension), dtype=np.float32)
@@ -52,14 +52,22 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @python_errors
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Save the model and the parameters; an existing folder is refused unless it holds a model and `overwrite`."""
+        """Save the model and the parameters of the estimator.
+
+        Parameters
+        ----------
+        folder
+            The folder to write.
+        overwrite
+            Replace a saved model in this folder. Folders with other files are never replaced.
+        """
         from phasefit.runs.results import save_model
 
         save_model(self._fitted(), Path(folder), overwrite=overwrite, facts=self._facts())
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", task: str | None = None) -> Self:
-        """A saved model or a finished run, ready to use, with the parameters that it was trained with.
+        """Load a saved model or a finished run, with the parameters that it was trained with.
 
         Parameters
         ----------
@@ -68,7 +76,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         device
             Where to predict: "auto", "cpu", "cuda", "cuda:1", "mps".
         task
-            Which task of a run with several; `phasefit.load` gives all of them.
+            The task to load from a run with several tasks; `phasefit.load` loads all of them.
         """
         return python_errors(cls._load)(folder, device, task)
 
@@ -81,7 +89,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _of(cls, model: Model, run: Run, device: str = "auto", task: str | None = None) -> Self:
-        """An estimator over a model that is loaded already."""
+        """Return an estimator for a model that is already loaded."""
         known = cls._get_param_names()
         parameters = {name: value for name, value in _parameters(run.manifest, run.folder).items() if name in known}
         estimator = cls(**parameters, device=device)
@@ -92,7 +100,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def _train(self, data: Any, validation: Any, unlabelled: Sequence[str] | None, **more: Any) -> FitResult:
-        """Train on tables in memory, and keep what comes out; `more` is what only some estimators ask for."""
+        """Train on tables in memory and store the result; `more` are options that only some estimators have."""
         from phasefit.runs.execution import fit_spec
 
         spec = run_spec(
@@ -118,31 +126,31 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return result
 
     def _refuse_encoders(self, wanted: str) -> None:
-        """A recipe that trains no head is for another estimator."""
+        """Raise an error for a recipe that trains no head."""
         from phasefit.recipes import read_recipe
 
         if self.recipe == DEFAULT_RECIPE:
             return
         recipe = read_recipe(self.recipe)
         if not any(phase.trains_head for phase in recipe.phases):
-            raise RecipeError(f"recipe '{recipe.name}' trains an encoder and no {wanted}; use TextEncoder for it")
+            raise RecipeError(f"recipe '{recipe.name}' trains an encoder without a {wanted}; use TextEncoder")
 
     task_: str
 
     def _adopt(self) -> None:
-        """Set what follows from the model."""
+        """Set the attributes that follow from the model."""
 
     def _facts(self) -> dict[str, Any]:
-        """What is saved with the model, for `load`."""
+        """Return what `save` stores with the model, for `load`."""
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name not in NOT_SAVED}
         return {PARAMETERS: {name: _plain(value) for name, value in parameters.items()}}
 
     def _restore(self, facts: Mapping[str, Any]) -> None:
-        """Take what was saved with the model; a run of the command line has nothing."""
+        """Restore what `save` stored with the model; runs of the command line store nothing."""
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit, or load a saved one")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit, or load a saved model")
         return self.model_
 
     @property
@@ -160,7 +168,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _parameters(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """What an estimator would have been given to train this model: saved with it, or read from its run."""
+    """Return the arguments of `__init__` for this model: saved with it, or taken from its run."""
     saved = manifest.get(PARAMETERS)
     if isinstance(saved, Mapping):
         return dict(saved)
@@ -170,7 +178,7 @@ def _parameters(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _recipe_of_run(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The recipe by its name, with the settings of the run, if that is what was trained; else the run's own file."""
+    """Return the recipe's name and settings if they still give the recipe of the run, else the recipe file."""
     from phasefit.recipes import read_recipe
     from phasefit.recipes.settings import as_settings
 
@@ -182,7 +190,7 @@ def _recipe_of_run(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON takes it."""
+    """Convert a parameter to a value that JSON supports."""
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, np.generic):

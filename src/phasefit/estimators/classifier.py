@@ -26,34 +26,34 @@ COLUMNS = "label_columns"  # in the manifest of a saved classifier
 
 
 class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
-    """A text classifier trained in phases, for single texts or, given as 2-tuples, for pairs of texts.
+    """A classifier trained in phases, for texts or for pairs of texts (2-tuples).
 
     Parameters
     ----------
     recipe
         A packaged recipe or the path of a recipe file. "default" is `few-shot` or `three-phase`, depending on the
-        number of rows per class.
+        number of training rows per class.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None is the default model.
+        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
     validation_size
-        The share of rows that is held out to choose the best weights when `fit` gets no validation rows.
+        The share of rows to hold out for choosing the best weights if `fit` gets no validation rows.
     calibrate
         Whether probabilities are calibrated on the validation rows.
     reject
-        The share of validation rows that may stay unanswered: `predict` returns None for texts below the threshold that
-        follows from it.
+        The share of validation rows to reject as too uncertain. It sets a confidence threshold; `predict` returns None
+        for texts below it.
     seed
-        Every random choice of the training follows from it.
+        The seed of every random choice in training.
     device
         "auto", "cpu", "cuda", "cuda:1" or "mps".
     precision
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
-        Texts per batch in prediction; the batch size of training is an option of each phase.
+        Texts per batch in prediction. The training batch size is an option of each phase.
     listener
-        A function that receives every event of the training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     model_
         The trained model.
     validation_metrics_
-        The metrics of the validation rows, None without any.
+        The metrics on the validation rows; None without validation rows.
     history_, phases_
         The losses and scores of every step, and a summary of each phase.
     """
@@ -91,7 +91,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self.seed = seed
         self.device = device
         self.precision = precision
-        self.batch_size = batch_size  # of prediction; training's is an option of each phase
+        self.batch_size = batch_size  # for prediction; each phase has its own for training
         self.listener = listener
 
     @python_errors
@@ -103,20 +103,30 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         unlabelled: Sequence[str] | None = None,
         validation: tuple[Sequence[Any], Any] | None = None,
     ) -> TextClassifier:
-        """Train on texts, or 2-tuples of them, and labels.
+        """Train on texts and labels.
 
-        Labels are strings or integers, tuples for the paths of a tree, lists or sets for several per text, or an
-        indicator matrix (rows, labels) of zeros and ones, whose labels are its columns. Decimal numbers are scores:
-        those are for TextRegressor.
+        Parameters
+        ----------
+        X
+            Texts, or 2-tuples of texts for pairs.
+        y
+            Strings or integers; tuples for the paths of a tree; lists or sets for several labels per text; or an
+            indicator matrix (rows, labels) of zeros and ones. For scores (decimal numbers) use `TextRegressor`.
+        unlabelled
+            More texts, for the phases that need no labels.
+        validation
+            (X, y) of the validation rows; None holds out `validation_size` of the training rows.
         """
         self._refuse_encoders("classifier")
         labels, columns = as_label_rows(y)
-        names = all(isinstance(label, str) for label in labels)  # whatever they look like: sets are lists here
+        names = all(isinstance(label, str) for label in labels)  # a string is always one label
         if not names and not LABEL_KINDS[looks_like(labels)].has_classes:
-            raise LabelError("y holds decimal numbers, which are scores; use TextRegressor")
+            raise LabelError(
+                "y contains decimal numbers, which are scores; use TextRegressor, or convert class labels to strings"
+            )
         base = base_run(self.model)
-        known = None if base is None or base.space is None else base.space.kind  # a run reads labels as its own were
-        plain = USUAL if names and labels and known in (None, USUAL) else None
+        base_kind = None if base is None or base.space is None else base.space.kind
+        plain = USUAL if names and labels and base_kind in (None, USUAL) else None
         kind = looks_like(labels) if columns is not None else plain
         scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
         more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
@@ -127,9 +137,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
 
     @python_errors
     def predict(self, X: Sequence[Any]) -> np.ndarray:
-        """The most probable label of each text, or None where it is not sure enough; trees as an array of tuples.
+        """Return the most probable label of each text, or None below the confidence threshold (see `reject`).
 
-        Of several labels per text, an indicator matrix if `fit` was given one, else an array of tuples.
+        Labels of a tree are an array of tuples. Several labels per text are an indicator matrix if `fit` got one, else
+        an array of tuples.
         """
         probabilities = self.predict_proba(X)
         decision = self._fitted().decision(self.task_)
@@ -146,15 +157,15 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         columns = getattr(self, "_columns", None)
         if columns is None:
             return _objects([tuple(self.classes_[row].tolist()) for row in chosen])
-        matrix = np.zeros((len(chosen), len(columns)), dtype=np.int64)  # columns without a row are no classes
+        matrix = np.zeros((len(chosen), len(columns)), dtype=np.int64)  # a column without any 1 is no class
         for code, label in enumerate(self.classes_.tolist()):
-            if label in columns:  # a run that was gone on from may know more
+            if label in columns:  # a run that training started from may have more classes
                 matrix[:, columns.index(label)] = chosen[:, code]
         return matrix
 
     @python_errors
     def predict_proba(self, X: Sequence[Any]) -> np.ndarray:
-        """Probabilities, columns in the order of `classes_`; of several labels per text each by itself."""
+        """Return probabilities, columns in the order of `classes_`; several labels per text have independent ones."""
         rows, model = as_rows(X), self._fitted()
         if not rows:
             return np.empty((0, len(self._space)))
@@ -162,10 +173,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
 
     @python_errors
     def score(self, X: Sequence[Any], y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of the most probable labels, sure or not; of several labels per text, of the whole sets."""
+        """Return the accuracy of the most probable labels, ignoring `reject`; sets of labels must match completely."""
         space = self._space
         labels = as_label_rows(y)[0]
-        # A label that was never seen in fit is one the classifier cannot get right.
+        # A label that `fit` never saw counts as a mistake.
         if kind_of(space).answer == "set":
             sets = [label if isinstance(label, frozenset) else frozenset(label) for label in labels]
             predicted = self._fitted().predict(as_rows(X), task=self.task_, batch_size=self.batch_size)
@@ -176,17 +187,17 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         return float(np.average(right, weights=sample_weight))
 
     def _facts(self) -> dict[str, Any]:
-        """The columns of the indicator matrix that `fit` was given."""
+        """Add the columns of the indicator matrix that `fit` got."""
         columns = getattr(self, "_columns", None)
         return super()._facts() | ({} if columns is None else {COLUMNS: list(columns)})
 
     def _restore(self, facts: Mapping[str, Any]) -> None:
-        """Answer with a matrix again where `fit` was given one."""
+        """Restore the columns of the indicator matrix, so that `predict` returns one again."""
         columns = facts.get(COLUMNS)
         self._columns = columns if isinstance(columns, list) else None
 
     def _adopt(self) -> None:
-        """The classes, in the order of the columns of `predict_proba`."""
+        """Set the classes, in the order of the columns of `predict_proba`."""
         space = self._space
         if not kind_of(space).has_classes:
             raise ModelError("this model predicts scores; load it with TextRegressor")
@@ -198,7 +209,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
 
 
 def _objects(items: Sequence[Any]) -> np.ndarray:
-    """An array of whatever they are; NumPy would make a matrix of tuples."""
-    made = np.empty(len(items), dtype=object)
-    made[:] = items
-    return made
+    """Return a one-dimensional object array; NumPy would turn tuples into a matrix."""
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array

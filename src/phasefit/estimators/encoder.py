@@ -1,4 +1,4 @@
-"""TextEncoder: vectors for texts, learned from texts alone."""
+"""TextEncoder: embeddings learned from texts without labels."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class TextEncoder(TextEstimator):
     recipe
         A packaged recipe or the path of a recipe file.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None is the default model.
+        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
     settings
         Options of the recipe to change, for example `{"simcse.epochs": 4}`.
     validation_size
-        The share of rows that is held out to choose the best weights when `fit` gets no validation rows.
+        The share of rows to hold out for choosing the best weights if `fit` gets no validation rows.
     seed
-        Every random choice of the training follows from it.
+        The seed of every random choice in training.
     device
         "auto", "cpu", "cuda", "cuda:1" or "mps".
     precision
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
-        Texts per batch in prediction; the batch size of training is an option of each phase.
+        Texts per batch in prediction. The training batch size is an option of each phase.
     listener
-        A function that receives every event of the training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class TextEncoder(TextEstimator):
         self.seed = seed
         self.device = device
         self.precision = precision
-        self.batch_size = batch_size  # of `transform`; training's is an option of each phase
+        self.batch_size = batch_size  # for `transform`; each phase has its own for training
         self.listener = listener
 
     @python_errors
@@ -82,10 +82,18 @@ class TextEncoder(TextEstimator):
         unlabelled: Sequence[str] | None = None,
         validation: Any = None,
     ) -> TextEncoder:
-        """Train on texts, or on (anchor, positive) or (anchor, positive, negative) tuples, as the recipe needs.
+        """Train on texts, pairs or triples, depending on the recipe.
 
-        Labels of texts, if there are any, only watch: a linear probe chooses the best weights. Then `validation` is
-        (texts, labels), else rows like those of X.
+        Parameters
+        ----------
+        X
+            Texts, or (anchor, positive) or (anchor, positive, negative) tuples.
+        y
+            Labels, which are never trained on: a linear probe on them chooses the best weights.
+        unlabelled
+            More texts, for the phases that need no labels.
+        validation
+            The validation rows: (X, y) if `y` is given, else X; None holds out `validation_size` of the rows.
         """
         if y is None:
             self._train((as_rows(X), None), None if validation is None else (as_rows(validation), None), unlabelled)
@@ -96,6 +104,6 @@ class TextEncoder(TextEstimator):
 
     @python_errors
     def fit_transform(self, X: Sequence[Any], y: Sequence[Label] | None = None, **options: Any) -> np.ndarray:
-        """Fit, then the embeddings of the texts; of pairs and triples, of the first of each."""
+        """Fit, then return the embeddings of the texts; for pairs and triples, of the first text."""
         rows = as_rows(X)
         return self.fit(rows, y, **options).transform([row[0] if isinstance(row, tuple) else row for row in rows])

@@ -80,60 +80,60 @@ def train(
     data
         A path, the name of a dataset, `hub:owner/name`, a task file, a DataFrame, or (texts, labels).
     recipe
-        A packaged recipe, the path of a recipe file, or a `Recipe`. "default" follows from the data.
+        A packaged recipe, the path of a recipe file, or a `Recipe`. "default" chooses one for the data.
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None is the default model.
+        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
     out
-        The run folder; None is `runs/NAME`, then `runs/NAME-2`.
+        The run folder; None uses `runs/NAME`, then `runs/NAME-2`, and so on.
     overwrite
-        Whether a run in `out` is replaced, once the new run is finished.
+        Replace an existing run in `out` once the new run is finished.
     seed
-        Every random choice of the run follows from it.
+        The seed of every random choice in the run.
     text, label
-        Column names, found by their usual names when None. Two or three texts make a pair or a triple, several labels
-        are the levels of a tree.
+        Column names; detected when None. Two or three text columns form a pair or a triple. Several label columns are
+        the levels of a tree.
     kind
         The kind of the labels: "single", "multi", "tree" or "score"; detected when None.
     tree, separator
-        What separates the levels of a tree, or several labels, within one cell.
+        The separator between the levels of a tree, or between several labels, within one cell.
     levels
         The names of an ordered scale, lowest first.
     validation, test, unlabelled
-        Further tables; `unlabelled` holds texts for the phases that need no labels.
+        More tables; `unlabelled` has texts for the phases that need no labels.
     validation_size, test_size
-        The shares to hold out where no such table is given.
+        The share of training rows to hold out if the table is not given.
     rows, validation_rows, test_rows
         Use a random sample of N rows.
     classes, top_classes
         Use only the rows of these classes, or of the N most frequent ones.
     fold
-        (2, 5) tests on the second of five folds of the training table.
+        (2, 5) uses the second of five folds of the training table as the test rows.
     unseen
-        What happens to labels that only validation or test rows have: "error", "drop" or "keep" (counted as mistakes).
+        What to do with labels that only validation or test rows have: "error", "drop" or "keep" (counted as mistakes).
     leaked
-        What happens to texts that are both trained on and scored: "keep", "drop-scored" or "drop-train".
+        What to do with texts that are both trained on and scored: "keep", "drop-scored" or "drop-train".
     refit
-        Train once more on all rows after the evaluation.
+        Train again on all rows after the evaluation.
     calibrate
-        Whether probabilities are calibrated on the validation rows.
+        Calibrate probabilities on the validation rows.
     reject
-        The share of validation rows that may stay unanswered.
+        The share of validation rows to reject as too uncertain; predictions below that confidence are None.
     long
-        What happens to texts that are too long: "truncate", "head-tail" or "windows".
+        What to do with texts that are too long: "truncate", "head-tail" or "windows".
     report
-        Whether pictures, page and card are written.
+        Write the pictures, the report page and the model card.
     keep_phases
-        Whether the encoder after each phase is kept.
+        Keep the encoder after each phase.
     checkpoint_minutes
-        Minutes between two checkpoints; 0 writes one after every step.
+        Minutes between checkpoints; 0 writes one after every step.
     device, threads, precision, compile
         How to compute: "auto", "cpu", "cuda"; CPU threads; "auto", "no", "bf16", "fp16"; whether to use torch.compile.
     track
         An experiment tracker: "tensorboard", "wandb", "mlflow".
     data_dir
-        Where named datasets are looked for.
+        The folder with named datasets.
     listener
         A function that receives every event of the run: notes, steps, scores.
 
@@ -164,7 +164,7 @@ def resume(
     folder
         The folder of the run.
     device
-        Another device than the one the run began on.
+        The device to resume on; None uses the device that the run started on.
     listener
         A function that receives every event of the run.
     """
@@ -214,20 +214,20 @@ def read_table(
     source
         A path, the name of a dataset, `hub:owner/name`, a DataFrame, or (texts, labels).
     text, label
-        Column names, found by their usual names when None.
+        Column names; detected when None.
     kind, tree, separator, levels
         How labels are read, as in `train`.
     need_labels
         Whether a table without labels is an error.
     split
-        Which split of a dataset that has several.
+        The split to read from a dataset that has several.
     data_dir
-        Where named datasets are looked for.
+        The folder with named datasets.
 
     Returns
     -------
     Table
-        Its `texts` and `labels` are lists; `labels` is None for a table without any.
+        Its `texts` and `labels` are lists; `labels` is None for a table without labels.
     """
     reading: dict[str, Any] = {
         "kind": kind,
@@ -237,5 +237,5 @@ def read_table(
     }
     columns: dict[str, Any] = {"text": as_names(text), "label": as_names(label)}
     check_options({**reading, **columns, "data_dir": data_dir})
-    where = None if data_dir is None else Path(data_dir)
-    return read_any_table(source, **columns, **reading, need_labels=need_labels, split=split, data_dir=where)
+    folder = None if data_dir is None else Path(data_dir)
+    return read_any_table(source, **columns, **reading, need_labels=need_labels, split=split, data_dir=folder)

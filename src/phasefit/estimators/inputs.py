@@ -1,4 +1,4 @@
-"""Texts, pairs of texts and labels out of whatever Python holds them in: lists, arrays, columns of frames."""
+"""Convert lists, arrays and columns of data frames to texts, pairs of texts and labels."""
 
 from __future__ import annotations
 
@@ -13,29 +13,39 @@ MOST_SIDES = 3
 
 
 def as_texts(texts: Any) -> list[str]:
-    """One text per row, from whatever holds them."""
+    """Return a list of texts; raise a DataError for anything that is not a string."""
     if isinstance(texts, str):
-        raise DataError("give a list of texts, not one string")
+        raise DataError("expected a list of texts, got one string; pass [text] for a single text")
     if getattr(texts, "ndim", 1) == 2 and texts.shape[1] == 1:  # one column of a frame or an array
         texts = texts.iloc[:, 0] if hasattr(texts, "iloc") else texts[:, 0]
     if isinstance(texts, Mapping) or getattr(texts, "ndim", 1) > 1:
-        raise DataError("give the texts as one column, e.g. frame['text'], or as a list")
+        raise DataError("texts must be a list or one column, e.g. frame['text']")
     listed = list(texts)
     for row, text in enumerate(listed, start=1):
-        if not isinstance(text, str):
-            raise DataError(
-                f"text {row} is a {type(text).__name__}, not a string; give a one-dimensional list of texts"
-            )
+        if isinstance(text, str):
+            continue
+        if missing := _missing(text):
+            raise DataError(f"text {row} is missing ({missing}); drop or fill it")
+        raise DataError(f"text {row} is not a string ({type(text).__name__}); pass a one-dimensional list of strings")
     return listed
 
 
+def _missing(text: Any) -> str:
+    """Return how a missing text is written (pandas uses NaN, None and NA), or an empty string for other values."""
+    if text is None:
+        return "None"
+    if type(text).__name__ == "NAType":
+        return "NA"
+    return "NaN" if isinstance(text, float | np.floating) and np.isnan(text) else ""
+
+
 def as_labels(labels: Any) -> list[Any]:
-    """NumPy's and pandas' scalars as Python's own."""
+    """Return a list of labels with NumPy scalars converted to Python scalars."""
     return [label.item() if isinstance(label, np.generic) else label for label in labels]
 
 
 def as_label_rows(labels: Any) -> tuple[list[Any], list[Any] | None]:
-    """Labels, one per row; of an indicator matrix, the sets of its columns, and what these are called."""
+    """Return one label per row and None; for an indicator matrix, one set of labels per row and its column names."""
     if getattr(labels, "ndim", 1) != 2:
         return as_labels(labels), None
     if hasattr(labels, "toarray"):  # a sparse matrix
@@ -43,12 +53,12 @@ def as_label_rows(labels: Any) -> tuple[list[Any], list[Any] | None]:
     columns = [str(name) for name in labels.columns] if hasattr(labels, "columns") else list(range(labels.shape[1]))
     table = np.asarray(labels)
     if not np.isin(table, (0, 1)).all():
-        raise DataError("a matrix of labels holds 1 where a text has the label of the column, and 0 where it has not")
-    return [frozenset(columns[place] for place in np.flatnonzero(row)) for row in table], columns
+        raise DataError("a label matrix must contain only 0 and 1 (1: the text has the label of that column)")
+    return [frozenset(columns[column] for column in np.flatnonzero(row)) for row in table], columns
 
 
 def as_rows(rows: Any) -> list[Any]:
-    """Texts, or tuples of two or three where rows are pairs or triples; a frame or array of so many columns too."""
+    """Return texts, or tuples for pairs and triples, which may also be a frame or array with two or three columns."""
     columns = rows.shape[1] if getattr(rows, "ndim", 1) == 2 else 1
     if 1 < columns <= MOST_SIDES:
         return [tuple(row) for row in (rows.to_numpy() if hasattr(rows, "to_numpy") else rows).tolist()]

@@ -1,4 +1,4 @@
-"""A finished run or a saved model as the estimator that predicts what it was trained for."""
+"""Load a finished run or a saved model as the matching estimator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from phasefit.runs.run import Run
 
 
 def load_estimator(folder: str | Path, device: str) -> TextClassifier | TextRegressor | TextEncoder | TextTasks:
-    """The estimator of a run: a classifier, a regressor, an encoder, or one of them for each of several tasks."""
+    """Return the estimator of a run: a classifier, a regressor, an encoder, or `TextTasks` for several tasks."""
     run = Run.open_model(folder)
     model = run.model(device)
     if not model.heads:
@@ -21,5 +21,5 @@ def load_estimator(folder: str | Path, device: str) -> TextClassifier | TextRegr
     kinds: dict[str, type[TextClassifier | TextRegressor]] = {
         task: TextClassifier if kind_of(model.space_of(task)).has_classes else TextRegressor for task in model.heads
     }
-    tasks = {task: made._of(model, run, device, task) for task, made in kinds.items()}
+    tasks = {task: kind._of(model, run, device, task) for task, kind in kinds.items()}
     return next(iter(tasks.values())) if len(tasks) == 1 else TextTasks(tasks)

@@ -1,4 +1,4 @@
-"""TextRegressor: scores for texts, or for pairs of them."""
+"""TextRegressor: scores for texts or pairs of texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
-    """A regressor trained in phases: it predicts a number for a text or, given as 2-tuples, for a pair of texts.
+    """A regressor trained in phases. It predicts a number for a text or for a pair of texts (a 2-tuple).
 
     Parameters
     ----------
@@ -31,30 +31,30 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
     levels
         The names of an ordered scale, lowest first. Labels and predictions are then these names.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None is the default model.
+        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
     settings
         Options of the recipe to change, for example `{"finetune.epochs": 4}`.
     validation_size
-        The share of rows that is held out to choose the best weights when `fit` gets no validation rows.
+        The share of rows to hold out for choosing the best weights if `fit` gets no validation rows.
     seed
-        Every random choice of the training follows from it.
+        The seed of every random choice in training.
     device
         "auto", "cpu", "cuda", "cuda:1" or "mps".
     precision
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
-        Texts per batch in prediction; the batch size of training is an option of each phase.
+        Texts per batch in prediction. The training batch size is an option of each phase.
     listener
-        A function that receives every event of the training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores.
 
     Attributes
     ----------
     levels_
-        The names of the scale, empty for plain numbers.
+        The names of the levels; empty for plain numbers.
     model_
         The trained model.
     validation_metrics_
-        The metrics of the validation rows, None without any.
+        The metrics on the validation rows; None without validation rows.
     history_, phases_
         The losses and scores of every step, and a summary of each phase.
     """
@@ -81,7 +81,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self.seed = seed
         self.device = device
         self.precision = precision
-        self.batch_size = batch_size  # of prediction; training's is an option of each phase
+        self.batch_size = batch_size  # for prediction; each phase has its own for training
         self.listener = listener
 
     @python_errors
@@ -93,7 +93,19 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         unlabelled: Sequence[str] | None = None,
         validation: tuple[Sequence[Any], Sequence[Any]] | None = None,
     ) -> TextRegressor:
-        """Train on texts, or 2-tuples of them, and numbers (or names of levels)."""
+        """Train on texts and scores.
+
+        Parameters
+        ----------
+        X
+            Texts, or 2-tuples of texts for pairs.
+        y
+            One number per row, or the name of a level.
+        unlabelled
+            More texts, for the phases that need no labels.
+        validation
+            (X, y) of the validation rows; None holds out `validation_size` of the training rows.
+        """
         self._refuse_encoders("head")
         scored = None if validation is None else (as_rows(validation[0]), as_labels(validation[1]))
         more = {"kind": "score", "levels": tuple(map(str, self.levels or ()))}
@@ -103,20 +115,20 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
 
     @python_errors
     def predict(self, X: Sequence[Any]) -> np.ndarray:
-        """The score of each text; with levels, the name of the nearest."""
+        """Return the score of each text; with levels, the name of the nearest level."""
         rows, model = as_rows(X), self._fitted()
         scores = model.predict(rows, task=self.task_, batch_size=self.batch_size) if rows else []
         return np.array(scores, dtype=None if scores else float)
 
     @python_errors
     def predict_scores(self, X: Sequence[Any]) -> np.ndarray:
-        """The scores themselves; with levels, places on the scale from 0 on."""
+        """Return scores as numbers; with levels, positions on the scale starting at 0."""
         rows = as_rows(X)
         return np.asarray(self._fitted().predict_outputs(rows, task=self.task_, batch_size=self.batch_size)[:, 0])
 
     @python_errors
     def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
-        """R² of the scores, as scikit-learn's regressors have it; with levels, of the places on the scale."""
+        """Return R² of the scores, as in scikit-learn; with levels, of the positions on the scale."""
         from sklearn.metrics import r2_score
 
         levels = tuple(map(str, self._space.classes))
@@ -124,7 +136,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         return float(r2_score(truth, self.predict_scores(X), sample_weight=sample_weight))
 
     def _adopt(self) -> None:
-        """The levels of a model that was loaded."""
+        """Set the levels of the model."""
         space = self._space
         if kind_of(space).has_classes:
             raise ModelError(f"this model has labels of kind '{space.kind}'; load it with TextClassifier")

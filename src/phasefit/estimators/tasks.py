@@ -1,4 +1,4 @@
-"""A run with several tasks, loaded: one encoder, and a classifier or regressor for each task."""
+"""A loaded run with several tasks: one encoder, and a classifier or regressor for each task."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class TextTasks:
     Parameters
     ----------
     tasks
-        A fitted `TextClassifier` or `TextRegressor` for each task, by its name. `tasks["sst"].predict_proba(texts)`
-        and the like are called on these.
+        A fitted `TextClassifier` or `TextRegressor` for each task name. Use their other methods directly, for example
+        `tasks["sst"].predict_proba(texts)`.
     """
 
     def __init__(self, tasks: Mapping[str, TextClassifier | TextRegressor]) -> None:
@@ -28,7 +28,7 @@ class TextTasks:
 
     @python_errors
     def predict(self, X: Sequence[Any], *, task: str | None = None) -> np.ndarray | dict[str, np.ndarray]:
-        """The predictions of one task or, without `task`, of every task by its name."""
+        """Return the predictions of one task or, without `task`, a dictionary with those of every task."""
         if task is None:
             return {name: estimator.predict(X) for name, estimator in self.tasks.items()}
         if task not in self.tasks:
@@ -36,5 +36,5 @@ class TextTasks:
         return self.tasks[task].predict(X)
 
     def transform(self, X: Sequence[str]) -> np.ndarray:
-        """Embeddings (n, d): all tasks share the encoder."""
+        """Return the embeddings (n, d) of the encoder, which all tasks share."""
         return next(iter(self.tasks.values())).transform(X)

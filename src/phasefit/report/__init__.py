@@ -1,6 +1,6 @@
-"""Report: everything people look at: the card, the page and the pictures of a run.
+"""Report: the card, the page and the pictures of a run.
 
-`facts` are computed once; `card`, `page` and `pictures` only draw them; `limits` says how much is shown; `run` writes
+`facts` are computed once; `card`, `page` and `pictures` only draw them; `limits` has how much is shown; `run` writes
 all of it for a finished run. May import runs and everything to their left.
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_run_report(run: FinishedRun) -> None:
-    """Write the page, pictures and card of a run into its folder; matplotlib is imported only now."""
+    """Write the page, pictures and card of a run into its folder; imports matplotlib on first use."""
     from phasefit.report.run import write_report
 
     write_report(run)

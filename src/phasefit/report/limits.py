@@ -1,20 +1,20 @@
-"""How much is shown, so that pages, pictures and tables stay readable whatever the data are."""
+"""Limits on what is shown, so that pages, pictures and tables stay readable for any data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_LISTED = 60  # classes that a picture or a table lists; of more, the weakest or the largest
-MOST_IN_MATRIX = 30  # classes up to which a confusion matrix has its counts
-COLOURS, SHAPES = 12, 5  # that groups of points are told apart by
+MOST_LISTED = 60  # classes in a picture or a table; beyond it, only the weakest or the largest are listed
+MOST_IN_MATRIX = 30  # most classes for which a confusion matrix shows counts
+COLOURS, SHAPES = 12, 5  # of groups of points
 MOST_COLOURED = COLOURS * SHAPES
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a page shows."""
+    """The limits of a page."""
 
-    rows: int = 50  # mistakes, doubted labels, confused pairs
+    rows: int = 50  # mistakes, labels to check, confused pairs
     text: int = 300  # characters of their texts
     points: int = 500  # of the map
     hover: int = 160  # characters of a point's text
@@ -22,7 +22,7 @@ class Limits:
     steps: int = 400  # of a curve
 
     def smaller(self) -> Limits:
-        """About half as much, but never nothing."""
+        """Return limits about half as large, with a minimum for each."""
         return Limits(
             rows=max(self.rows // 2, 5),
             text=max(self.text * 2 // 3, 60),

@@ -1,4 +1,4 @@
-"""What a finished run shows: pictures, the page and the model card."""
+"""Write the report of a finished run: pictures, page and model card."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = "report.html"
 
 
 def write_report(run: FinishedRun) -> None:
-    """Write all of it into the run folder; what the run has no data for is left out."""
+    """Write the report into the run folder, without the parts that the run has no data for."""
     facts = RunFacts.of(run)
     pictures = draw_run(run.folder, facts)
     write_run_page(run.folder / PAGE, facts)

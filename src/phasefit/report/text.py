@@ -1,4 +1,4 @@
-"""Values as people read them, the same on cards, on pages and in charts."""
+"""Format values for people, in the same way on cards, pages and charts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-# What no page may hold (lone surrogates, which UTF-8 has no bytes for) or what HTML reads as something else.
+# Characters that a page cannot contain: UTF-8 cannot encode lone surrogates, and HTML replaces or rejects the others.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def number(value: Any) -> str:
-    """A count in full, a score with four digits, nothing for None, anything else as it is."""
+    """Format a count in full, a score with four digits, None as nothing and anything else with `str`."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -22,7 +22,7 @@ def number(value: Any) -> str:
 
 
 def in_words(value: Any) -> str:
-    """A recorded value on one line."""
+    """Format a recorded value on one line."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
@@ -30,22 +30,22 @@ def in_words(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else number(value)
 
 
-def known(pairs: Mapping[str, Any]) -> dict[str, Any]:
-    """What was recorded and is not empty, by a name that people read."""
+def non_empty(pairs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are not empty, with spaces for the underscores in their names."""
     return {name.replace("_", " "): value for name, value in pairs.items() if value not in (None, "", {}, [], ())}
 
 
 def shortened(text: object, longest: int | None) -> str:
-    """The text up to so many characters, with an ellipsis where it was cut."""
+    """Shorten a text to at most `longest` characters, the last of which is an ellipsis."""
     whole = str(text)
     return whole if longest is None or len(whole) <= longest else whole[: max(longest - 1, 1)].rstrip() + "…"
 
 
 def clean(text: object) -> str:
-    """Text as any page can hold it: control characters as their pictures, what is no character as U+FFFD."""
-    return _UNPRINTABLE.sub(_stand_in, str(text).replace("\r\n", "\n"))
+    """Make a text safe for a page: control characters become their symbols (U+2400), invalid ones U+FFFD."""
+    return _UNPRINTABLE.sub(_replacement, str(text).replace("\r\n", "\n"))
 
 
-def _stand_in(match: re.Match[str]) -> str:
+def _replacement(match: re.Match[str]) -> str:
     code = ord(match.group())
     return chr(0x2400 + code) if code < 0x20 else "\ufffd"

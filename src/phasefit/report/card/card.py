@@ -1,4 +1,4 @@
-"""The model card: a run's README.md, which the hub shows as the model's page. Its words are in `templates/card.md`."""
+"""The model card: a run's README.md, which the hub shows as the model's page. Its text is in `templates/card.md`."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from phasefit.report.text import number
 if TYPE_CHECKING:
     from phasefit.models.tokens.truncation import Truncation
 
-# What the hub calls it; the first is the main task.
+# Names of tasks on the hub; the first is the main task.
 CLASSIFIES, EMBEDS = ("text-classification",), ("sentence-similarity", "feature-extraction")
 PICTURES = {picture.file: picture for picture in (*OF_SCORES, *OF_RUNS)}
 Results = tuple[str, list[str], list[list[str]]]  # a title, the splits, and the rows of a table
 
 
 def run_card(run: RunFacts, pictures: Iterable[str], page: str) -> str:
-    """The card of a finished run; `page` is the report beside it."""
+    """Return the card of a finished run; `page` is the file name of its report."""
     return model_card(
         name=run.name,
         recipe_toml=run.recipe,
@@ -61,10 +61,10 @@ def model_card(
     pairs: bool = False,
     page: str = "",
 ) -> str:
-    """The card as Markdown, from the plain data of `phasefit.json` and `metrics.json`; what they lack is left out.
+    """Return the card as Markdown, from the content of `phasefit.json` and `metrics.json`; all of it is optional.
 
-    `classes` are those that the model tells apart; one that tells none, and has no scores, is an encoder. `kind` is
-    that of the labels, `pairs` whether they are labels of pairs of texts. `page` is the report beside the card.
+    `classes` are the classes of the model; a model without classes and scores is an encoder. `kind` is the label kind,
+    `pairs` whether each label belongs to a pair of texts. `page` is the file name of the report.
     """
     kind = kind or ("single" if classes else "none")
     splits = {split: metrics[split] for split in ("validation", "test") if metrics.get(split)}
@@ -76,7 +76,7 @@ def model_card(
         kind=kind,
         headline=headline(kind, len(classes), pairs),
         hub_tasks=EMBEDS if kind == "none" else CLASSIFIES,
-        base_model=model if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model) else "",  # a folder means nothing to others
+        base_model=model if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model) else "",  # no local folder
         page=page,
         results=results(splits),
         pictures=[PICTURES[file] for file in pictures],
@@ -102,7 +102,7 @@ def model_card(
 
 
 def results(splits: Mapping[str, Scored]) -> list[Results]:
-    """The headline scores, a column a split; of several tasks a table each, and their mean."""
+    """Return tables of scores with a column for each split: one table, or one per task and one for their mean."""
     tasks = dict.fromkeys(task for scored in splits.values() for task in scored.get("tasks", {}))
     each = []
     for task in tasks:
@@ -117,16 +117,16 @@ def _result(title: str, splits: Mapping[str, Scored]) -> Results:
 
 
 def phase_rows(phases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """What each phase took and reached."""
+    """Return the steps, seconds and kept score of each phase."""
     rows = []
     for phase in phase_results(phases):
-        reached = ", ".join(f"{name} {number(value)}".strip() for name, value in phase.best.items())
-        rows.append([phase.name, number(phase.steps), f"{phase.seconds or 0:.1f}", reached])
+        kept = ", ".join(f"{name} {number(value)}".strip() for name, value in phase.best.items())
+        rows.append([phase.name, number(phase.steps), f"{phase.seconds or 0:.1f}", kept])
     return rows
 
 
 def data_paragraphs(hygiene: Hygiene, cut: Truncation | None = None) -> list[str]:
-    """The tables side by side, and a list of what deserves a look."""
+    """Return a table of the splits, and a list of notes on anything worth checking."""
     notes = [note.removeprefix("data: ") for note in data_notes(hygiene)]
     notes += [] if cut is None else [cut.sentence()]
     listed = "\n".join(f"- {escape(note)}" for note in notes)

@@ -1,4 +1,4 @@
-"""Markdown out of what users and runs are called: tables and code blocks that nothing in them can break."""
+"""Markdown tables and code blocks that no text of a user can break."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from phasefit.report.text import in_words, known
+from phasefit.report.text import in_words, non_empty
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
 def render(template: str, /, **values: Any) -> str:
-    """A file of `templates/` filled in; Markdown has no escaping of its own, so `table` and `escape` do it."""
+    """Render a file of `templates/`. Jinja cannot escape Markdown, so `table` and `escape` do it."""
     return environment().get_template(template).render(values).strip() + "\n"
 
 
 @cache
 def environment() -> Environment:
-    """The templates of cards; jinja2 is imported only now."""
+    """Return the templates of cards; imports jinja2 on first use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("phasefit.report.card"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters |= {"escape": escape, "fence": fence, "quoted": quoted, "shell": shell}
-    made.globals["table"] = table
-    return made
+    templates.filters |= {"escape": escape, "fence": fence, "quoted": quoted, "shell": shell}
+    templates.globals["table"] = table
+    return templates
 
 
 def facts(pairs: Mapping[str, Any]) -> str:
-    """A table of whatever was recorded."""
-    return table(["", ""], [[name, in_words(value)] for name, value in known(pairs).items()])
+    """Return a table of recorded values."""
+    return table(["", ""], [[name, in_words(value)] for name, value in non_empty(pairs).items()])
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table with every cell escaped; nothing without rows."""
+    """Return a Markdown table with every cell escaped; empty without rows."""
     if not rows:
         return ""
     lines = [head, ["-"] * len(head), *([escape(cell) for cell in row] for row in rows)]
@@ -46,22 +46,22 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Escape a text so that Markdown shows it literally, on one line."""
     marked = re.sub(r"([\\`*_\[\]<>#~$&])", r"\\\1", " ".join(str(text).split()))
-    return marked.replace("|", "&#124;")  # tables are cut at bars before backslashes are read
+    return marked.replace("|", "&#124;")  # tables are split at bars before backslashes are read
 
 
 def fence(text: str, language: str) -> str:
-    """A code block whose fence is longer than any inside it."""
+    """Return a code block whose fence is longer than any fence inside it."""
     ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     return f"{ticks}{language}\n{text.strip()}\n{ticks}"
 
 
 def quoted(text: str) -> str:
-    """A string as JSON, Python and YAML read it."""
+    """Quote a string for JSON, Python and YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def shell(name: str) -> str:
-    """A folder's name as a terminal takes it."""
+    """Quote a folder name for a terminal if necessary."""
     return name if re.fullmatch(r"[\w./-]+", name) else quoted(name)

@@ -1,1 +1,1 @@
-"""What reports show, computed once: plain dataclasses that the card, the page, the pictures and tables only draw."""
+"""The content of reports, computed once as plain dataclasses that the card, the page and the pictures draw."""

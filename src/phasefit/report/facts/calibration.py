@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say."""
+"""How well probabilities match accuracy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from phasefit.metrics.classification import wilson_interval
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions of about one confidence: how many, how sure in the mean, and the share that is right."""
+    """Predictions with similar confidence: their number, mean confidence and accuracy."""
 
     start: float
     end: float
@@ -21,7 +21,7 @@ class Bin:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the share that is right."""
+        """The 95 % interval of the accuracy."""
         return wilson_interval(round(self.accuracy * self.rows), self.rows)
 
 
@@ -33,25 +33,26 @@ class Calibration:
 
     @classmethod
     def of(cls, bins: Sequence[Mapping[str, Any]]) -> Calibration:
-        """Out of `calibration` of `metrics.json`."""
+        """Read `calibration` of `metrics.json`."""
         keys = ("from", "to", "rows", "confidence", "accuracy")
         return cls([Bin(*(one[key] for key in keys)) for one in bins])
 
     @property
     def rows(self) -> int:
-        """Of all bins."""
+        """The number of rows in all bins."""
         return sum(one.rows for one in self.bins)
 
     @property
     def verdict(self) -> str:
-        """What the diagram says on the whole, in words."""
+        """The overall calibration in words."""
         rows = self.rows
         if not rows:
             return "no rows"
         confidence = sum(one.confidence * one.rows for one in self.bins) / rows
         accuracy = sum(one.accuracy * one.rows for one in self.bins) / rows
         low, high = wilson_interval(round(accuracy * rows), rows)
-        means = f"It is {confidence:.1%} sure on average and right in {accuracy:.1%}: "
+        means = f"Mean confidence {confidence:.1%}, accuracy {accuracy:.1%}: "
         if low <= confidence <= high:
-            return f"{means}as far as {rows:,} rows tell,\nit is as sure as it should be."
-        return means + ("surer than it should be." if confidence > accuracy else "less sure than it could be.")
+            count = "1 row" if rows == 1 else f"{rows:,} rows"
+            return f"{means}well calibrated\n(the difference is within noise for {count})."
+        return means + ("overconfident." if confidence > accuracy else "underconfident.")

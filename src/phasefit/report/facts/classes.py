@@ -1,4 +1,4 @@
-"""How good a model is on each class."""
+"""Scores of each class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ClassScores:
-    """The scores of one class; `support` is how many rows have it."""
+    """The scores of one class; `support` is its number of rows."""
 
     name: str
     precision: float
@@ -19,11 +19,11 @@ class ClassScores:
 
 
 def class_scores(per_class: Mapping[str, Mapping[str, Any]]) -> list[ClassScores]:
-    """Out of `per_class` of `metrics.json`, in its order."""
+    """Read `per_class` of `metrics.json`, in its order."""
     keys = ("precision", "recall", "f1", "support")
     return [ClassScores(name, *(scores[key] for key in keys)) for name, scores in per_class.items()]
 
 
 def weakest(classes: Iterable[ClassScores]) -> list[ClassScores]:
-    """By F1, the lowest first; among equals the class of the fewest rows."""
+    """Sort classes by F1, the lowest first; among equals, the class with the fewest rows first."""
     return sorted(classes, key=lambda one: (one.f1, one.support))

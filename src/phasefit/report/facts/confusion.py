@@ -1,4 +1,4 @@
-"""Which class is taken for which."""
+"""Which classes are confused with each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """Rows of one class that were predicted as another, by the classes' numbers and names."""
+    """Rows of one class that were predicted as another, with the numbers and names of both."""
 
     true: int
     predicted: int
@@ -31,7 +31,7 @@ class Confusion:
 
     @classmethod
     def of(cls, confusion: Mapping[str, Any]) -> Confusion:
-        """Out of `{labels, matrix}` of `metrics.json`."""
+        """Read `{labels, matrix}` of `metrics.json`."""
         return cls(list(confusion["labels"]), np.asarray(confusion["matrix"], dtype=np.int64))
 
     @property
@@ -40,7 +40,7 @@ class Confusion:
         return np.asarray(self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1))
 
     def pairs(self, most: int) -> list[ConfusedPair]:
-        """The commonest mistakes, the larger share of the true class first among equals."""
+        """Return the most frequent mistakes; among equals, the largest share of the true class first."""
         totals, shares = self.counts.sum(axis=1), self.shares
         wrong = [(int(true), int(guess)) for true, guess in np.argwhere(self.counts) if true != guess]
         wrong.sort(key=lambda pair: (-self.counts[pair], totals[pair[0]], pair))

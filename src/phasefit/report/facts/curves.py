@@ -1,4 +1,4 @@
-"""How training went: the loss and the watched score of each phase."""
+"""Training curves: the loss and the watched score of each phase."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Entries = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class PhaseCurve:
-    """One phase: losses that are numbers by step, and the scores of each validation by name."""
+    """One phase: the finite losses by step, and the scores of each evaluation by name."""
 
     name: str
     steps: int
     loss_steps: Floats
     losses: Floats
-    lost: int  # losses that are no numbers
-    validated: Floats  # the steps of the validations
-    scores: Mapping[str, Floats]  # at those steps, not a number where unknown; the watched one first
-    kept: int | None  # the validation whose weights were kept
+    non_finite: int  # number of losses that are not finite
+    validated: Floats  # the steps of the evaluations
+    scores: Mapping[str, Floats]  # at those steps, NaN where missing; the watched one first
+    kept: int | None  # index of the evaluation whose weights were kept
 
     @property
     def watched(self) -> str:
-        """The score that decided."""
+        """The score that decides which weights are kept."""
         return next(iter(self.scores))
 
     @property
@@ -51,9 +51,9 @@ class PhaseCurve:
 
     @property
     def when_kept(self) -> str:
-        """After how many steps its weights were kept, in words."""
+        """The step whose weights were kept, in words."""
         step = self.kept_step or 0
-        return f"after {step:,} step{'' if step == 1 else 's'}" if step else "from its start"
+        return f"after {step:,} step{'' if step == 1 else 's'}" if step else "before the first step"
 
 
 def phase_curves(history: Entries) -> list[PhaseCurve]:
@@ -82,12 +82,12 @@ def _curve(name: str, entries: Entries) -> PhaseCurve:
 
 
 def _watched(validations: Entries) -> str:
-    """The score that decided; where it is not recorded, the first."""
+    """Return the watched score, or the first one if that is not recorded."""
     return str(validations[-1].get("watch") or next(iter(validations[-1]["scores"])))
 
 
 def score_ranges(curves: Sequence[PhaseCurve]) -> dict[str, tuple[float, float]]:
-    """One range for each watched score, so that phases that watch the same one compare by height."""
+    """Return one range for each watched score, so that phases with the same score are drawn on the same scale."""
     seen: dict[str, list[float]] = {}
     for curve in curves:
         if curve.scores:
@@ -102,7 +102,7 @@ def score_ranges(curves: Sequence[PhaseCurve]) -> dict[str, tuple[float, float]]
 
 
 def running_mean(values: Floats, width: int) -> Floats:
-    """The mean of the last `width` values at each place, of fewer at the start."""
+    """Return the mean of the last `width` values at each position, of fewer at the start."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - width, 0)
@@ -111,7 +111,7 @@ def running_mean(values: Floats, width: int) -> Floats:
 
 @dataclass(frozen=True)
 class PhaseResult:
-    """What a phase took, and the score that it kept, if it was validated."""
+    """The cost of a phase, and the score of its kept weights if it was evaluated."""
 
     name: str
     steps: int | None
@@ -121,14 +121,14 @@ class PhaseResult:
 
     @property
     def kept(self) -> str:
-        """The score that it kept, in words."""
+        """The score of the kept weights, in words."""
         early = ", stopped early" if self.stopped_early else ""
         scores = [f"{metric_at(name).title} {value:.4f}{early}".strip() for name, value in self.best.items()]
         return scores[0] if len(scores) == 1 else "not validated"
 
 
 def phase_results(phases: Entries) -> list[PhaseResult]:
-    """Out of `phases` of `metrics.json`; where it is not known what was watched, all scores are kept."""
+    """Read `phases` of `metrics.json`; if the watched score is not recorded, keep all scores."""
     results = []
     for phase in phases:
         best, watch = phase.get("best"), str(phase.get("watch") or "")

@@ -1,4 +1,4 @@
-"""What a run was trained and scored on."""
+"""The tables that a run was trained and scored on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from phasefit.data.hygiene import Part
 from phasefit.prepare.prepare import Prepared
 
 HEAD = ("rows", "repeated", "conflicting", "near-empty", "words", "classes", "largest / smallest class")
-BEFORE = "(before the tasks)"  # beside the names of the tasks, none of which has brackets
+BEFORE = "(before the tasks)"  # in the column of task names, which have no parentheses
 
 
 def part_cells(part: Part) -> list[str]:
-    """What stands below HEAD for one table."""
+    """Return the cells of one table in the order of HEAD."""
     words, classes = part.words, part.classes
     return [
         f"{part.rows:,}",
@@ -24,9 +24,9 @@ def part_cells(part: Part) -> list[str]:
 
 
 def data_rows(prepared: Prepared) -> list[list[str]]:
-    """A row for each table, of several tasks with the task's name before its own.
+    """Return a row for each table; with several tasks, the name of the task comes first.
 
-    What comes before the tasks is a table of its own, or else only their texts again.
+    The phases before the tasks are listed only if they have their own tables, not if they reuse the texts of the tasks.
     """
     parts = [[name, *part_cells(part)] for name, part in prepared.hygiene.parts.items()]
     if not prepared.tasks:

@@ -1,4 +1,4 @@
-"""Rows to look at: the most confident mistakes, the largest errors, and labels that are likely wrong."""
+"""Rows worth checking: the most confident mistakes, the largest errors, and labels that are probably wrong."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ NO_LABEL = "(none)"
 
 @dataclass(frozen=True)
 class Mistake:
-    """A row that the model got wrong; of several labels, `label` is the wrong one that it was surest of."""
+    """A row that the model got wrong; with several labels, `label` is the most confident mistake."""
 
     texts: tuple[str, ...]
     true: str
     predicted: str
     probability: float
-    row: int  # in what was read, from 1
+    row: int  # in the table that was read, starting at 1
     label: str = ""
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """A label that is likely wrong, and what is more likely."""
+    """A label that is probably wrong, and a more probable one."""
 
     texts: tuple[str, ...]
     label: str
-    probability: float | None  # of the label; of several labels there is none
+    probability: float | None  # of the label; None with several labels
     better: str
     better_probability: float
     split: str
@@ -43,7 +43,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class ScoreError:
-    """A true and a predicted score; of levels, the names of those that they are nearest to."""
+    """A true and a predicted score; with levels, also the names of the nearest levels."""
 
     texts: tuple[str, ...]
     true: float
@@ -54,12 +54,12 @@ class ScoreError:
 
     @property
     def error(self) -> float:
-        """How far the prediction is off."""
+        """The absolute error of the prediction."""
         return abs(self.predicted - self.true)
 
 
 def mistakes(held: HeldOut, most: int) -> list[Mistake]:
-    """The rows that are wrong, the most probable of the wrong answers first."""
+    """Return the rows that the model got wrong, the most confident mistake first."""
     return _set_mistakes(held, most) if kind_of(held.space).answer == "set" else _class_mistakes(held, most)
 
 
@@ -78,7 +78,7 @@ def _class_mistakes(held: HeldOut, most: int) -> list[Mistake]:
 
 
 def _set_mistakes(held: HeldOut, most: int) -> list[Mistake]:
-    """Of several labels: how sure it was of the wrong answer that it was surest of, a label too many or one missed."""
+    """Return mistakes with several labels, ranked by the most confident wrong label: wrongly predicted or missed."""
     true, outputs = held.values, held.outputs
     limit = np.full(outputs.shape[1], 0.5)
     limit[: len(held.decision.thresholds)] = held.decision.thresholds
@@ -89,9 +89,9 @@ def _set_mistakes(held: HeldOut, most: int) -> list[Mistake]:
     names = held.space.names
     rows = []
     for row in order[worst[order] >= 0].tolist():
-        which = f"{names[label[row]]}, {'given' if chosen[row, label[row]] else 'missed'}"
+        mistake = f"{names[label[row]]}, {'wrongly predicted' if chosen[row, label[row]] else 'missed'}"
         sets = (_set(names, true[row]), _set(names, chosen[row]))
-        rows.append(Mistake(held.texts(row), *sets, float(worst[row]), held.number(row), which))
+        rows.append(Mistake(held.texts(row), *sets, float(worst[row]), held.number(row), mistake))
     return rows
 
 
@@ -100,8 +100,8 @@ def _set(names: Sequence[str], marked: np.ndarray) -> str:
 
 
 def label_doubts(held: Sequence[HeldOut], most: int) -> tuple[list[Doubt], int]:
-    """The labels that are likeliest to be wrong, over all held-out rows together, and how many are in doubt."""
-    space = max((one.space for one in held), key=len)  # a later split may have labels that no other has
+    """Return the labels of held-out rows that are most probably wrong, and the number of all doubtful labels."""
+    space = max((one.space for one in held), key=len)  # a later split may have additional labels
     width = len(space)
     several = kind_of(space).answer == "set"
     values = [np.pad(one.values, ((0, 0), (0, width - len(one.space)))) if several else one.values for one in held]
@@ -125,13 +125,13 @@ def label_doubts(held: Sequence[HeldOut], most: int) -> tuple[list[Doubt], int]:
 
 
 def largest_errors(held: HeldOut, most: int) -> list[ScoreError]:
-    """The scores that are farthest off."""
+    """Return the rows with the largest errors."""
     order = np.argsort(-np.abs(held.outputs[:, 0].astype(np.float64) - held.values), kind="stable")
     return [_score_error(held, row) for row in order[:most].tolist()]
 
 
 def score_errors(held: HeldOut, most: int) -> list[ScoreError]:
-    """All rows, or some of them evenly."""
+    """Return all rows, or at most `most` evenly spaced ones."""
     rows = np.linspace(0, len(held.table) - 1, min(len(held.table), most)).astype(int)
     return [_score_error(held, row) for row in rows.tolist()]
 
@@ -142,5 +142,5 @@ def _score_error(held: HeldOut, row: int) -> ScoreError:
 
 
 def levels_of(space: LabelSpace, *scores: float) -> list[str]:
-    """The names of the levels that scores are nearest to; none where scores have no levels."""
+    """Return the names of the levels nearest to the scores; empty without levels."""
     return [space.name(score) for score in scores] if len(space) else []

@@ -1,4 +1,4 @@
-"""A finished run: all that its card, its page and its pictures are made from."""
+"""A finished run: the source of its card, page and pictures."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from phasefit.runs.fitting.snapshots import Snapshots
     from phasefit.runs.results import FinishedRun
 
-ENCODER = "A sentence encoder, trained in phases with phasefit: it turns texts into vectors and has no classifier."
+ENCODER = "A sentence encoder trained in phases with phasefit. It turns texts into vectors and has no classifier."
 SHOWN_ELSEWHERE = ("format", "status", "data", "heads", "decisions", "settings")  # of the manifest
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A finished run; without `outputs`, what the model said of each row, nothing is said of single rows."""
+    """A finished run; without `outputs` (the outputs of the model for each row), no rows are listed."""
 
     name: str
     recipe: str  # as TOML
@@ -32,16 +32,16 @@ class RunFacts:
     metrics: Mapping[str, Any]
     history: Sequence[Mapping[str, Any]]
     manifest: Mapping[str, Any]
-    kind: str = "single"  # of the labels; "none" where nothing is predicted, "tasks" of several
+    kind: str = "single"  # of the labels; "none" for an encoder, "tasks" for several tasks
     cut: Truncation | None = None
     snapshots: Snapshots | None = None
     layouts: Mapping[str, Floats] = field(default_factory=dict)  # of the snapshots, by stage
     outputs: Outputs = field(default_factory=dict)
-    pairs: bool = False  # whether labels are of pairs of texts
+    pairs: bool = False  # whether each label belongs to a pair of texts
 
     @classmethod
     def of(cls, run: FinishedRun) -> RunFacts:
-        """What a run that was just trained leaves behind."""
+        """Collect the facts of a run that has just been trained."""
         fitted, prepared = run.result.fitted, run.prepared
         heads = run.manifest.get("heads")
         return cls(
@@ -61,21 +61,21 @@ class RunFacts:
 
     @property
     def scored(self) -> dict[str, Mapping[str, Any]]:
-        """The metrics of the splits that were scored; the last one is what counts."""
+        """The metrics of the scored splits; the last one is the result."""
         return {split: self.metrics[split] for split in SPLITS if self.metrics.get(split)}
 
     @cached_property
     def map(self) -> EmbeddingMap | None:
-        """The embedding map, where any texts were looked at."""
+        """The embedding map; None without snapshots."""
         if self.snapshots is None or not self.layouts:
             return None
         return embedding_map(self.snapshots.vectors, map_points(self.prepared, self.snapshots), self.layouts)
 
 
 def headline(kind: str, classes: int, pairs: bool) -> str:
-    """What a model is, in a sentence."""
+    """Describe a model in one sentence."""
     if kind == "none":
         return ENCODER
     several = kind == "tasks"
-    what = "model of several tasks over one encoder" if several else kind_named(kind).model_noun(classes, pairs)
+    what = "multi-task model with one shared encoder" if several else kind_named(kind).model_noun(classes, pairs)
     return f"A {what}, trained in phases with phasefit."

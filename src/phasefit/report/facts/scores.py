@@ -1,4 +1,4 @@
-"""How good a run is: what counts first, and every score of every split."""
+"""The headline scores of a run, and every score of every split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Scored = Mapping[str, Any]  # the metrics of one split of one task
 
 @dataclass(frozen=True)
 class Score:
-    """A score with its 95 % interval, where there is one."""
+    """A score and its 95 % interval, if it has one."""
 
     title: str
     value: int | float
@@ -23,28 +23,28 @@ class Score:
 
     @property
     def text(self) -> str:
-        """The score in full, the interval in brackets."""
+        """The score, with the interval in parentheses."""
         span = f" ({self.interval[0]:.4f} to {self.interval[1]:.4f})" if self.interval else ""
         return number(self.value) + span
 
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """One score in all splits, None in those that lack it."""
+    """One score in all splits; None in splits without it."""
 
     title: str
     splits: list[Score | None]
 
 
 def headline_scores(scored: Scored) -> list[Score]:
-    """What counts first, by the kind of the labels."""
+    """Return the headline scores of the label kind."""
     names = kind_of_metrics(scored).headline
     scores = (_score(scored, name, METRICS[name].title) for name in names)
     return [score for score in scores if score is not None]
 
 
 def all_scores(splits: Mapping[str, Scored]) -> list[ScoreRow]:
-    """Every score, then those of each level of a tree."""
+    """Return every score, then those of each level of a tree."""
     named = titles()
     rows = [_row(title, name, list(splits.values())) for name, title in named.items()]
     depth = max((len(scored.get("levels", ())) for scored in splits.values()), default=0)

@@ -1,7 +1,7 @@
-"""Reports as web pages, one self-contained file each: the parts that the pages of runs and of studies are made of.
+"""Reports as self-contained web pages: the parts that pages of runs and studies are built from.
 
-`templates/` is the markup: `page.html` the page, `parts.html` what can stand on it, `run/` and `study/` their sections.
-`render` fills them in and keeps texts of users from being read as markup; `shell` puts sections together; `chart` and
-`plots` are charts as data. The look and the behaviour are in `assets/`, inlined when a page is written; the plotting
-library there is Apache ECharts. Nothing here knows what a run is but the files named `run_...`.
+`templates/` is the markup: `page.html` is the page, `parts.html` has its elements, `run/` and `study/` the sections.
+`render` fills them in and escapes the texts of users; `shell` combines sections into a page; `chart` and `plots`
+describe charts as data. Styles and scripts are in `assets/` and are inlined when a page is written; the plotting
+library is Apache ECharts. Only the files named `run_...` depend on runs.
 """

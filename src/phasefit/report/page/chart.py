@@ -1,7 +1,7 @@
-"""Charts: an ECharts option as data, a name for those who do not see it, and the same figures as a table.
+"""Charts: an ECharts option as data, a label for screen readers, and the same data as a table.
 
-What reads like `@ink` or `@c3` where a colour is due is a colour of the page (page.css), which light and dark know.
-Texts of users are never read as markup: tooltips are built as text nodes, and series have numbers for names.
+A colour such as `@ink` or `@c3` refers to a colour of the page (page.css), which has light and dark variants. Texts of
+users are never parsed as markup: tooltips are built as text nodes, and the names of series are numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MARKERS = ("circle", "rect", "triangle", "diamond", "roundRect")
 
 @dataclass(frozen=True)
 class Group:
-    """What the legend can switch on and off: all series that carry its number as `group`."""
+    """An entry of the legend, which shows or hides all series that have its number as `group`."""
 
     name: str
     colour: str
@@ -28,29 +28,29 @@ class Group:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart; `stages` are positions of the same points that a slider goes through."""
+    """A chart with its legend and the table next to it."""
 
     option: Mapping[str, Any]
     label: str
     groups: Sequence[Group] = ()
     table: Table | None = None
     height: int = 320
-    look: Literal["wide", "small", "map"] = "wide"  # a small one is no wider than a page of text, a map square
-    more: Mapping[str, Any] = field(default_factory=dict)  # what a script of the page wants to know besides
+    layout: Literal["wide", "small", "map"] = "wide"  # "small" is as wide as a column of text, "map" is square
+    more: Mapping[str, Any] = field(default_factory=dict)  # additional data for the scripts of the page
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What the page's scripts draw it from."""
+        """The data that the scripts of the page draw."""
         return {"option": self.option, "groups": [vars(group) for group in self.groups], **self.more}
 
 
 def colour(place: int) -> tuple[str, str]:
-    """The colour and the shape of the group with this number: twelve colours in five shapes."""
+    """Return the colour and the shape of the group with this number: twelve colours, then the next shape."""
     return f"@c{place % COLOURS}", MARKERS[place // COLOURS % SHAPES]
 
 
 def value_axis(title: str, **more: Any) -> dict[str, Any]:
-    """An axis of numbers as all charts have it."""
+    """Return an axis of numbers with the common style."""
     axis: dict[str, Any] = {
         "type": "value",
         "name": title,
@@ -66,7 +66,7 @@ def value_axis(title: str, **more: Any) -> dict[str, Any]:
 
 
 def category_axis(names: Sequence[str], **more: Any) -> dict[str, Any]:
-    """An axis of names, the first one on top."""
+    """Return an axis of names, the first one at the top."""
     axis: dict[str, Any] = {
         "type": "category",
         "data": list(names),
@@ -79,7 +79,7 @@ def category_axis(names: Sequence[str], **more: Any) -> dict[str, Any]:
 
 
 def base_option(trigger: str = "item", **more: Any) -> dict[str, Any]:
-    """What all options share."""
+    """Return the options that all charts share."""
     return {
         "animationDuration": 0,
         "animationDurationUpdate": 0,

@@ -1,4 +1,4 @@
-"""What the macros of `templates/parts.html` take: figures, and the columns and cells of tables."""
+"""Arguments of the macros in `templates/parts.html`: headline figures, and the columns and cells of tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = Literal["text", "long", "number"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that deserves to be seen first; the interval is drawn on a line from 0 to 1."""
+    """A headline number; its interval is drawn on a line from 0 to 1."""
 
     title: str
     value: str
@@ -23,19 +23,19 @@ class Figure:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: texts, or numbers with so many digits; `bar` draws shares from 0 to 1 behind the numbers."""
+    """A column of texts or numbers; `bar` draws numbers from 0 to 1 as bars in the background."""
 
     title: str
     kind: Kind = "text"
     digits: int = 0
     bar: bool = False
-    note: str = ""  # what the title means
-    key: str = ""  # of what stands in it, where rows are records
-    sort: str = ""  # the key of what it is sorted by, if that is another
-    longest: int | None = None  # characters of its texts, where they are not those of the table
+    note: str = ""  # explanation of the title
+    key: str = ""  # of its values, if rows are records
+    sort: str = ""  # key of the values to sort by, if different
+    longest: int | None = None  # most characters of its texts, if different from the table's
 
-    def look(self, value: Any, *, first: bool = False) -> dict[str, Any]:
-        """The attributes of a cell: how it is drawn, and what it is sorted by where that is not its text."""
+    def attributes(self, value: Any, *, first: bool = False) -> dict[str, Any]:
+        """Return the HTML attributes of a cell: its style, and its sort key if that is not its text."""
         by = value.sort if isinstance(value, Cell) else value
         count = float(by) if isinstance(by, int | float) and math.isfinite(by) else None
         shown: list[str] = [] if self.kind == "text" else [self.kind]
@@ -49,13 +49,13 @@ class Column:
         return {"scope": scope, "class": " ".join(shown) or None, "style": style, "data-sort": sort}
 
     def count(self, value: float) -> str:
-        """A number with this column's digits."""
+        """Format a number with the digits of this column."""
         return f"{value:,.{self.digits}f}" if math.isfinite(value) else "not a number"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell that is shown as one thing and sorted by another."""
+    """A cell that shows one value and is sorted by another."""
 
     shown: Value
     sort: Value = None
@@ -63,7 +63,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table beside a chart; texts are cut at `longest` characters."""
+    """The data of a chart as a table; texts are shortened to `longest` characters."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Value | Cell]]
@@ -72,17 +72,17 @@ class Table:
 
 
 def columns(titles: Iterable[str], kind: Kind, digits: int = 0) -> list[Column]:
-    """Columns that are all alike."""
+    """Return columns of the same kind."""
     return [Column(title, kind, digits) for title in titles]
 
 
 def filled(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """The columns that any row has something in."""
+    """Return the columns that have a value in some row."""
     return [column for column in columns if any(row.get(column.key) not in (None, "") for row in rows)]
 
 
 def cells(row: Any, columns: Sequence[Column]) -> list[tuple[Column, Any]]:
-    """The columns of a row with what stands in them: by their keys if it is a record, else one after the other."""
+    """Return the columns of a row with their values: by key if the row is a record, else by position."""
     if isinstance(row, list | tuple):
         return list(zip(columns, row, strict=True))
     return [(column, _value(row, column)) for column in columns]

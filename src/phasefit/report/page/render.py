@@ -1,4 +1,4 @@
-"""Templates to markup: every value is cleaned and escaped, and no text can break out of the data of a script."""
+"""Render templates: every value is cleaned and escaped, and no text can break out of the JSON of a script."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import numpy as np
 from markupsafe import Markup
 
 from phasefit.report.page.parts import Column, cells, columns, filled
-from phasefit.report.text import clean, in_words, known, shortened
+from phasefit.report.text import clean, in_words, non_empty, shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-DIGITS = 5  # significant ones of embedded numbers
+DIGITS = 5  # significant digits of embedded numbers
 
 
 def render(template: str, /, **values: Any) -> Markup:
-    """A file of `templates/` filled in, without space around it."""
+    """Render a file of `templates/`, without surrounding whitespace."""
     return Markup(environment().get_template(template).render(values).strip())
 
 
 @cache
 def environment() -> Environment:
-    """The templates of pages; jinja2 is imported only now."""
+    """Return the templates of pages; imports jinja2 on first use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("phasefit.report.page"),
         autoescape=True,
         finalize=lambda value: value if isinstance(value, Markup) else "" if value is None else clean(value),
@@ -39,28 +39,28 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"json_block": json_block, "cells": cells, "filled": filled, "in_words": in_words, "known": known}
-    made.filters |= {"attributes": attributes, "shortened": shortened}
-    made.globals |= {"asset": asset, "column": Column, "columns": columns}
-    made.globals["parts"] = made.get_template("parts.html").module
-    return made
+    templates.filters |= {"cells": cells, "filled": filled, "in_words": in_words, "non_empty": non_empty}
+    templates.filters |= {"attributes": attributes, "json_block": json_block, "shortened": shortened}
+    templates.globals |= {"asset": asset, "column": Column, "columns": columns}
+    templates.globals["parts"] = templates.get_template("parts.html").module
+    return templates
 
 
 def attributes(values: Mapping[str, object]) -> Markup:
-    """The attributes of an element, without those that are None."""
+    """Render the attributes of an element, without those that are None."""
     known = {name: value for name, value in values.items() if value is not None}
     return Markup().join(Markup(' {}="{}"').format(name, clean(value)) for name, value in known.items())
 
 
 def json_block(data: Any) -> Markup:
-    """Data for the page's own scripts: JSON without a `<`, so that no text of it ends the script or starts another."""
+    """Render data for the scripts of the page: JSON without `<`, so that no text can end the script element."""
     text = json.dumps(plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     safe = text.replace("<", "\\u003c")
     return Markup(f'<script type="application/json">{safe}</script>')
 
 
 def plain(data: Any) -> Any:
-    """The same as JSON knows it: numbers rounded, null for what is no number, texts cleaned."""
+    """Convert data to JSON values: numbers rounded, null for numbers that are not finite, texts cleaned."""
     if isinstance(data, str):
         return clean(data)
     if isinstance(data, Mapping):
@@ -75,7 +75,7 @@ def plain(data: Any) -> Any:
 
 
 def rounded(value: float) -> float | int | None:
-    """Five digits are more than a screen shows."""
+    """Round to as many digits as a chart can show; None if not finite."""
     if not math.isfinite(value):
         return None
     short = float(f"{value:.{DIGITS}g}")
@@ -84,6 +84,6 @@ def rounded(value: float) -> float | int | None:
 
 @cache
 def asset(name: str) -> Markup:
-    """A file of this package's assets."""
+    """Read a file of `assets/`."""
     text = (files("phasefit.report.page") / "assets" / name).read_text(encoding="utf-8")
     return Markup(text)

@@ -1,4 +1,4 @@
-"""The curves of a phase: its losses, and the scores of its validations."""
+"""The curves of a phase: its losses and its validation scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Range = tuple[float, float]
 
 
 def loss_chart(curve: PhaseCurve, limits: Limits) -> Chart | None:
-    """Every step's loss faintly, its running mean clearly; None without losses."""
+    """Draw the loss of each step and its running mean; None without losses."""
     if not len(curve.losses):
         return None
     some = np.unique(np.linspace(0, len(curve.losses) - 1, min(len(curve.losses), limits.steps)).astype(int))
@@ -29,12 +29,12 @@ def loss_chart(curve: PhaseCurve, limits: Limits) -> Chart | None:
         mean = _points(curve.loss_steps[some], curve.smooth[some])
         lines = [Line("each step", raw, "@faint", faint)]
         lines.append(Line("running mean", mean, "@c0", {"symbol": "none"} | _mark(curve)))
-    label = f"Loss of the phase {curve.name} over its steps"
+    label = f"Loss of each step of phase {curve.name}"
     return line_plot(lines, "step", "loss", label, height=HEIGHT, axes={"x": _across(curve)})
 
 
 def score_chart(curve: PhaseCurve, ranges: Mapping[str, Range]) -> Chart | None:
-    """The watched score of each validation, where that is a mean with those of the tasks; None without validations."""
+    """Draw the watched score of each evaluation, and of each task if it is their mean; None without evaluations."""
     if not curve.scores:
         return None
     watched, score = curve.watched, metric_at(curve.watched).title
@@ -42,19 +42,19 @@ def score_chart(curve: PhaseCurve, ranges: Mapping[str, Range]) -> Chart | None:
     up: dict[str, Any] = {"min": low, "max": high, "axisLabel": _LABELS}
     own = Line(score, _points(curve.validated, curve.scores[watched]), "@c1", _mark(curve))
     lines = [own, *_of_tasks(curve)]
-    several = len(lines) > 1  # the range is that of the mean, and tasks lie above and below
+    several = len(lines) > 1  # the range fits only the mean, not the tasks
     axes = {"x": _across(curve), "y": {} if several else up}
-    label = f"{score} on validation over the steps of the phase {curve.name}"
+    label = f"Validation {score} over the steps of phase {curve.name}"
     return line_plot(lines, "step", "score" if several else score, label, height=HEIGHT, axes=axes)
 
 
 def _of_tasks(curve: PhaseCurve) -> list[Line]:
-    """Each task's own score, which the history has as the task's name and the metric, where their mean is watched."""
+    """Return the score of each task, stored as "task metric" in the history, if their mean is watched."""
     if curve.watched != MEAN:
         return []
     lines = []
     for place, (key, values) in enumerate(list(curve.scores.items())[1:]):
-        colour = f"@c{(place + (place > 0)) % COLOURS}"  # the second is the mean's
+        colour = f"@c{(place + (place > 0)) % COLOURS}"  # the second colour is used for the mean
         style = {"lineStyle": {"width": 1.5, "color": colour}}
         task, _, metric = key.rpartition(" ")
         lines.append(Line(f"{task} {spelled(metric)}".strip(), _points(curve.validated, values), colour, style))
@@ -70,12 +70,12 @@ def _across(curve: PhaseCurve) -> dict[str, Any]:
     return {"min": 0, "max": curve.steps or 1}
 
 
-# The ends of a range are no round numbers.
+# The ends of a range are not round numbers, so they get no labels.
 _LABELS = {"color": "@faint", "hideOverlap": True, "showMinLabel": False, "showMaxLabel": False}
 
 
 def _mark(curve: PhaseCurve) -> dict[str, Any]:
-    """A dashed line where the weights were kept."""
+    """Return a dashed line at the step whose weights were kept."""
     if curve.kept is None:
         return {}
     line = {"color": "@faint", "type": "dashed", "width": 1}

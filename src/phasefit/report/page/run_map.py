@@ -1,4 +1,4 @@
-"""The embedding map: the same texts at every stage of training, with a slider through the stages."""
+"""The embedding map: the same texts at each stage of training, with a slider for the stage."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from phasefit.report.page.parts import Column, Table
 from phasefit.report.text import shortened
 from phasefit.runs.fitting.snapshots import BEFORE
 
-NAME = 60  # characters of a class's name
+NAME = 60  # most characters of a class name
 TEXTS = ("text", "second text", "third text")
 
 
 def map_chart(drawn: EmbeddingMap, limits: Limits) -> Chart:
-    """The points as the page's scripts draw them, stage by stage."""
+    """Return the map with the positions of its points at each stage."""
     points = drawn.points
     shown = np.linspace(0, len(points.codes) - 1, min(len(points.codes), limits.points)).astype(int)
     names = [shortened(name, NAME) for name in points.names]
@@ -34,11 +34,11 @@ def map_chart(drawn: EmbeddingMap, limits: Limits) -> Chart:
     )
     option |= {"grid": {"left": 4, "right": 4, "top": 4, "bottom": 4}, "animationDurationUpdate": 900}
     what = points.what
-    label = f"Map of {len(shown):,} {what} at the stage that the slider names; what the model finds alike is near"
+    label = f"Map of {len(shown):,} {what} at the stage selected with the slider; similar {what} are close together"
     columns = [*([Column(points.group)] if names else []), *(Column(title, "long") for title in TEXTS[:width])]
-    as_table = Table(columns, rows, f"The {what} of the map", limits.hover)
+    as_table = Table(columns, rows, f"The {what} on the map", limits.hover)
     more = {"stages": stages, "rows": rows}
-    return Chart(option, label, groups, as_table, look="map", more=more)
+    return Chart(option, label, groups, as_table, layout="map", more=more)
 
 
 def _texts(points: MapPoints, row: int, width: int, limits: Limits) -> list[str]:
@@ -47,7 +47,7 @@ def _texts(points: MapPoints, row: int, width: int, limits: Limits) -> list[str]
 
 
 def _groups(points: MapPoints, names: list[str], shown: np.ndarray) -> tuple[list[Group], list[list[int]]]:
-    """A colour and a shape for each of the largest groups, one for all others; and the points of each."""
+    """Return a colour and a shape for each of the largest groups, one for all others, and the points of each."""
     codes = points.codes[shown] if names else np.zeros(len(shown), dtype=np.int64)
     largest = largest_groups(codes)
     coloured = largest.coloured
@@ -62,17 +62,17 @@ def _groups(points: MapPoints, names: list[str], shown: np.ndarray) -> tuple[lis
 
 
 def _series(place: int, group: Group, members: list[int]) -> dict[str, Any]:
-    look = {"color": group.colour, "opacity": 0.85, "borderColor": "@card", "borderWidth": 0.5}
-    scatter = {"type": "scatter", "symbol": group.shape, "symbolSize": 9, "itemStyle": look}
+    style = {"color": group.colour, "opacity": 0.85, "borderColor": "@card", "borderWidth": 0.5}
+    scatter = {"type": "scatter", "symbol": group.shape, "symbolSize": 9, "itemStyle": style}
     return {**scatter, "rows": members, "data": [], "group": place}
 
 
 def _stage(stage: MapStage, group: str, shown: np.ndarray) -> dict[str, Any]:
     notes = []
     if stage.share is not None:
-        notes.append(f"The nearest other text is of the same {group} for {stage.share:.0%} of the texts.")
+        notes.append(f"For {stage.share:.0%} of the texts, the nearest other text is in the same {group}.")
     if stage.unchanged:
-        notes.append("Nothing moved: the phase kept what it was given.")
+        notes.append("Unchanged: this phase did not change the encoder.")
     reach = max(float(np.abs(stage.layout).max(initial=0.0)), 1e-9)
     places = np.round(stage.layout[shown] / reach, 3).tolist()
     title = "Before training" if stage.name == BEFORE else f"After {stage.name}"

@@ -1,4 +1,4 @@
-"""The page of a run: `report.html`. A part of it is a file of `templates/run/` and what it draws of `facts/`."""
+"""The page of a run, `report.html`. Each section is a template of `templates/run/` filled with facts of `facts/`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHOWN_ELSEWHERE = ("command", "recipe", "resume", "replaces")  # of the manifest
 
 
 def write_run_page(path: Path, run: RunFacts) -> None:
-    """Write the page, with fewer and shorter texts until it is under 3 MB."""
+    """Write the page, with fewer and shorter texts if it would exceed 3 MB."""
     limits = Limits()
     for _ in range(TRIES):
         text = run_page(run, limits).html()
@@ -47,7 +47,7 @@ def write_run_page(path: Path, run: RunFacts) -> None:
 
 
 def run_page(run: RunFacts, limits: Limits) -> Page:
-    """What came of it first, then how it came about, then how to repeat it."""
+    """Return the page: first the results, then training and data, then how to reproduce the run."""
     classes = 0 if run.kind == "none" else len(run.prepared.space)
     sections = [
         *_results(run, limits),
@@ -56,7 +56,7 @@ def run_page(run: RunFacts, limits: Limits) -> Page:
         _data(run),
         section("Recipe", "run/recipe.html", recipe=run.recipe),
         section("Environment", "environment.html", environment=_environment(run)),
-        section("Repeat it", "command.html", command=str(run.manifest.get("command") or "")),
+        section("Reproduce", "command.html", command=str(run.manifest.get("command") or "")),
     ]
     return Page(run.name, headline(run.kind, classes, run.pairs), sections)
 
@@ -80,7 +80,7 @@ def _results(run: RunFacts, limits: Limits) -> Iterator[Section]:
 
 
 def _task(run: RunFacts, splits: Mapping[str, Scored], task: str, limits: Limits) -> Iterator[Section]:
-    """How good the run is at one task, each part where there are data for it."""
+    """Return the sections with the results of one task that have data."""
     split, scored = list(splits.items())[-1]
     prepared = run.prepared.tasks.get(task, run.prepared)
     decisions = run.metrics.get("decisions", {TASK: run.metrics.get("decision")})
@@ -112,7 +112,7 @@ def _score_rows(splits: Mapping[str, Scored]) -> list[list[Any]]:
 
 
 def _rows(held: list[HeldOut], limits: Limits) -> Iterator[Section]:
-    """Rows to look at: mistakes of the last split, and doubted labels of all of them."""
+    """Return the sections with rows to check: mistakes of the last split, and doubtful labels of all splits."""
     if not held:
         yield section("Mistakes", "run/unknown.html")
         yield section("Labels to check", "run/unknown.html")
@@ -131,7 +131,7 @@ def _rows(held: list[HeldOut], limits: Limits) -> Iterator[Section]:
 
 
 def _points(points: Any, prepared: Prepared, held: HeldOut | None, limits: Limits) -> list[ScoreError]:
-    """True and predicted scores, with their texts where they are known."""
+    """Return true and predicted scores, with their texts if the outputs of each row are available."""
     if held is not None:
         return score_errors(held, limits.points)
     return [ScoreError((), one, other, 0, *levels_of(prepared.space, one, other)) for one, other in points]

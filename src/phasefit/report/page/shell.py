@@ -1,4 +1,4 @@
-"""The page itself: one file without a reference to anything outside, light and dark, for any width of screen."""
+"""The page itself: one file without external references, with light and dark colours, for any screen width."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ CHART_SCRIPTS = ("echarts.min.js", "charts.js", "stages.js")
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and its content."""
 
     title: str
     body: Markup
 
 
 def section(title: str, template: str, /, **values: Any) -> Section:
-    """A section whose content is a file of `templates/`, filled in."""
+    """Return a section whose content is a rendered file of `templates/`."""
     return Section(title, render(template, **values))
 
 
 @dataclass(frozen=True)
 class Page:
-    """A report: what it is of, in a few words, and its sections; those without content are left out."""
+    """A report: its title, a short description and its sections; empty sections are skipped."""
 
     title: str
     subtitle: str
     sections: Sequence[Section]
 
     def html(self) -> str:
-        """The whole file; the plotting library only where something is plotted."""
+        """Return the whole file; the plotting library is included only if there is a chart."""
         shown = [one for one in self.sections if one.body]
         names = _names([one.title for one in shown])
         plotted = any(CHART in one.body for one in shown)
@@ -49,12 +49,12 @@ class Page:
 
 
 def write_page(path: Path, page: Page) -> None:
-    """Write a page whole or not at all."""
+    """Write a page atomically."""
     write_text(path, page.html())
 
 
 def _names(titles: Sequence[str]) -> list[str]:
-    """An anchor for each title, no two the same."""
+    """Return a unique anchor for each title."""
     names: list[str] = []
     for title in titles:
         name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "section"

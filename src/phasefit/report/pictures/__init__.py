@@ -1,6 +1,6 @@
-"""The pictures of a run, one file each, as PNG and SVG: `OF_SCORES` and `OF_RUNS` list them.
+"""The pictures of a run, each as PNG and SVG: `OF_SCORES` and `OF_RUNS` list them.
 
-They draw with matplotlib's objects, never with pyplot: no global state, no window, any thread.
+They use matplotlib's objects and never pyplot: no global state, no window, safe in any thread.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ Scored = Mapping[str, Any]  # the metrics of one split of one task
 
 
 class Picture(NamedTuple):
-    """A file, what it shows and how to read it, whether there are data for it, and how they are drawn."""
+    """A file, its title and how to read it, a test for its data, and the function that draws it."""
 
     file: str
     title: str
-    reading: str  # empty where it depends on the data
-    has_data: Callable[[Any], Any]  # of what `draw` takes: scores, or a run
-    draw: Callable[[Any, Path, str], None]  # the split that was scored comes last
+    reading: str  # empty if it depends on the data
+    has_data: Callable[[Any], Any]  # gets the same argument as `draw`: scores or a run
+    draw: Callable[[Any, Path, str], None]  # data, file, and the split that was scored
 
 
-OF_SCORES: tuple[Picture, ...] = (  # of the metrics of a split; the one that says most first
+OF_SCORES: tuple[Picture, ...] = (  # from the metrics of a split; the most informative first
     Picture(
         "scores.png",
         "predicted against true scores",
-        "A point is a row; on the dashed line prediction and truth agree.",
+        "Each point is a row; on the dashed line, predicted and true score are equal.",
         lambda scored: scored.get("points"),
         lambda scored, path, split: scatter_figure(scored["points"], path, split),
     ),
     Picture(
         "confusion.png",
         "confusion matrix",
-        "A row is a true class, a column a predicted one: blue is right, orange wrong.",
+        "Rows are true classes, columns are predicted classes: blue is correct, orange is wrong.",
         lambda scored: scored.get("confusion"),
         lambda scored, path, split: confusion_figure(scored["confusion"], path, split),
     ),
     Picture(
         "classes.png",
-        "each class",
+        "scores of each class",
         "F1, precision and recall of each class.",
         lambda scored: scored.get("per_class"),
         lambda scored, path, split: class_bars_figure(scored["per_class"], path, split),
@@ -71,18 +71,18 @@ OF_SCORES: tuple[Picture, ...] = (  # of the metrics of a split; the one that sa
     Picture(
         "reliability.png",
         "reliability diagram",
-        "How often predictions of some confidence are right; where the two differ, probabilities mislead.",
+        "Accuracy against confidence; where they differ, the probabilities are misleading.",
         lambda scored: scored.get("calibration"),
         lambda scored, path, split: reliability_figure(
             scored["calibration"], scored["ece"], path, split, scored.get("ece_uncalibrated")
         ),
     ),
 )
-OF_RUNS: tuple[Picture, ...] = (  # of a `RunFacts`
+OF_RUNS: tuple[Picture, ...] = (  # from a `RunFacts`
     Picture(
         "embeddings.png",
         "embedding space",
-        "The same texts before training and after each phase: near is alike, the axes mean nothing.",
+        "The same texts before training and after each phase: nearby points are similar, the axes have no meaning.",
         lambda run: run.map,
         lambda run, path, _: map_figure(run.map, path),
     ),
@@ -96,7 +96,7 @@ OF_RUNS: tuple[Picture, ...] = (  # of a `RunFacts`
     Picture(
         "history.png",
         "training history",
-        "Loss and watched score of each phase; the dashed line is the step kept.",
+        "Loss and validation score of each phase; the dashed line marks the step whose weights were kept.",
         lambda run: True,
         lambda run, path, _: history_figure(run.history, path),
     ),
@@ -104,12 +104,12 @@ OF_RUNS: tuple[Picture, ...] = (  # of a `RunFacts`
 
 
 def draw_scores(folder: Path, scored: Scored, split: str = "", first_only: bool = False) -> list[str]:
-    """What the metrics of one table have data for; the names of the PNGs, the one that says most first."""
+    """Draw the pictures that the metrics have data for; return the names of the PNGs, the most informative first."""
     return _draw(OF_SCORES, folder, scored, split, 1 if first_only else None)
 
 
 def draw_run(folder: Path, run: RunFacts) -> list[str]:
-    """What a run has data for, tasks in folders of their own; the names of its PNGs in the order to show them in."""
+    """Draw the pictures that a run has data for, tasks in subfolders; return the names of its PNGs in display order."""
     pictures: list[str] = []
     split = next(reversed(run.scored), "")
     if split and "tasks" not in run.scored[split]:

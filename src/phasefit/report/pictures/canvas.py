@@ -1,4 +1,4 @@
-"""What all pictures share: colours, a blank figure, text in columns, and saving, which happens only here."""
+"""Shared by all pictures: colours, an empty figure, text in columns, and saving."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from phasefit.report.pictures.fonts import families_for, stand_ins
+from phasefit.report.pictures.fonts import families_for, replace_undrawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ _SAVING = Lock()  # matplotlib's settings for SVG are global
 
 
 def blank(width: float, height: float) -> Figure:
-    """An empty figure of that size in inches that arranges its own margins."""
+    """Return an empty figure with this size in inches and automatic margins."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -37,14 +37,14 @@ def blank(width: float, height: float) -> Figure:
 
 
 def plain(axes: Axes) -> Axes:
-    """Take off what says nothing: the box, the tick marks; ink instead of black."""
+    """Remove the box and the tick marks, and use ink instead of black."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, colors=INK, labelsize=8)
     return axes
 
 
 def text_columns(axes: Axes, lines: Sequence[str], columns: int, size: float) -> None:
-    """Lines of text down the columns of a blank panel, a row as high as the panel's height allows."""
+    """Write lines of text in columns that fill the height of an empty panel."""
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(0, 1))
     rows = max(-(-len(lines) // columns), 1)
@@ -54,7 +54,7 @@ def text_columns(axes: Axes, lines: Sequence[str], columns: int, size: float) ->
 
 
 def write_below(figure: Figure, note: str) -> None:
-    """A faint line under everything that is drawn."""
+    """Write a faint line of text below the figure."""
     box = figure.get_tightbbox()  # in inches
     figure.text(0.01, (box.ymin - 0.1) / figure.get_figheight(), note, fontsize=7, color=FAINT, va="top")
 
@@ -66,11 +66,11 @@ def save(
     *,
     word: str = "class",
 ) -> None:
-    """Write what `draw(names)` draws as `path`, a PNG, and as an SVG beside it; the same bytes every time.
+    """Write the figure of `draw(names)` as a PNG to `path`, and as an SVG next to it; the bytes are reproducible.
 
-    The SVG holds its text as text, which the reader's fonts draw. In the PNG, a name with letters that no font of this
-    machine has is called `class 3` after its place, and a line below says so. What matplotlib has to warn of is no
-    news to who trains a model.
+    The SVG contains its text as text, drawn with the fonts of the reader. In the PNG, a name with letters that no
+    installed font has becomes `class 3`, after its position, and a note below explains it. Warnings of matplotlib are
+    ignored because no user can act on them.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -80,19 +80,17 @@ def save(
 def _save(path: Path, draw: Callable[[Sequence[str]], Figure], names: Sequence[str], word: str) -> None:
     figure = laid_out(draw(names), names)
     _write(figure, path.with_suffix(".svg"))
-    drawn = stand_ins(names, word)
+    drawn = replace_undrawable(names, word)
     replaced = sum(new != old for new, old in zip(drawn, names, strict=True))
     if replaced:
         figure = laid_out(draw(drawn), drawn)
-        whose = f"the name of one {word}" if replaced == 1 else f"{replaced} {word} names"
-        write_below(
-            figure, f"No font of this machine has all letters of {whose}; numbered by place, in full in the SVG."
-        )
+        what = f"one {word} name" if replaced == 1 else f"{replaced} {word} names"
+        write_below(figure, f"No installed font has all letters of {what}; numbered here, spelled out in the SVG.")
     _write(figure, path.with_suffix(".png"))
 
 
 def laid_out(figure: Figure, names: Sequence[str]) -> Figure:
-    """The figure with fonts that can write the names and everything in its place, once: laying out is slow."""
+    """Set fonts that can draw the names and compute the layout once, because that is slow."""
     from matplotlib.text import Text
 
     more = families_for(names)
@@ -100,7 +98,7 @@ def laid_out(figure: Figure, names: Sequence[str]) -> Figure:
         text.set_parse_math(False)
         if more:
             text.set_fontfamily(["sans-serif", *more])
-    with _no_word_of_missing_letters():
+    with _ignore_missing_glyphs():
         figure.draw_without_rendering()
     figure.set_layout_engine(None)
     return figure
@@ -112,14 +110,14 @@ def _write(figure: Figure, path: Path) -> None:
     kind = path.suffix[1:]
     metadata: dict[str, str | None] = {"Date": None} if kind == "svg" else {"Software": None}
     settings = rc_context({"svg.fonttype": "none", "svg.hashsalt": "phasefit"})
-    with _SAVING, settings, _no_word_of_missing_letters():
-        box = figure.get_tightbbox().padded(0.15)  # bbox_inches="tight" would draw everything once more to find it
+    with _SAVING, settings, _ignore_missing_glyphs():
+        box = figure.get_tightbbox().padded(0.15)  # bbox_inches="tight" would draw everything again to compute it
         figure.savefig(path, format=kind, dpi=DPI, bbox_inches=box, metadata=metadata)
 
 
 @contextmanager
-def _no_word_of_missing_letters() -> Iterator[None]:
-    """The SVG is measured with the fonts of this machine, which may lack a letter; a reader's fonts draw it."""
+def _ignore_missing_glyphs() -> Iterator[None]:
+    """Ignore warnings about missing letters: the SVG is laid out with installed fonts but drawn with the reader's."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"(?s)(Glyph|Matplotlib currently does not support).*")
         yield

@@ -1,4 +1,4 @@
-"""Each class's F1, precision and recall as bars."""
+"""F1, precision and recall of each class as bars."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TALLEST = 30  # bars of one column
+TALLEST = 30  # most bars in one column
 
 
-def class_bars_figure(per_class: Mapping[str, Mapping[str, Any]], path: Path, of: str = "") -> None:
-    """Draw `{name: {precision, recall, f1, support}}`, the best class first; of very many, the worst."""
+def class_bars_figure(per_class: Mapping[str, Mapping[str, Any]], path: Path, split: str = "") -> None:
+    """Draw `{name: {precision, recall, f1, support}}`, the best class first; of very many, only the weakest."""
     classes = class_scores(per_class)
-    save(path, lambda names: draw(names, classes, of), [printable(name, 34) for name in per_class])
+    save(path, lambda names: draw(names, classes, split), [printable(name, 34) for name in per_class])
 
 
-def draw(names: Sequence[str], classes: Sequence[ClassScores], of: str = "") -> Figure:
-    """The weakest at the bottom right, where the eye ends."""
+def draw(names: Sequence[str], classes: Sequence[ClassScores], split: str = "") -> Figure:
+    """Return the figure, with the weakest class at the bottom right."""
     drawn_as = [replace(one, name=name) for one, name in zip(classes, names, strict=True)]
     ranked = weakest(one for one in drawn_as if one.support)
     shown = ranked[:MOST_LISTED][::-1]
@@ -41,10 +41,11 @@ def draw(names: Sequence[str], classes: Sequence[ClassScores], of: str = "") -> 
         part = shown[column * rows : (column + 1) * rows]
         draw_bars(axes, part, rows)
         if column == 0:
-            title = "Each class" if len(shown) == len(ranked) else f"The {len(shown)} weakest of {len(ranked)} classes"
+            some = len(shown) < len(ranked)
+            title = f"The {len(shown)} weakest of {len(ranked)} classes" if some else "Scores of each class"
             absent = len(names) - len(ranked)
-            without = f" ({absent} without rows left out)" if absent else ""
-            where = f", {of} rows" if of else ""
+            without = f" ({absent} without rows not shown)" if absent else ""
+            where = f", {split} rows" if split else ""
             axes.set_title(title + where + without, loc="left", color=INK, fontsize=11)
     below = figure.add_subplot(grid[1, :])
     below.set_axis_off()
@@ -54,7 +55,7 @@ def draw(names: Sequence[str], classes: Sequence[ClassScores], of: str = "") -> 
 
 
 def draw_bars(axes: Axes, classes: Sequence[ClassScores], rows: int) -> None:
-    """One column of bars, the first on top."""
+    """Draw one column of bars, the first at the top."""
     places = range(len(classes))
     axes.barh(places, [one.f1 for one in classes], height=0.66, color=BLUE, alpha=0.3, label="F1")
     for key, color, marker in (("precision", BLUE, "o"), ("recall", ORANGE, "D")):
@@ -64,7 +65,7 @@ def draw_bars(axes: Axes, classes: Sequence[ClassScores], rows: int) -> None:
         note = f"{one.f1:.2f}\u2003{one.support:,} row{'' if one.support == 1 else 's'}"
         axes.text(1.03, place, note, va="center", fontsize=8, color=INK)
     axes.set_yticks(places, [one.name for one in classes], fontsize=9 if rows <= 20 else 8)
-    axes.tick_params(axis="y", pad=8)  # off the markers at 0
+    axes.tick_params(axis="y", pad=8)  # away from the markers at 0
     axes.set_ylim(rows - 0.4, -0.6)
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])

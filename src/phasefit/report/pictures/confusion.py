@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int64]
 
-MOST_KEYS = 300  # classes up to which there is a key
-FEW = 12  # classes up to which the eye finds the mistakes by itself
-PAIRS = 12  # how many pairs are shown
-TURN = 0.3  # inches of a cell below which names stand upright
-LINE = 0.17  # inches of a line of small print
+MOST_KEYS = 300  # most classes with a key
+FEW = 12  # with at most this many classes, the matrix alone shows the mistakes
+PAIRS = 12  # number of confused pairs that are listed
+TURN = 0.3  # inches; names are vertical if cells are smaller
+LINE = 0.17  # height of a line of small print in inches
 
 
-def confusion_figure(confusion: Mapping[str, Any], path: Path, of: str = "") -> None:
-    """Draw `{labels, matrix}`: a row is a true class, its colours its shares, its numbers its counts."""
+def confusion_figure(confusion: Mapping[str, Any], path: Path, split: str = "") -> None:
+    """Draw `{labels, matrix}`: each row is a true class, colours are shares of it, numbers are counts."""
     facts = Confusion.of(confusion)
-    save(path, lambda names: draw(facts, names, of), [printable(name) for name in facts.names])
+    save(path, lambda names: draw(facts, names, split), [printable(name) for name in facts.names])
 
 
-def draw(confusion: Confusion, names: Sequence[str], of: str = "") -> Figure:
-    """The matrix, and below it what it cannot say by itself when there are many classes."""
+def draw(confusion: Confusion, names: Sequence[str], split: str = "") -> Figure:
+    """Return the matrix and, with many classes, the most confused pairs and a key below it."""
     counts, shares = confusion.counts, confusion.shares
     classes, rows, hits = len(counts), int(counts.sum()), int(np.trace(counts))
     cell = float(np.interp(classes, [4, 12, 30, 60, 150, 300], [0.75, 0.55, 0.36, 0.19, 0.078, 0.04]))
@@ -56,23 +56,24 @@ def draw(confusion: Confusion, names: Sequence[str], of: str = "") -> Figure:
         write_counts(axes, counts, shares, cell)
     axes.set_xlabel("predicted", color=INK, fontsize=10)
     axes.set_ylabel("true", color=INK, fontsize=10)
-    right = f"{hits:,} of {rows:,}{f' {of} rows' if of else ''} right" + (f" ({hits / rows:.1%})" if rows else "")
-    axes.set_title(right, color=INK, fontsize=11, loc="left", pad=10)
-    for number, (title, lines, columns) in enumerate(blocks, start=1):
+    where = f" {split} rows" if split else ""
+    accuracy = f" ({hits / rows:.1%})" if rows else ""
+    axes.set_title(f"{hits:,} of {rows:,}{where} correct{accuracy}", color=INK, fontsize=11, loc="left", pad=10)
+    for number, (heading, lines, columns) in enumerate(blocks, start=1):
         below = figure.add_subplot(grid[number])
         text_columns(below, lines, columns, 7.5)
-        below.set_title(title, loc="left", fontsize=9, color=INK)
+        below.set_title(heading, loc="left", fontsize=9, color=INK)
     return figure
 
 
 def paint(axes: Axes, shares: NDArray[np.float64], cell: float, side: float) -> None:
-    """What is right in blue, what is wrong in orange, each by its share of the true class."""
+    """Colour correct cells blue and wrong cells orange, each by its share of the true class."""
     classes = len(shares)
     right, wrong = scale("Blues"), scale("Oranges")
     picture = np.where(np.eye(classes, dtype=bool)[..., None], right.to_rgba(shares), wrong.to_rgba(shares))
     picture[shares == 0] = (0.972, 0.976, 0.98, 1.0)
     pixels = (picture * 255).round().astype(np.uint8)
-    fine = max(1200 // classes, 1)  # many pixels a cell: viewers of SVG blur few
+    fine = max(1200 // classes, 1)  # many pixels per cell, because SVG viewers blur small images
     extent = (-0.5, classes - 0.5, classes - 0.5, -0.5)
     axes.imshow(pixels.repeat(fine, axis=0).repeat(fine, axis=1), interpolation="nearest", extent=extent)
     if cell >= 0.15:
@@ -83,14 +84,14 @@ def paint(axes: Axes, shares: NDArray[np.float64], cell: float, side: float) -> 
     shades = np.linspace(1, 0, 128)
     key.imshow(np.stack([right.to_rgba(shades), wrong.to_rgba(shades)], axis=1), extent=(0, 2, 0, 1), aspect="auto")
     key.axvline(1, color="white", linewidth=1.5)
-    key.set_xticks([0.5, 1.5], ["right", "wrong"], rotation=90, fontsize=7)
+    key.set_xticks([0.5, 1.5], ["correct", "wrong"], rotation=90, fontsize=7)
     key.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"], fontsize=7)
     key.yaxis.tick_right()
     key.set_title("share of the\ntrue class", fontsize=7, color=INK, loc="left")
 
 
 def scale(name: str) -> ScalarMappable:
-    """A scale of shares that spreads the small ones, where the mistakes are, and starts visibly off white."""
+    """Return a colour scale that spreads small shares, where the mistakes are, and starts clearly darker than white."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, PowerNorm
@@ -100,7 +101,7 @@ def scale(name: str) -> ScalarMappable:
 
 
 def name_classes(axes: Axes, names: Sequence[str], cell: float) -> None:
-    """Class names along both sides, as large as a cell allows; numbers where they are too many."""
+    """Write class names along both sides, as large as a cell allows; numbers if there are too many classes."""
     places = list(range(len(names)))
     if len(names) > MOST_LISTED:
         step = 10 if len(names) <= 200 else 50
@@ -119,7 +120,7 @@ def name_classes(axes: Axes, names: Sequence[str], cell: float) -> None:
 
 
 def write_counts(axes: Axes, counts: Counts, shares: NDArray[np.float64], cell: float) -> None:
-    """The count in each cell that has one, light on dark."""
+    """Write the count into each cell that is not empty, white on dark cells."""
     longest = len(str(counts.max(initial=0)))
     size = min(10.0, cell * 26, cell * 95 / max(longest, 1))
     for true, predicted in np.argwhere(counts):
@@ -138,22 +139,22 @@ def write_counts(axes: Axes, counts: Counts, shares: NDArray[np.float64], cell: 
 def small_print(
     counts: Counts, pairs: Sequence[ConfusedPair], names: Sequence[str], width: float
 ) -> list[tuple[str, list[str], int]]:
-    """Blocks of text (title, lines, columns) below the matrix: the most confused pairs, the key of the numbers."""
+    """Return blocks of text (title, lines, columns): the most confused pairs, and the key of the class numbers."""
     blocks = []
     numbered = len(names) > MOST_LISTED
     if pairs:
         lines = [
             f"{pair.rows:,} of {counts[pair.true].sum():,}\u2003"
-            + f"{name(names, pair.true, numbered)} taken for {name(names, pair.predicted, numbered)}"
+            + f"{name(names, pair.true, numbered)} predicted as {name(names, pair.predicted, numbered)}"
             for pair in pairs
         ]
         blocks.append(("Most often confused", lines, max(int(width // (0.3 + 0.0625 * max(map(len, lines)))), 1)))
     if numbered and len(names) <= MOST_KEYS:
         key = [name(names, place, numbered=True) for place in range(len(names))]
-        blocks.append(("The classes by number", key, max(int(width // (0.3 + 0.0625 * max(map(len, key)))), 1)))
+        blocks.append(("Classes by number", key, max(int(width // (0.3 + 0.0625 * max(map(len, key)))), 1)))
     return blocks
 
 
 def name(names: Sequence[str], place: int, numbered: bool) -> str:
-    """A class's name, after its number where the matrix shows numbers."""
+    """Return the name of a class, after its number if the matrix shows numbers."""
     return f"{place + 1}\u2002{names[place]}" if numbered else names[place]

@@ -1,11 +1,11 @@
-"""Which letters can be drawn here, with which fonts, and what stands in for names that none of them can write."""
+"""Which letters the installed fonts can draw, and replacements for names that they cannot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-# Families that write what DejaVu Sans (matplotlib's own) cannot, as Linux, macOS and Windows call them.
+# Font families of Linux, macOS and Windows for letters that DejaVu Sans, the font of matplotlib, lacks.
 FALLBACKS = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
@@ -32,11 +32,11 @@ FALLBACKS = (
     "Symbola",
     "Arial Unicode MS",
 )
-JOINERS = "\u200c\u200d"  # of no width of their own: words of Persian and emoji families need them
+JOINERS = "\u200c\u200d"  # invisible characters in Persian words and emoji families
 
 
 def printable(name: object, length: int = 26) -> str:
-    """A name on one line, its middle left out where it is long: ends often tell names apart."""
+    """Return a name on one line; a long one is shortened in the middle, because names often differ at the end."""
     kept = "".join(char if char.isprintable() or char in JOINERS else " " for char in str(name))
     text = " ".join(kept.split()) or "(empty)"
     if len(text) <= length:
@@ -45,8 +45,8 @@ def printable(name: object, length: int = 26) -> str:
     return f"{text[: length - tail - 1]}…{text[-tail:]}"
 
 
-def stand_ins(names: Sequence[str], word: str = "class") -> list[str]:
-    """The names with `class 3`, its place, for the letters that no font here has: `日本 tea` is `tea (class 3)`."""
+def replace_undrawable(names: Sequence[str], word: str = "class") -> list[str]:
+    """Replace letters that no installed font has by the position of the name: `日本 tea` becomes `tea (class 3)`."""
     lacking = missing_letters(names)
     drawn = []
     for place, name in enumerate(names, start=1):
@@ -60,7 +60,7 @@ def stand_ins(names: Sequence[str], word: str = "class") -> list[str]:
 
 
 def missing_letters(texts: Iterable[str]) -> set[str]:
-    """The letters of the texts that none of our fonts has."""
+    """Return the letters of the texts that no installed font has."""
     wanted = {char for text in texts for char in text if char not in JOINERS}
     for family in ("DejaVu Sans", *families_for(texts)):
         wanted = {char for char in wanted if ord(char) not in letters_of(family)}
@@ -68,7 +68,7 @@ def missing_letters(texts: Iterable[str]) -> set[str]:
 
 
 def families_for(texts: Iterable[str]) -> list[str]:
-    """The installed families that are needed besides DejaVu Sans; for most texts, none."""
+    """Return the installed families that are needed in addition to DejaVu Sans; usually none."""
     wanted = {ord(char) for text in texts for char in text if char not in JOINERS} - letters_of("DejaVu Sans")
     needed = []
     for family in FALLBACKS if wanted else ():
@@ -81,7 +81,7 @@ def families_for(texts: Iterable[str]) -> list[str]:
 
 @cache
 def letters_of(family: str) -> frozenset[int]:
-    """The code points that a family can draw; none if it is not installed."""
+    """Return the code points that a family can draw; empty if it is not installed."""
     from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 
     if family not in {font.name for font in fontManager.ttflist}:

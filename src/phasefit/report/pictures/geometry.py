@@ -1,4 +1,4 @@
-"""The geometry of the embedding space before training and after each phase: a small panel a figure."""
+"""The geometry of the embedding space before training and after each phase: one small panel per measure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Stages = Mapping[str, Mapping[str, Any]]
-Lines = Mapping[str, NDArray[np.float64]]  # what a line is called, and its values by stage, not a number where missing
+Lines = Mapping[str, NDArray[np.float64]]  # the values of each measure by stage, NaN where missing
 
 
 class Panel(NamedTuple):
-    """A title, what is measured and which way is wanted, with classes and without, its lines, the least height.
+    """A panel: its title, what it measures, which direction is better, its lines and the smallest range of its axis.
 
-    `lines` says what each line is called by its figure; several have a legend in place of what is measured.
+    `measured` and `wanted` have a text for runs with classes and one without. `lines` maps measures to names of lines;
+    with several lines, a legend replaces `measured`.
     """
 
     title: str
@@ -38,7 +39,7 @@ class Panel(NamedTuple):
 PANELS = (
     Panel(
         "Alignment",
-        ("squared distance of two texts of a class", "squared distance of the two texts of a pair"),
+        ("squared distance between texts of a class", "squared distance between the texts of a pair"),
         ("lower: texts of a class are closer", "lower: texts of a pair are closer"),
         {"alignment": ""},
         0.2,
@@ -46,28 +47,28 @@ PANELS = (
     Panel(
         "Uniformity",
         ("how evenly texts fill the space", "how evenly texts fill the space"),
-        ("lower: more evenly; a classifier may raise it", "lower: more evenly"),
+        ("lower: more even; a classifier may raise it", "lower: more even"),
         {"uniformity": ""},
         0.4,
     ),
     Panel(
-        "Cosine of two texts",
+        "Cosine similarity",
         ("", ""),
-        ("wanted: high in a class, low between them", ""),
-        {"within": "of one class", "between": "of different classes"},
+        ("good: high within a class, low between classes", ""),
+        {"within": "same class", "between": "different classes"},
         0.2,
     ),
     Panel(
         "Silhouette",
-        ("1: classes are apart, 0: they touch", ""),
-        ("higher: clearer classes", ""),
+        ("1: separate classes, 0: overlapping classes", ""),
+        ("higher: better separated classes", ""),
         {"silhouette": ""},
         0.2,
     ),
     Panel(
         "Anisotropy",
-        ("cosine of any two texts; 1: all point one way", "cosine of any two texts; 1: all point one way"),
-        ("lower: more directions are in use", "lower: more directions are in use"),
+        ("mean cosine of any two texts; 1: all similar", "mean cosine of any two texts; 1: all similar"),
+        ("lower: more directions are used", "lower: more directions are used"),
         {"anisotropy": ""},
         0.2,
     ),
@@ -75,21 +76,21 @@ PANELS = (
 WANTED_ALONE = {"within": "higher: texts of a class are closer", "between": "lower: classes are further apart"}
 COLOURS = {"between": ORANGE}  # all others are blue
 ABREAST = 3  # panels in one row
-WIDTH, HEIGHT = 3.0, 1.55  # inches of the part of a panel that is drawn in
-LEFT, BESIDE, ABOVE = 0.5, 0.75, 0.85  # inches: before the first panel, between two, for what stands over one
-LINE = 0.165  # inches of a line of small letters
-LETTER = 0.075  # inches of a small letter, amply
-TURN = 25  # degrees that long names of stages are turned by
+WIDTH, HEIGHT = 3.0, 1.55  # of the plot area of a panel, in inches
+LEFT, BETWEEN, ABOVE = 0.5, 0.75, 0.85  # inches: left of the first panel, between panels, for the text above one
+LINE = 0.165  # height of a line of small text in inches
+LETTER = 0.075  # generous width of a small letter in inches
+TURN = 25  # rotation of long stage names in degrees
 
 
 def geometry_figure(stages: Stages, path: Path, texts: str = "texts") -> None:
-    """Draw figures by stage, as `metrics.json` has them under `geometry`; `texts` is what they are of."""
+    """Draw `geometry` of `metrics.json`, measures by stage; `texts` describes the texts that were measured."""
     names = ["before" if stage == BEFORE else printable(stage, 18) for stage in stages]
     save(path, lambda drawn: draw(list(stages.values()), drawn, texts), names, word="phase")
 
 
 def draw(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str) -> Figure:
-    """The panels that have anything to show, each of the same size however many there are."""
+    """Return the panels that have data, all of the same size."""
     shown = [(panel, lines) for panel in PANELS if (lines := lines_of(panel, stages))]
     rows = -(-len(shown) // ABREAST)
     abreast = -(-len(shown) // rows) if rows else 0
@@ -97,13 +98,13 @@ def draw(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str) 
     below = LINE + 0.15 if not turned else LETTER * max(map(len, names)) * float(np.sin(np.radians(TURN))) + LINE + 0.1
     below_panels = captions(stages, names, texts, measured=bool(shown))
     foot = LINE * len(below_panels) + 0.1
-    width = max(LEFT + abreast * (WIDTH + BESIDE), 5.0)
+    width = max(LEFT + abreast * (WIDTH + BETWEEN), 5.0)
     height = rows * (ABOVE + HEIGHT + below) + foot
     figure = blank(width, height)
-    figure.set_layout_engine(None)  # everything has its place: nothing to arrange, nothing that can collapse
+    figure.set_layout_engine(None)  # positions are computed below
     for place, (panel, lines) in enumerate(shown):
         row, column = divmod(place, abreast)
-        left, top = LEFT + column * (WIDTH + BESIDE), height - row * (ABOVE + HEIGHT + below) - ABOVE
+        left, top = LEFT + column * (WIDTH + BETWEEN), height - row * (ABOVE + HEIGHT + below) - ABOVE
         axes = figure.add_axes((left / width, (top - HEIGHT) / height, WIDTH / width, HEIGHT / height))
         draw_panel(plain(axes), panel, lines, classes=has_classes(stages))
         how: dict[str, Any] = {"rotation": TURN, "ha": "right", "rotation_mode": "anchor"} if turned else {}
@@ -114,7 +115,7 @@ def draw(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str) 
 
 
 def lines_of(panel: Panel, stages: Sequence[Mapping[str, Any]]) -> Lines:
-    """The values of the panel's figures that some stage has."""
+    """Return the measures of the panel that have a value at some stage."""
     lines = {
         name: np.array([np.nan if (value := figures.get(name)) is None else value for figures in stages], np.float64)
         for name in panel.lines
@@ -123,24 +124,24 @@ def lines_of(panel: Panel, stages: Sequence[Mapping[str, Any]]) -> Lines:
 
 
 def captions(stages: Sequence[Mapping[str, Any]], names: Sequence[str], texts: str, *, measured: bool) -> list[str]:
-    """What stands below the panels: what they are of, and how sure the classifier is, a single value as a rule."""
+    """Return the text below the panels: the measured texts, and the confidence entropy of the classifier."""
     count, pairs = (max((int(figures.get(name) or 0) for figures in stages), default=0) for name in ("texts", "pairs"))
     if not measured:
-        return [f"{texts}: {count:,}, too few to measure"]
+        return [f"{count:,} {texts}: too few to measure"]
     lines = [f"{count:,} {texts}, the same at every stage" if len(stages) > 1 else f"{count:,} {texts}"]
     if pairs:
-        lines[0] += f"; alignment is over {pairs:,} pairs"
-    sure = [
+        lines[0] += f"; alignment uses {pairs:,} pairs"
+    entropies = [
         f"{name} {figures['confidence_entropy']:.2f} bits"
-        + (f" of at most {most:.2f}" if (most := figures.get("most_entropy")) is not None else "")
+        + (f" (maximum {most:.2f})" if (most := figures.get("most_entropy")) is not None else "")
         for name, figures in zip(names, stages, strict=True)
         if figures.get("confidence_entropy") is not None
     ]
-    return lines + ([f"confidence entropy (0: the classifier is sure): {', '.join(sure)}"] if sure else [])
+    return lines + ([f"confidence entropy (0: fully confident): {', '.join(entropies)}"] if entropies else [])
 
 
 def draw_panel(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> None:
-    """A line a figure over the stages, with its values where it begins and ends."""
+    """Draw each measure over the stages, with its first and last value."""
     stages = len(next(iter(lines.values())))
     axes.set(xlim=(-0.4, stages - 0.6), ylim=limits(list(lines.values()), panel.span))
     means = {name: float(np.nanmean(values)) for name, values in lines.items()}
@@ -160,7 +161,7 @@ def draw_panel(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> None
 
 
 def write_above(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> None:
-    """The title, what is measured (or what each line is), and which way is wanted."""
+    """Write the title, what is measured (or the legend), and which direction is better."""
     over = [(1 + (0.09 + LINE * number) / HEIGHT) for number in range(3)]
     axes.text(0, over[2] + 0.02, panel.title, transform=axes.transAxes, color=INK, fontsize=11)
     wanted = panel.wanted[0 if classes else 1]
@@ -176,7 +177,7 @@ def write_above(axes: Axes, panel: Panel, lines: Lines, *, classes: bool) -> Non
 
 
 def write_value(axes: Axes, place: int, value: float, color: str, *, up: bool) -> None:
-    """A value beside its point, above or below it."""
+    """Write a value above or below its point."""
     style: dict[str, Any] = {
         "ha": "center",
         "va": "bottom" if up else "top",
@@ -190,11 +191,11 @@ def write_value(axes: Axes, place: int, value: float, color: str, *, up: bool) -
 
 
 def limits(lines: Sequence[NDArray[np.float64]], span: float) -> tuple[float, float]:
-    """What the values need with some air, and never so little that noise looks like news."""
+    """Return the range of an axis: the values with a margin, and at least `span`, so that noise does not look large."""
     values = np.concatenate(lines)
     values = values[np.isfinite(values)]
     low, high = float(values.min()), float(values.max())
     missing = max(span - (high - low), 0.0) / 2
     low, high = low - missing, high + missing
-    air = 0.2 * (high - low)
-    return low - air, high + air
+    margin = 0.2 * (high - low)
+    return low - margin, high + margin

@@ -1,4 +1,4 @@
-"""How training went: losses and watched scores of all phases against steps, in one picture."""
+"""Losses and watched scores of all phases over steps, in one picture."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 Ranges = Mapping[str, tuple[float, float]]
 
-ABREAST = 6  # phases in one row of panels
-MANY = 600  # steps beyond which the raw losses are drawn as the span of each few
-WIDTHS = {1: 8.0, 2: 10.0, 3: 12.0, 4: 13.5, 5: 15.0, 6: 16.5}  # inches, by the phases abreast
+ABREAST = 6  # most phases in one row of panels
+MANY = 600  # with more steps, raw losses are drawn as the range of a few steps each
+WIDTHS = {1: 8.0, 2: 10.0, 3: 12.0, 4: 13.5, 5: 15.0, 6: 16.5}  # inches, by the number of phases in a row
 
 
 def history_figure(history: Entries, path: Path) -> None:
-    """Draw `history.json`: a band a phase, the loss of each step above, the watched score of each validation below."""
+    """Draw `history.json`: one band per phase, with losses above and the watched score of each evaluation below."""
     phases = phase_curves(history)
     save(path, lambda names: draw(phases, names), [printable(phase.name, 30) for phase in phases], word="phase")
 
 
 def draw(phases: Sequence[PhaseCurve], names: Sequence[str]) -> Figure:
-    """Phases left to right on one axis of steps, each loss on a scale of its own: losses of phases do not compare."""
+    """Return the phases from left to right; each has its own loss axis, because their losses are not comparable."""
     steps = [phase.steps for phase in phases]
     starts = np.concatenate([[0], np.cumsum(steps)]).astype(int)
     ranges = score_ranges(phases)
@@ -54,19 +54,19 @@ def draw(phases: Sequence[PhaseCurve], names: Sequence[str]) -> Figure:
             draw_score(below, above, phases[place], int(starts[place]), ranges)
             if column == 0:
                 above.set_ylabel("loss", color=BLUE, fontsize=9)
-    axis = "step" if len(phases) < 2 else "steps, counted through all phases"
+    axis = "step" if len(phases) < 2 else "step, counted across all phases"
     figure.supxlabel(axis, color=INK, fontsize=9)
     return figure
 
 
 def band_widths(steps: Sequence[int]) -> list[float]:
-    """How wide each phase is drawn: by its steps, but never much under an equal share, so that it can be read."""
+    """Return the width of each phase: proportional to its steps, but at least 65 % of an equal share."""
     share = np.asarray(steps, dtype=np.float64) / max(sum(steps), 1)
     return list(np.maximum(share, 0.65 / max(len(steps), 1)))
 
 
 def band(above: Axes, below: Axes, start: int, steps: int, ticks: int) -> None:
-    """What both panels of a phase share: the steps they span and the lines behind them."""
+    """Set what both panels of a phase share: the range of steps and the grid."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     for axes in (above, below):
@@ -78,7 +78,7 @@ def band(above: Axes, below: Axes, start: int, steps: int, ticks: int) -> None:
 
 
 def draw_loss(axes: Axes, phase: PhaseCurve, start: int) -> None:
-    """Every step's loss faintly, its running mean clearly."""
+    """Draw the loss of each step faintly and its running mean clearly."""
     if not len(phase.losses):
         axes.set_yticks([])
         axes.text(0.5, 0.5, "no loss", transform=axes.transAxes, ha="center", color=FAINT, fontsize=9)
@@ -93,14 +93,13 @@ def draw_loss(axes: Axes, phase: PhaseCurve, start: int) -> None:
         axes.plot(at, loss, color=BLUE, alpha=0.3, linewidth=0.8, marker="o" if len(at) <= 30 else None, markersize=3)
     thin = np.unique(np.linspace(0, len(at) - 1, MANY).astype(int))
     axes.plot(at[thin], smooth[thin], color=BLUE, linewidth=1.8)
-    if phase.lost:
-        axes.text(
-            0.98, 0.95, f"{phase.lost:,} not a number", transform=axes.transAxes, ha="right", va="top", fontsize=8
-        )
+    if phase.non_finite:
+        note = f"{phase.non_finite:,} not finite"
+        axes.text(0.98, 0.95, note, transform=axes.transAxes, ha="right", va="top", fontsize=8)
 
 
 def draw_score(axes: Axes, above: Axes, phase: PhaseCurve, start: int, ranges: Ranges) -> None:
-    """The watched score of each validation; the step whose weights were kept is marked in both panels."""
+    """Draw the watched score of each evaluation, and mark the step whose weights were kept in both panels."""
     if not phase.scores:
         axes.set_yticks([])
         axes.text(0.5, 0.5, "not validated", transform=axes.transAxes, ha="center", color=FAINT, fontsize=9)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Twelve colours that stay apart on white, also for most who see fewer; each further dozen of classes has its own shape.
+# Twelve colours that differ on white, also for most colour-blind readers; after twelve classes, the shape changes.
 COLOURS = (
     *("#1f6fb4", "#e8710a", "#2a9d4b", "#c8262c", "#7d4fb5", "#8a5a3c"),
     *("#e377b8", "#17b3c4", "#b5a900", "#4a5560", "#84c77e", "#f4a3a0"),
 )
 MARKERS = ("o", "s", "^", "D", "X")
-ABREAST = 4  # panels in one row
+ABREAST = 4  # most panels in one row
 PANEL = 3.5  # inches
 
 
@@ -35,7 +35,7 @@ def map_figure(shown: EmbeddingMap, path: Path) -> None:
 
 
 def draw(shown: EmbeddingMap, names: Sequence[str]) -> Figure:
-    """Panels above, one legend for all of them below."""
+    """Return the panels, with one legend for all of them below."""
     points, stages = shown.points, shown.stages
     codes = points.codes if names else np.zeros_like(points.codes)
     groups = largest_groups(codes)
@@ -57,7 +57,7 @@ def draw(shown: EmbeddingMap, names: Sequence[str]) -> Figure:
         title = stage.name if stage.name == BEFORE else f"after {printable(stage.name, 24)}"
         axes.set_title(title, loc="left", color=INK, fontsize=11, pad=18)
         if stage.share is not None:
-            share = f"nearest text is of the same {points.group}: {stage.share:.0%}"
+            share = f"nearest text in the same {points.group}: {stage.share:.0%}"
             share += " (unchanged)" if stage.unchanged else ""
             axes.text(0, 1.02, share, transform=axes.transAxes, color=FAINT, fontsize=8)
     draw_legend(figure.add_subplot(grid[lines, :]), handles[: len(labels)], labels, columns, size, shown.how_laid_out)
@@ -67,7 +67,7 @@ def draw(shown: EmbeddingMap, names: Sequence[str]) -> Figure:
 def draw_legend(
     axes: Axes, handles: Sequence[Any], labels: Sequence[str], columns: int, size: float, title: str
 ) -> None:
-    """The classes in columns on a panel of their own."""
+    """Draw the legend in columns on its own panel."""
     axes.set_axis_off()
     legend = axes.legend(
         handles,
@@ -89,18 +89,20 @@ def draw_legend(
 
 
 def scatter(axes: Axes, layout: Floats, codes: Ints, coloured: Ints) -> list[Any]:
-    """The points of one stage, class by class; what the legend shows of them."""
+    """Draw the points of one stage by class; return the handles for the legend."""
     size = float(np.interp(len(codes), [50, 500], [26, 12]))
     rest = ~np.isin(codes, coloured)
     handles = []
     for number, code in enumerate(coloured):
-        here = layout[codes == code]
+        points = layout[codes == code]
         marker = MARKERS[number // len(COLOURS)]
         style: dict[str, Any] = {"s": size, "marker": marker, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9}
-        handles.append(axes.scatter(here[:, 0], here[:, 1], color=COLOURS[number % len(COLOURS)], **style))
+        handles.append(axes.scatter(points[:, 0], points[:, 1], color=COLOURS[number % len(COLOURS)], **style))
     if rest.any():
-        here = layout[rest]
-        handles.append(axes.scatter(here[:, 0], here[:, 1], s=size * 0.5, color="#c3cad1", linewidths=0, zorder=0.5))
+        points = layout[rest]
+        handles.append(
+            axes.scatter(points[:, 0], points[:, 1], s=size * 0.5, color="#c3cad1", linewidths=0, zorder=0.5)
+        )
     reach = max(float(np.abs(layout).max(initial=0.0)) * 1.06, 1e-6)
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], aspect="equal")
     axes.spines[:].set_visible(True)
@@ -109,7 +111,7 @@ def scatter(axes: Axes, layout: Floats, codes: Ints, coloured: Ints) -> list[Any
 
 
 def legend_columns(labels: Sequence[str], width: float, size: float) -> int:
-    """As many columns as fit the width beside each other: all in one line, or columns as wide as the longest."""
+    """Return the number of columns that fit the width: all labels on one line, or columns as wide as the longest."""
     widths = [0.35 + 0.0083 * size * len(label) for label in labels]
     if sum(widths) <= width:
         return max(len(labels), 1)

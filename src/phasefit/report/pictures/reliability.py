@@ -1,4 +1,4 @@
-"""The reliability diagram: whether probabilities mean what they say."""
+"""The reliability diagram: accuracy against confidence."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Bins = Sequence[Bin]
 
 
 def reliability_figure(
-    calibration: Sequence[Mapping[str, Any]], error: float, path: Path, of: str = "", before: float | None = None
+    calibration: Sequence[Mapping[str, Any]], error: float, path: Path, split: str = "", before: float | None = None
 ) -> None:
-    """Draw the bins `{from, to, rows, confidence, accuracy}` of `metrics.json`, and below, how many rows each has."""
+    """Draw the bins `{from, to, rows, confidence, accuracy}` of `metrics.json`, with the number of rows below."""
     facts = Calibration.of(calibration)
-    save(path, lambda _: draw(facts, error, of, before))
+    save(path, lambda _: draw(facts, error, split, before))
 
 
-def draw(calibration: Calibration, error: float, of: str = "", before: float | None = None) -> Figure:
-    """Accuracy over confidence, and the rows of each bin below."""
+def draw(calibration: Calibration, error: float, split: str = "", before: float | None = None) -> Figure:
+    """Return accuracy against confidence, with the number of rows of each bin below."""
     figure = blank(5.6, 6.4)
     grid = figure.add_gridspec(3, 1, height_ratios=[3.6, 1, 0.5])
     above = figure.add_subplot(grid[0])
@@ -39,16 +39,16 @@ def draw(calibration: Calibration, error: float, of: str = "", before: float | N
     key.set_axis_off()
     handles = above.get_legend_handles_labels()
     key.legend(*handles, loc="upper center", ncols=2, frameon=False, fontsize=8, labelcolor=INK, borderaxespad=0)
-    where = (f", {of} rows" if of else "") + ("" if before is None else f"\n({before:.3f} before calibration)")
+    where = (f", {split} rows" if split else "") + ("" if before is None else f"\n({before:.3f} before calibration)")
     figure.suptitle(f"Expected calibration error (ECE) {error:.3f}{where}", x=0.02, ha="left", color=INK, fontsize=11)
     above.set_title(calibration.verdict, loc="left", color=FAINT, fontsize=8.5)
     below.set_xlabel("confidence: the probability of the predicted class", color=INK, fontsize=9)
-    below.set_ylabel(f"rows of {calibration.rows:,}", color=INK, fontsize=9)
+    below.set_ylabel(f"rows (total {calibration.rows:,})", color=INK, fontsize=9)
     return figure
 
 
 def draw_accuracy(axes: Axes, bins: Bins) -> None:
-    """A bar a bin with its 95 % interval, the gap to the confidence in a colour of its own."""
+    """Draw one bar per bin with its 95 % interval; the gap to the confidence has its own colour."""
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
     left = np.array([each.start for each in bins])
     width = np.array([each.end for each in bins]) - left
@@ -56,27 +56,27 @@ def draw_accuracy(axes: Axes, bins: Bins) -> None:
     confidence = np.array([each.confidence for each in bins])
     inset = width * 0.06
     place = {"x": left + inset, "width": width - 2 * inset, "align": "edge", "linewidth": 0}
-    sure = np.minimum(accuracy, confidence)
-    axes.bar(height=sure, color=BLUE, alpha=0.8, **place)
+    lower = np.minimum(accuracy, confidence)
+    axes.bar(height=lower, color=BLUE, alpha=0.8, **place)
     for gap, color, label in (
-        (confidence - sure, ORANGE, "less often right than it says"),
-        (accuracy - sure, BLUE, "more often right than it says"),
+        (confidence - lower, ORANGE, "overconfident"),
+        (accuracy - lower, BLUE, "underconfident"),
     ):
-        axes.bar(height=gap, bottom=sure, color=color, alpha=0.3, hatch="////", edgecolor=color, label=label, **place)
+        axes.bar(height=gap, bottom=lower, color=color, alpha=0.3, hatch="////", edgecolor=color, label=label, **place)
     start, end = left + inset, left + width - inset
-    axes.hlines(accuracy, start, end, color=BLUE, linewidth=2, label="share that is right")
+    axes.hlines(accuracy, start, end, color=BLUE, linewidth=2, label="accuracy")
     axes.hlines(confidence, start, end, color=ORANGE, linewidth=2, label="mean confidence")
     spans = [each.interval for each in bins]
     low, high = zip(*spans, strict=True) if spans else ((), ())
-    axes.vlines(left + width / 2, low, high, color=INK, linewidth=0.8, alpha=0.7, label="95 % interval of that share")
+    axes.vlines(left + width / 2, low, high, color=INK, linewidth=0.8, alpha=0.7, label="95 % interval of the accuracy")
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    axes.set_ylabel("share of rows that are right", color=INK, fontsize=9)
+    axes.set_ylabel("accuracy", color=INK, fontsize=9)
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
 
 
 def draw_rows(axes: Axes, bins: Bins) -> None:
-    """How many rows stand behind each bar."""
+    """Draw the number of rows of each bin."""
     for each in bins:
         width = each.end - each.start
         axes.bar(each.start + width * 0.06, each.rows, width=width * 0.88, align="edge", color=FAINT, alpha=0.6)

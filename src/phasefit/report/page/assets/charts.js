@@ -1,4 +1,4 @@
-// Draws the charts of a page with ECharts in the colours of the page. Texts of users only ever become text nodes.
+// Draws the charts of a page with ECharts in the colours of the page. Texts of users only become text nodes.
 "use strict";
 const phasefitCharts = (() => {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -9,13 +9,13 @@ const phasefitCharts = (() => {
     line: "M0 5h12v2h-12z",
   };
 
-  // "@ink" where a colour is due stands for var(--ink), as the present theme has it.
+  // A colour "@ink" means var(--ink) of the current theme.
   const colour = (name) => {
     probe.style.color = `var(--${name})`;
     document.body.append(probe);
-    const found = getComputedStyle(probe).color;
+    const resolved = getComputedStyle(probe).color;
     probe.remove();
-    return found;
+    return resolved;
   };
   const coloured = (value, key = "") => {
     if (typeof value === "string") return /colou?r$/i.test(key) && value[0] === "@" ? colour(value.slice(1)) : value;
@@ -35,14 +35,14 @@ const phasefitCharts = (() => {
     }
     return box;
   };
-  const said = (value) => (typeof value === "number" ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : String(value));
+  const format = (value) => (typeof value === "number" ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : String(value));
   const linesOf = (spec, params) => {
     if (!Array.isArray(params)) return params.data?.tip ?? null;
     const series = (one) => spec.option.series[one.seriesIndex];
     const known = params.filter((one) => !series(one).silent && one.value && typeof one.value[1] === "number");
     if (!known.length) return null;
-    return [`${spec.x_title ?? ""} ${said(known[0].value[0])}`.trim(),
-      ...known.map((one) => `${spec.groups[series(one).group]?.name ?? spec.y_title ?? ""}: ${said(one.value[1])}`)];
+    return [`${spec.x_title ?? ""} ${format(known[0].value[0])}`.trim(),
+      ...known.map((one) => `${spec.groups[series(one).group]?.name ?? spec.y_title ?? ""}: ${format(one.value[1])}`)];
   };
 
   const swatch = (group) => {
@@ -62,7 +62,7 @@ const phasefitCharts = (() => {
     const box = state.figure.querySelector(".legend");
     if (state.spec.groups.length < 2) return;
     box.setAttribute("role", "group");
-    box.setAttribute("aria-label", "Legend: press a name to hide or show it");
+    box.setAttribute("aria-label", "Legend: select a name to hide or show it");
     state.spec.groups.forEach((group, number) => {
       const button = document.createElement("button");
       const name = document.createElement("bdi");
@@ -107,7 +107,7 @@ const phasefitCharts = (() => {
   };
 
   const draw = (state) => {
-    if (!state.canvas.clientWidth) return; // folded away: drawn when it is seen
+    if (!state.canvas.clientWidth) return; // collapsed: drawn when it is opened
     state.chart?.dispose();
     state.chart = echarts.init(state.canvas, null, { renderer: "svg" });
     state.before?.(state);
@@ -122,7 +122,7 @@ const phasefitCharts = (() => {
     let width = 0;
     new ResizeObserver(() => {
       const now = state.canvas.clientWidth;
-      if (!now) return; // folded away for the moment
+      if (!now) return; // collapsed
       if (!state.chart || (width < 560) !== (now < 560)) draw(state);
       else state.chart.resize();
       width = now;

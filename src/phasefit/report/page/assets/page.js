@@ -1,4 +1,4 @@
-// What every page does: light and dark, sorting tables, copying code, marking where one is.
+// For every page: light and dark colours, sortable tables, copying code, marking the current section.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -10,7 +10,7 @@
       if (theme) localStorage.setItem("phasefit-theme", theme);
       return localStorage.getItem("phasefit-theme");
     } catch {
-      return null; // pages opened as files may have no memory
+      return null; // pages opened as files may have no storage
     }
   };
   const show = () => {
@@ -28,7 +28,7 @@
   dark.addEventListener("change", show);
   show();
 
-  // Numbers by value, texts as people order them; a second press turns the order round; empty cells stay last.
+  // Numbers by value, texts in natural order; a second click reverses the order; empty cells stay last.
   const order = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const keyOf = (row, column) => {
     const cell = row.cells[column];
@@ -60,15 +60,15 @@
   for (const copy of document.querySelectorAll("[data-copy]")) {
     copy.addEventListener("click", async () => {
       const code = copy.parentElement.querySelector("code");
-      const said = copy.textContent;
+      const label = copy.textContent;
       try {
         await navigator.clipboard.writeText(code.textContent);
         copy.textContent = "Copied";
       } catch {
-        getSelection().selectAllChildren(code); // left to the reader's own keys
+        getSelection().selectAllChildren(code); // so that the reader can copy it with the keyboard
         copy.textContent = "Selected";
       }
-      setTimeout(() => { copy.textContent = said; }, 1500);
+      setTimeout(() => { copy.textContent = label; }, 1500);
     });
   }
 

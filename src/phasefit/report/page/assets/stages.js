@@ -1,4 +1,4 @@
-// The slider of an embedding map: the same points at each stage, moving from one to the next.
+// The slider of an embedding map: the points move from one stage to the next.
 "use strict";
 for (const state of phasefitCharts.all.filter((one) => one.spec.stages)) {
   const { figure, spec } = state;
@@ -7,7 +7,7 @@ for (const state of phasefitCharts.all.filter((one) => one.spec.stages)) {
   const play = figure.querySelector(".play");
   let timer = null;
 
-  // Each series is one class; a point knows its row, and a row its class and its text.
+  // Each series is one class; its points have the index of their row, and a row has the class and the text.
   const points = (stage) => spec.option.series.map((series) =>
     series.rows.map((row) => ({ value: spec.stages[stage].points[row], tip: spec.rows[row] })));
   const show = () => {
