@@ -39,12 +39,12 @@ def test_labels_are_optional_where_not_needed() -> None:
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
-        ("foo bar", {}, "no column has a usual name for a text or label.*'foo', 'bar'.*--text and --label"),
-        ("text bar", {}, "no column has a usual name for a label.*--label"),
-        ("foo label", {}, "no column has a usual name for a text.*--text"),
+        ("foo bar", {}, "no column is recognised as text or label.*'foo', 'bar'.*--text and --label"),
+        ("text bar", {}, "no column is recognised as label.*--label"),
+        ("foo label", {}, "no column is recognised as text.*--text"),
         ("title body label", {}, "several columns could be the text: 'title', 'body'.*--text"),
         ("text topic intent", {}, "several columns could be the label: 'topic', 'intent'.*--label"),
-        ("text_a text_b label", {}, "'text_a' and 'text_b' are pairs of texts, and single texts are needed here"),
+        ("text_a text_b label", {}, "'text_a' and 'text_b' hold pairs of texts, but single texts are needed here"),
         ("text label", {"text": "txt"}, "there is no column 'txt'; did you mean 'text'"),
         ("text label", {"label": ("zzz",)}, "there is no column 'zzz'; known: label, text"),
     ],

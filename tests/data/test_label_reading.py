@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from phasefit.data import read_dataset, read_table
 from phasefit.data.checks import Place
-from phasefit.data.labels.reading import LabelReading, looks_like, read_labels
+from phasefit.data.labels.reading import LabelReading, detect_kind, read_labels
 from phasefit.data.labels.score import FEW_NUMBERS
 from phasefit.errors import LabelError
 
@@ -63,7 +63,7 @@ KINDS: dict[str, tuple[list[Any], str]] = {
 
 @pytest.mark.parametrize(("values", "kind"), KINDS.values(), ids=KINDS)
 def test_the_kind_that_labels_look_like(values: list[Any], kind: str) -> None:
-    assert looks_like(values) == kind
+    assert detect_kind(values) == kind
 
 
 @given(st.lists(st.sets(FRUIT, min_size=1), min_size=1, max_size=30))
@@ -88,7 +88,7 @@ def test_an_empty_cell_is_a_text_without_labels() -> None:
     assert read(["a|b", "a", "b", "", None, float("nan")]) == [*sets("a b", "a", "b"), *[frozenset()] * 3]
     assert read(["a | b||", " "], kind="multi") == [frozenset("ab"), frozenset()]
     assert read([["a"], [], None]) == [frozenset("a"), frozenset(), frozenset()]
-    with pytest.raises(LabelError, match="table, row 2: 1 label is missing"):
+    with pytest.raises(LabelError, match="table, row 2: the label is missing"):
         read(["a", ""])
 
 
@@ -120,10 +120,10 @@ def test_what_is_said_besides_settles_the_kind() -> None:
         ({"kind": "single", "tree": "/"}, "--tree is about labels of kind 'tree', and --kind says 'single'"),
         ({"kind": "tree", "separator": ";"}, "--separator is about labels of kind 'multi', and --kind says 'tree'"),
         ({"kind": "multi", "levels": ("a", "b")}, "--levels is about labels of kind 'score', and --kind says 'multi'"),
-        ({"tree": "/", "separator": ";"}, "--tree and --separator are about labels of different kinds"),
+        ({"tree": "/", "separator": ";"}, "--tree and --separator are for labels of different kinds"),
         ({"separator": ";", "levels": ("a", "b")}, "--separator and --levels are about labels of different kinds"),
-        ({"levels": ("a",)}, "--levels names at least two different levels, lowest first, e.g. --levels bad,fair,good"),
-        ({"levels": ("a", "b", "a")}, "--levels names at least two different levels, lowest first"),
+        ({"levels": ("a",)}, "--levels needs at least two different levels, lowest first, e.g. --levels bad,fair,good"),
+        ({"levels": ("a", "b", "a")}, "--levels needs at least two different levels, lowest first"),
     ],
 )
 def test_what_contradicts_itself_is_refused(how: dict[str, Any], message: str) -> None:
@@ -139,13 +139,13 @@ def test_what_contradicts_itself_is_refused(how: dict[str, Any], message: str) -
         ([0.5, 1.5], {"kind": "single"}, "row 1: label 0.5 is a number and no class; scores are --kind score"),
         ([1.5, ["a"]], {"kind": "score"}, "row 2: a score is one number, and there is a list"),
         ([1.5, " "], {"kind": "score"}, "row 2: the score is missing; fill it in or remove the row"),
-        (["1", "low"], {"kind": "score"}, "row 2: 'low' is no number; a scale of names needs their order: --levels"),
-        ([1.5, True], {"kind": "score"}, "row 2: True is no number"),
-        (["good", "god"], {"levels": ("bad", "good")}, "row 2: 'god' is not among the levels; did you mean 'good'?"),
-        (["1", "\udc80"], {"levels": ("1", "2")}, "row 2: the label holds half a surrogate pair"),
-        (["a", "b|\udc80"], {"kind": "multi"}, "row 2: the label holds half a surrogate pair"),
+        (["1", "low"], {"kind": "score"}, "row 2: 'low' is not a number; for named levels state the order: --levels"),
+        ([1.5, True], {"kind": "score"}, "row 2: True is not a number"),
+        (["good", "god"], {"levels": ("bad", "good")}, "row 2: 'god' is not one of the levels; did you mean 'good'?"),
+        (["1", "\udc80"], {"levels": ("1", "2")}, "row 2: the label contains a lone surrogate"),
+        (["a", "b|\udc80"], {"kind": "multi"}, "row 2: the label contains a lone surrogate"),
         (["a", {"b": 1}], {"kind": "multi"}, "row 2: a label must be a name or a number, not dict"),
-        (["a/b", "a/"], {"kind": "tree"}, "row 2: label 'a/' has an empty level between its '/'"),
+        (["a/b", "a/"], {"kind": "tree"}, "row 2: label 'a/' has an empty level at a '/'"),
     ],
 )
 def test_labels_that_do_not_fit_what_was_said(values: list[Any], how: dict[str, Any], message: str) -> None:

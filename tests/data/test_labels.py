@@ -75,7 +75,7 @@ def test_extending_keeps_codes_and_targets(kind: str) -> None:
 @pytest.mark.parametrize("kind", CLASSES)
 def test_unknown_labels_are_named_with_their_row(kind: str) -> None:
     space = label_space(EXAMPLES[kind])
-    with pytest.raises(LabelError, match=r"^test, row 2: label '.*' is not among the 3 known: "):
+    with pytest.raises(LabelError, match=r"^test, row 2: label '.*' is not one of the 3 known labels; "):
         space.encode([EXAMPLES[kind][0], NEW[kind][0]], where="test")
 
 
@@ -139,7 +139,7 @@ def test_paths_may_end_on_different_levels() -> None:
         ([("a", "b"), ()], None, "a path of a tree has no level"),
         ([frozenset(), frozenset()], None, "no row has a label; at least one row needs one"),
         ([("a", "b"), ("a", "c")], "multi", r"are sets of classes, not \('a', 'b'\)"),
-        (["a", "b"], "score", "labels, row 1: 'a' is no score; scores are numbers"),
+        (["a", "b"], "score", "labels, row 1: 'a' is not a score; scores are numbers"),
         ([0.5, 0.5], None, "all scores are the same; there is nothing to learn"),
         (["a", "b"], "ordinal", "unknown kind of labels 'ordinal'; known: multi, score, single, tree"),
     ],

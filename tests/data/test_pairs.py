@@ -38,7 +38,7 @@ def find(names: str, sides: Sides = "pairs", text: tuple[str, ...] = (), need_la
 def test_usual_names(names: str, columns: Columns) -> None:
     assert find(names) == find(names, "each") == find(names, "any") == columns
     assert find(names, "two") == Columns(columns.text, columns.labels, columns.others[:1])  # a label is of two texts
-    with pytest.raises(PairsError, match=r"are pairs of texts, and single texts are needed here; name one"):
+    with pytest.raises(PairsError, match=r"hold pairs of texts, but single texts are needed here; name one"):
         find(names, "one")
 
 
@@ -56,8 +56,8 @@ def test_named_columns_win() -> None:
         ("a b c d", "pairs", ("a", "b", "c", "d"), "names 4 columns; a row has at most three"),
         ("a b", "pairs", ("a", "a"), "--text names the column 'a' twice"),
         ("a b", "pairs", ("a", "bb"), "there is no column 'bb'"),
-        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), and single texts are needed here"),
-        ("a b c label", "two", ("a", "b", "c"), "names 3 columns; what has a label is one text or a pair of two"),
+        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), but single texts are needed here"),
+        ("a b c label", "two", ("a", "b", "c"), "names 3 columns; a labelled row has one text or a pair; name at most two"),
     ],
 )
 def test_a_doubt_is_an_error(names: str, sides: Sides, text: tuple[str, ...], message: str) -> None:
@@ -79,7 +79,7 @@ def test_a_frame_and_tuples_give_the_same_table() -> None:
 def test_an_empty_side_is_found(sides: Sides, tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("anchor,positive\na,b\nc, \n")
-    with pytest.raises(DataError, match=r"t.csv, row 2 \(line 3\), column 'positive': 1 text is empty"):
+    with pytest.raises(DataError, match=r"t.csv, row 2 \(line 3\), column 'positive': the text is empty"):
         read_table(path, sides=sides, need_labels=False)
 
 
@@ -89,7 +89,7 @@ def test_an_empty_side_is_found(sides: Sides, tmp_path) -> None:
         ([("a", "b"), ("c",)], "rows of 1 text and 2 texts"),
         ([("a", "b"), "c"], "rows of 1 text and 2 texts"),
         ([("a", "b", "c", "d")], "rows of 4 texts"),
-        ([("a", ""), ("b", "c")], "row 1: 1 text is empty"),
+        ([("a", ""), ("b", "c")], "row 1: the text is empty"),
         (["a", "b"], r"pairs of texts are needed here; give them as tuples"),
     ],
 )
@@ -99,7 +99,7 @@ def test_tuples_of_another_kind(rows: list[object], message: str) -> None:
 
 
 def test_tuples_where_single_texts_are_needed() -> None:
-    with pytest.raises(PairsError, match="these are pairs of texts, and single texts are needed here"):
+    with pytest.raises(PairsError, match="these are pairs of texts, but single texts are needed here"):
         read_table(([("a", "b")], ["x"]))
 
 
@@ -116,7 +116,7 @@ def test_pairs_with_labels_for_both_texts() -> None:
 
 @pytest.mark.parametrize("rows", [[("a", "b", "c")], [("a", "b"), "c"], [("a", "b"), ("c",)]])
 def test_what_has_a_label_is_a_text_or_a_pair(rows: list[object]) -> None:
-    with pytest.raises(DataError, match="table: a row has one text, or the two of a pair; found rows of "):
+    with pytest.raises(DataError, match="table: rows must have one text or a pair of texts; found rows of "):
         read_table((rows, ["x"] * len(rows)), sides="two")
 
 
@@ -197,17 +197,17 @@ def test_named_pairs_and_triples(tmp_path) -> None:
     assert read_dataset("goemotions", sides="each", **where).train.labels == [frozenset("xy"), frozenset("z")]
     assert read_dataset("stsb", sides="each", **where).train.labels is None
     assert read_dataset("stsb", text="text_b", **where).train.texts == ["b", "d"]
-    with pytest.raises(DataError, match="'goemotions' holds single texts, and pairs of texts are needed here"):
+    with pytest.raises(DataError, match="'goemotions' holds single texts, but pairs of texts are needed here"):
         read_dataset("goemotions", sides="pairs", **where)
 
 
 @pytest.mark.parametrize("card", [card for card in named_datasets() if card.several_texts], ids=lambda card: card.name)
 def test_pairs_and_triples_are_refused_by_name_where_single_texts_are_needed(card: Card) -> None:
-    said = rf"dataset '{card.name}' holds .* \(kind '{card.kind}'\)"
-    with pytest.raises(LabelError, match=f"{said}, and single texts are needed here; --recipe .*mnr"):
+    content = rf"dataset '{card.name}' holds .* \(kind '{card.kind}'\)"
+    with pytest.raises(LabelError, match=f"{content}, but single texts are needed here; use --recipe .*mnr"):
         read_dataset(card.name)
     if card.kind == "triple":
-        with pytest.raises(LabelError, match=f"{said}; --recipe mnr learns from triples"):
+        with pytest.raises(LabelError, match=f"{content}; to learn from triples use --recipe mnr"):
             read_dataset(card.name, sides="two")
 
 
@@ -226,7 +226,7 @@ def test_a_text_file_has_one_text_a_line(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\n\n\xff\n", "t.txt, line 3: broken UTF-8; save the file as UTF-8"),
+        (b"a\n\n\xff\n", "t.txt, line 3: invalid UTF-8; save the file as UTF-8"),
         (b"a\nb\0c\n", "t.txt, line 2: a NUL character"),
         (b" \n\n", "t.txt is empty"),
         ("a".encode("utf-16"), "t.txt is UTF-16"),

@@ -53,7 +53,7 @@ def test_what_train_decides_holds_for_tables_that_alone_would_not_tell() -> None
 def test_scores_are_high_by_the_range_of_train() -> None:
     which = positives_of(table(0.0, 5.0, 3.49, 3.5))
     assert which is not None
-    assert which.how == "scores from 3.5 on"
+    assert which.how == "score of at least 3.5"
     assert which.rows(table(3.4, 3.5, 4.9)).tolist() == [1, 2]
     assert which.rows(table(0.5, 1.5)).tolist() == []
     below = positives_of(table(-1.0, 1.0))

@@ -73,7 +73,7 @@ def test_a_level_that_no_row_has_keeps_its_place() -> None:
 
 
 def test_ranges_have_no_names_that_could_be_texts() -> None:
-    with pytest.raises(LabelError, match="have no classes whose names could be texts; leave class_texts out"):
+    with pytest.raises(LabelError, match="have no class names to use as texts; remove class_texts"):
         scale([0.5, 1.5]).class_values(np.arange(2))
 
 
@@ -87,7 +87,7 @@ def test_new_scores_do_not_change_the_scale() -> None:
 
 @pytest.mark.parametrize("label", ["a", "1.5", True, None, float("nan"), float("inf"), 10**400, 1e200, frozenset("a")])
 def test_what_is_no_score(label: object) -> None:
-    with pytest.raises(LabelError, match=r"^test, row 2: .* is no score; scores are numbers"):
+    with pytest.raises(LabelError, match=r"^test, row 2: .* is not a score; scores are numbers"):
         scale([0.5, 1.5]).values([1.0, label], where="test")  # type: ignore[list-item]
 
 
@@ -142,7 +142,7 @@ GOOD = {"kind": "score", "mean": 0.0, "spread": 1.0, "edges": [0.5], "levels": [
 )
 def test_a_damaged_scale_is_refused(damage: dict[str, object]) -> None:
     assert LabelSpace.from_json(GOOD).kind == "score"
-    with pytest.raises(LabelError, match="a saved scale of scores is damaged"):
+    with pytest.raises(LabelError, match="the saved scale of scores is incomplete; the file is damaged"):
         LabelSpace.from_json(GOOD | damage)
 
 

@@ -88,7 +88,7 @@ def test_a_sample_has_its_size_and_every_class(codes: list[int], data: st.DataOb
 def test_a_sample_keeps_proportions() -> None:
     codes = np.repeat([0, 1, 2], [700, 200, 100])
     assert np.bincount(codes[sample(codes, 100, 0)]).tolist() == [70, 20, 10]
-    with pytest.raises(DataError, match="2 rows cannot hold all 3 classes"):
+    with pytest.raises(DataError, match="2 rows cannot include all 3 classes"):
         sample(codes, 2, 0)
 
 

@@ -20,7 +20,7 @@ def test_a_file(write) -> None:
 
 
 def test_errors(write) -> None:
-    with pytest.raises(DataError, match=r"no stop words 'englsh'.*did you mean 'english'"):
+    with pytest.raises(DataError, match=r"stop words 'englsh'.*did you mean 'english'"):
         stop_words("englsh")
     with pytest.raises(DataError, match="has no words"):
         stop_words(write("empty.txt", "# nothing\n"))

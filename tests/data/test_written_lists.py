@@ -9,7 +9,7 @@ import pytest
 
 from phasefit.data import read_table
 from phasefit.data.labels import kind_by_type
-from phasefit.data.labels.reading import looks_like
+from phasefit.data.labels.reading import detect_kind
 
 SETS = [frozenset("ab"), frozenset("b"), frozenset()]
 
@@ -25,7 +25,7 @@ def read(path: Path, cells: list[str], **options: str) -> list[object]:
     ids=["JSON", "Python", "both, with spaces"],
 )
 def test_a_csv_of_them_has_several_labels_per_text(tmp_path: Path, cells: list[str]) -> None:
-    assert looks_like(cells) == "multi"
+    assert detect_kind(cells) == "multi"
     assert read(tmp_path / "t.csv", cells) == SETS
     assert read(tmp_path / "t.csv", cells, kind="multi") == SETS
 

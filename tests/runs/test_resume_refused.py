@@ -311,7 +311,7 @@ def test_two_processes_do_not_work_in_one_folder(request_of, tmp_path: Path) -> 
 
     def meddle() -> None:
         for job in (lambda: resume(tmp_path / "run", silent), lambda: train(request_of(overwrite=True), silent)):
-            with pytest.raises(RunError, match="another process is at work in") as caught:
+            with pytest.raises(RunError, match="another process is using") as caught:
                 job()
             refused.append(caught.value)
 
