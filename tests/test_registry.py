@@ -107,7 +107,9 @@ def test_two_packages_cannot_take_one_name(install: Install) -> None:
     install("garden", "[phasefit.fruits]\nfig = garden_module:fig\n")
     fruits = made()
     for _ in range(2):  # the second reader is told as the first one is
-        with pytest.raises(PluginError, match=r"orchard 1\.0 registers the fruit 'fig', .* already registered by garden 1\.0"):
+        with pytest.raises(
+            PluginError, match=r"orchard 1\.0 registers the fruit 'fig', .* already registered by garden 1\.0"
+        ):
             list(fruits)
 
 

@@ -90,23 +90,25 @@ FILES = {
     "only a header, tsv": train("t.tsv", "text\tlabel\n", "t.tsv has no rows, only a header"),
     "only white space": train("t.csv", "  \n \n\t\n", "t.csv is empty", "white space"),
     "only white space, jsonl": train("t.jsonl", "  \n \n\t\n", "t.jsonl is empty"),
-    "empty texts": train("t.csv", GOOD + " ,music\n,weather\n", "t.csv, row 41 (line 42): 2 texts", MISSING),
+    "empty texts": train(
+        "t.csv", GOOD + " ,music\n,weather\n", "t.csv, row 41 (line 42): the text is empty", "first of 2", MISSING
+    ),
     "null text": train(
         "t.jsonl", '{"text":"a","label":1}\n{"text":null,"label":2}\n', "t.jsonl, row 2 (line 2)", MISSING
     ),
     "text left out": train("t.jsonl", '{"text":"a","label":1}\n\n{"label":2}\n', "t.jsonl, row 2 (line 3)", MISSING),
     "nan text": train("t.jsonl", '{"text":"a","label":1}\n{"text":NaN,"label":2}\n', "t.jsonl, row 2", MISSING),
-    "none text": train("t.parquet", parquet(text=["a", None], label=["x", "y"]), "t.parquet, row 2: 1 text", MISSING),
+    "none text": train("t.parquet", parquet(text=["a", None], label=["x", "y"]), "t.parquet, row 2: the text", MISSING),
     "number as text": train(
-        "t.jsonl", '{"text":7,"label":1}\n', "t.jsonl, row 1", "found int 7; is it the right column?"
+        "t.jsonl", '{"text":7,"label":1}\n', "t.jsonl, row 1", "found int 7; is this the right column?"
     ),
     "missing label": train("t.csv", GOOD + "a text,\n", "t.csv, row 41 (line 42): the label is missing", MISSING),
-    "null label": train("t.jsonl", '{"text":"a","label":null}\n', "t.jsonl, row 1 (line 1): 1 label", MISSING),
+    "null label": train("t.jsonl", '{"text":"a","label":null}\n', "t.jsonl, row 1 (line 1): the label", MISSING),
     "nan label": train("t.parquet", parquet(text=["a", "b"], label=[1.0, float("nan")]), "t.parquet, row 2", MISSING),
     "one class": train("t.csv", HEAD + "a,x\nb,x\nc,x\n", "t: there is only one class, 'x'", "at least two classes"),
     "scores as classes": Case(
         f"train t.jsonl --kind single {QUICK}",
-        ("t.jsonl, row 1 (line 1)", "0.5 is a number and no class", "--kind score"),
+        ("t.jsonl, row 1 (line 1)", "0.5 is a decimal, not a class", "--kind score"),
         {"t.jsonl": '{"text":"a","label":0.5}\n'},
     ),
     "lists of labels as one": Case(
@@ -114,9 +116,9 @@ FILES = {
         ("t.jsonl, row 1 (line 1)", "the label is a list", "--kind multi"),
         {"t.jsonl": '{"text":"a","label":["x"]}\n'},
     ),
-    "names as scores": line(f"train good.csv --kind score {QUICK}", "good.csv, row 1", "is no number", "--levels"),
+    "names as scores": line(f"train good.csv --kind score {QUICK}", "good.csv, row 1", "is not a number", "--levels"),
     "a level that is none": line(
-        f"train good.csv --levels low,high {QUICK}", "good.csv, row 1", "not among the levels"
+        f"train good.csv --levels low,high {QUICK}", "good.csv, row 1", "not one of the levels"
     ),
     "one level": line(f"train good.csv --levels low {QUICK}", "--levels needs at least two different levels"),
     "kinds that contradict": line(f"train good.csv --kind multi --tree / {QUICK}", "--tree", "'tree'", "'multi'"),
@@ -163,7 +165,7 @@ FILES = {
         {"t.csv": "x,y,z,label\na,b,d,c\n"},
     ),
     "named triples to classify": line(
-        f"train nli-triples {QUICK}", "'nli-triples' holds triples", "--recipe mnr learns from triples"
+        f"train nli-triples {QUICK}", "'nli-triples' holds triples", "to learn from triples use --recipe mnr"
     ),
     "no pairs": line(f"train good.csv {ON_PAIRS}", "good.csv", "'text', 'label'", "--text A --text B"),
     "half a pair": line(f"train good.csv --text text {ON_PAIRS}", "good.csv", "only 'text'", "another --text"),
@@ -200,7 +202,7 @@ FILES = {
     "nul": train("t.csv", GOOD + "a\0b,music\n", "t.csv, row 41 (line 42): a NUL character"),
     "all nul": train("t.csv", b"\0" * 200, "t.csv, the header: a NUL character", "not a text file"),
     "half a surrogate": train(
-        "t.jsonl", '{"text":"a","label":"\\ud83d"}\n', "t.jsonl, line 1: 'label'", "repair or remove"
+        "t.jsonl", '{"text":"a","label":"\\ud83d"}\n', "t.jsonl, line 1: 'label'", "fix or remove"
     ),
     "too few fields": train(
         "t.csv", GOOD + "lonely\n", "t.csv, row 41 (line 42): expected 2 columns, found 1", "missing?"
@@ -297,7 +299,7 @@ NAMES = {
     "no such run": line("predict gone good.csv", "no run 'gone'", "phasefit train"),
     "an encoder is no classifier": line("predict {tiny} good.csv -q", "only embeds", "finetune phase"),
     "no such dataset": line(f"train snip {QUICK}", "'snip'; did you mean 'snips'", "PHASEFIT_DATA", "hub:owner/name"),
-    "dataset of the hub": line(f"train hub:owner/gone {QUICK}", "hub:owner/gone is not on this machine", "give a file"),
+    "dataset of the hub": line(f"train hub:owner/gone {QUICK}", "hub:owner/gone is not on this machine", "use a file"),
     "no name behind hub:": line(f"train hub: {QUICK}", "'hub:' names no dataset; write hub:owner/name"),
     "dataset that is not here": line(f"train trec {QUICK}", "'trec' is known", "PHASEFIT_DATA (or --data-dir)", "hub:"),
     "no such data folder": line(f"train trec --data-dir gone {QUICK}", "--data-dir gone: there is no such folder"),

@@ -75,7 +75,7 @@ def test_one_sentence(write, name: str, content: str | bytes, message: str) -> N
 
 
 def test_what_to_do_with_other_endings(write) -> None:
-    for name, hint in {"t.json": "name it .jsonl", "t.xlsx": "save a spreadsheet as CSV"}.items():
+    for name, hint in {"t.json": "name it .jsonl", "t.xlsx": "save the spreadsheet as CSV"}.items():
         with pytest.raises(DataError, match=hint):
             read_frame(write(name, "x"))
 

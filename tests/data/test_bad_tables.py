@@ -21,7 +21,7 @@ MEMORY: dict[str, tuple[Any, type[DataError], str]] = {
         DataError,
         "table, row 2: the text is empty or missing (the first of 2 such rows)",
     ),
-    "number as text": ((["one", 2], TWO), DataError, "table, row 2: a text is needed, found int 2; is it the right"),
+    "number as text": ((["one", 2], TWO), DataError, "table, row 2: expected a text, found int 2; is this the right"),
     "half a surrogate": ((["one", "\ud800"], TWO), DataError, "table, row 2: the text contains a lone surrogate"),
     "half a surrogate in a label": (
         (TWO, ["a", "\udc80"]),
@@ -31,7 +31,7 @@ MEMORY: dict[str, tuple[Any, type[DataError], str]] = {
     "half a surrogate in a path": (
         (TWO, [("a", "b"), ("a", "\udc80")]),
         LabelError,
-        "table, row 2: the label holds half",
+        "table, row 2: the label contains a lone surrogate",
     ),
     "lengths": ((TWO, ["a"]), DataError, "table: 2 texts but 1 labels"),
     "missing label": ((TWO, ["a", None]), LabelError, "table, row 2: the label is missing; fill in or remove"),
@@ -42,24 +42,24 @@ MEMORY: dict[str, tuple[Any, type[DataError], str]] = {
     "missing score": ((TWO, [0.25, None]), LabelError, "table, row 2: the score is missing; fill it in or remove"),
     "infinite": ((TWO, [1.0, np.inf]), LabelError, "table, row 2: inf is not a number"),
     "very large": ((TWO, [0.5, 10**400]), LabelError, "table, row 2: 1000"),
-    "hole in a list": ((TWO, [["a", "b"], ["a", None]]), LabelError, "table, row 2: one of several labels is missing"),
-    "list in a list": ((TWO, [["a"], [["b"]]]), LabelError, "table, row 2: one of several labels is missing or a list"),
+    "hole in a list": ((TWO, [["a", "b"], ["a", None]]), LabelError, "table, row 2: one of the labels is missing"),
+    "list in a list": ((TWO, [["a"], [["b"]]]), LabelError, "table, row 2: one of the labels is missing or a list"),
     "half a surrogate in a list": (
         (TWO, [["a"], ["\udc80"]]),
         LabelError,
         "table, row 2: the label contains a lone surrogate",
     ),
-    "decimals in a list": ((TWO, [["a"], [0.5]]), LabelError, "table, row 2: label 0.5 is a number and no class"),
-    "matrix": ((TWO, np.eye(2, dtype=int)), LabelError, "labels are a matrix of zeros and ones without names; give"),
+    "decimals in a list": ((TWO, [["a"], [0.5]]), LabelError, "table, row 2: label 0.5 is a decimal, not a class"),
+    "matrix": ((TWO, np.eye(2, dtype=int)), LabelError, "a matrix of zeros and ones has no label names; give"),
     "dict": ((TWO, ["a", {"b": 1}]), LabelError, "table, row 2: a label must be a name or a number, not dict"),
     "hole in a path": (
         (TWO, [("a", "b"), (None, "b")]),
         LabelError,
-        "table, row 2: level 1 of the label is missing above level 2, 'b'; fill in or remove the row",
+        "table, row 2: level 1 of the label is missing, but level 2 is 'b'; fill it in or remove the row",
     ),
     "path of nothing": ((TWO, [("a", "b"), (None, "")]), LabelError, "table, row 2: the label is an empty path"),
-    "not data": (42, DataError, "texts are needed as a file, a frame or a list, not int"),
-    "empty name": ("", DataError, "the name of the data is empty"),
+    "not data": (42, DataError, "expected a file, a frame or a list of texts, not int"),
+    "empty name": ("", DataError, "the data source is empty"),
     "pairs": (pd.DataFrame({"text_a": TWO, "text_b": TWO, "label": TWO}), DataError, "table: columns 'text_a' and"),
 }
 
@@ -81,7 +81,7 @@ FILES = {
     ),
     "unquoted tsv": ("t.tsv", 'text\tlabel\n"a\tx\nb\t \n', "t.tsv, row 2: the label is missing"),
     "surrogate": ("t.jsonl", '{"text":"\\ud800","label":1}\n', "t.jsonl, line 1: 'text' contains a lone surrogate"),
-    "number text": ("t.jsonl", '{"text":1,"label":1}\n', "t.jsonl, row 1 (line 1): a text is needed, found int 1"),
+    "number text": ("t.jsonl", '{"text":1,"label":1}\n', "t.jsonl, row 1 (line 1): expected a text, found int 1"),
     "score left out in csv": (
         "t.csv",
         "text,label\n" + "".join(f"a,{n / 7:.3f}\n" for n in range(60)) + "a,\n",

@@ -117,11 +117,11 @@ def test_what_is_said_besides_settles_the_kind() -> None:
     ("how", "message"),
     [
         ({"kind": "scores"}, "unknown kind of labels 'scores'; did you mean 'score'?"),
-        ({"kind": "single", "tree": "/"}, "--tree is about labels of kind 'tree', and --kind says 'single'"),
-        ({"kind": "tree", "separator": ";"}, "--separator is about labels of kind 'multi', and --kind says 'tree'"),
-        ({"kind": "multi", "levels": ("a", "b")}, "--levels is about labels of kind 'score', and --kind says 'multi'"),
+        ({"kind": "single", "tree": "/"}, "--tree is for labels of kind 'tree', but --kind is 'single'"),
+        ({"kind": "tree", "separator": ";"}, "--separator is for labels of kind 'multi', but --kind is 'tree'"),
+        ({"kind": "multi", "levels": ("a", "b")}, "--levels is for labels of kind 'score', but --kind is 'multi'"),
         ({"tree": "/", "separator": ";"}, "--tree and --separator are for labels of different kinds"),
-        ({"separator": ";", "levels": ("a", "b")}, "--separator and --levels are about labels of different kinds"),
+        ({"separator": ";", "levels": ("a", "b")}, "--separator and --levels are for labels of different kinds"),
         ({"levels": ("a",)}, "--levels needs at least two different levels, lowest first, e.g. --levels bad,fair,good"),
         ({"levels": ("a", "b", "a")}, "--levels needs at least two different levels, lowest first"),
     ],
@@ -135,9 +135,13 @@ def test_what_contradicts_itself_is_refused(how: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     ("values", "how", "message"),
     [
-        ([["a"], ["b"]], {"kind": "single"}, "row 1: the label is a list; several labels per text are --kind multi"),
-        ([0.5, 1.5], {"kind": "single"}, "row 1: label 0.5 is a number and no class; scores are --kind score"),
-        ([1.5, ["a"]], {"kind": "score"}, "row 2: a score is one number, and there is a list"),
+        (
+            [["a"], ["b"]],
+            {"kind": "single"},
+            "row 1: the label is a list; for several labels per text use --kind multi",
+        ),
+        ([0.5, 1.5], {"kind": "single"}, "row 1: label 0.5 is a decimal, not a class; for scores use --kind score"),
+        ([1.5, ["a"]], {"kind": "score"}, "row 2: expected one number as the score, found a list"),
         ([1.5, " "], {"kind": "score"}, "row 2: the score is missing; fill it in or remove the row"),
         (["1", "low"], {"kind": "score"}, "row 2: 'low' is not a number; for named levels state the order: --levels"),
         ([1.5, True], {"kind": "score"}, "row 2: True is not a number"),

@@ -136,7 +136,7 @@ def test_paths_may_end_on_different_levels() -> None:
         ([1, "1"], None, "both written '1'"),
         ([True, 2], None, "mix true/false with numbers"),
         ([("a/b", "c"), ("a", "b/c")], None, "both written 'a/b/c'"),
-        ([("a", "b"), ()], None, "a path of a tree has no level"),
+        ([("a", "b"), ()], None, "a tree label has no levels"),
         ([frozenset(), frozenset()], None, "no row has a label; at least one row needs one"),
         ([("a", "b"), ("a", "c")], "multi", r"are sets of classes, not \('a', 'b'\)"),
         (["a", "b"], "score", "labels, row 1: 'a' is not a score; scores are numbers"),

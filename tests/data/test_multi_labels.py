@@ -61,7 +61,9 @@ def test_texts_that_stand_for_a_class_have_it_alone() -> None:
 
 def test_an_unknown_class_in_a_set_is_named_with_its_row() -> None:
     space = multi([frozenset({"joy", "anger"})])
-    with pytest.raises(LabelError, match=r"^test, row 2: label 'angr' is not one of the 2 known labels; did you mean 'anger'"):
+    with pytest.raises(
+        LabelError, match=r"^test, row 2: label 'angr' is not one of the 2 known labels; did you mean 'anger'"
+    ):
         space.values([frozenset({"joy"}), frozenset({"joy", "angr"})], where="test")
     assert space.knows(frozenset({"joy", "anger"}))
     assert space.knows(NONE)

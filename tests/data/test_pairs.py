@@ -57,7 +57,12 @@ def test_named_columns_win() -> None:
         ("a b", "pairs", ("a", "a"), "--text names the column 'a' twice"),
         ("a b", "pairs", ("a", "bb"), "there is no column 'bb'"),
         ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), but single texts are needed here"),
-        ("a b c label", "two", ("a", "b", "c"), "names 3 columns; a labelled row has one text or a pair; name at most two"),
+        (
+            "a b c label",
+            "two",
+            ("a", "b", "c"),
+            "names 3 columns; a labelled row has one text or a pair; name at most two",
+        ),
     ],
 )
 def test_a_doubt_is_an_error(names: str, sides: Sides, text: tuple[str, ...], message: str) -> None:

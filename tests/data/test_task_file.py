@@ -120,8 +120,8 @@ WRONG = {
     "nothing": ("", "a task file needs at least one [[task]] table, with a name and data"),
     "one table": ('[task]\nname = "a"', "a task file needs at least one [[task]] table"),
     "no tables": ("task = [1, 2]", "a task file needs at least one [[task]] table"),
-    "no name": ('[[task]]\ndata = "b"', "'name' is missing; each task has a name and data", 1),
-    "no data": (f'{TASK}[[task]]\nname = "b"', "'data' is missing; each task has a name and data", 2),
+    "no name": ('[[task]]\ndata = "b"', "'name' is missing; each task needs a name and data", 1),
+    "no data": (f'{TASK}[[task]]\nname = "b"', "'data' is missing; each task needs a name and data", 2),
     "empty data": ('[[task]]\nname = "a"\ndata = ""', "'data' is missing", 1),
     "a number for data": ('[[task]]\nname = "a"\ndata = 3', "'data' is missing", 1),
     "odd name": (

@@ -154,7 +154,7 @@ def _path(value: Any, place: Place, row: int, paths: bool) -> tuple[str | int, .
 def _advice(rows: Sequence[int]) -> str:
     """The end of an error about the first of these rows."""
     if len(rows) == 1:
-        return "; fill it in or remove the row"
+        return "; fill in or remove the row"
     return f" (the first of {len(rows)} such rows); fill in or remove these rows"
 
 

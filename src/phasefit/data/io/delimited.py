@@ -154,7 +154,7 @@ def _records(path: Path, separator: str) -> Iterator[tuple[list[str], int]]:
                 reason = "a quote is not closed" if "end of data" in str(error) else f"bad quoting ({error})"
                 place = f"row {number}" if number else "the header"
                 what = f"{path.name}, {place} (line {start}): {reason}"
-                raise DataError(f'{what}; close the quote, or double quotes inside a text ("")') from None
+                raise DataError(f'{what}; close it, or write quotes inside a text twice ("")') from None
             if record is None:
                 return
             if record:
