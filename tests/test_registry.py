@@ -120,7 +120,7 @@ def test_an_entry_of_the_wrong_sort_is_refused(install: Install) -> None:
     fruits.add("flag", bool)
     with pytest.raises(PluginError, match=r"the fruit 'fig' of orchard 1\.0 must be a builtins\.int, not 'a fig'"):
         fruits.get("fig")
-    with pytest.raises(PluginError, match="the fruit 'two' of this program must be a builtins.int"):
+    with pytest.raises(PluginError, match=r"the fruit 'two' of this program must be a builtins\.int"):
         fruits.add("two", b"2")
 
 

@@ -329,7 +329,7 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> 
     assert holder.stdout is not None
     try:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(RunError, match="another process is at work"):
+        with pytest.raises(RunError, match="another process is using"):
             RunFolder.reopen(tmp_path / "run")
     finally:
         holder.kill()
