@@ -1,4 +1,4 @@
-"""Files that are not what they should be: each one sentence with the file and the row."""
+"""Bad files raise one sentence with the file and the row."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def test_one_sentence(write, name: str, content: str | bytes, message: str) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_what_to_do_with_other_endings(write) -> None:
+def test_advice_for_other_extensions(write) -> None:
     for name, hint in {"t.json": "name it .jsonl", "t.xlsx": "save the spreadsheet as CSV"}.items():
         with pytest.raises(DataError, match=hint):
             read_frame(write(name, "x"))
 
 
-def test_a_parquet_file_with_texts_that_are_no_utf8(tmp_path: Path) -> None:
+def test_a_parquet_file_with_invalid_utf8(tmp_path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 

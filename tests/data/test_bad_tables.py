@@ -1,4 +1,4 @@
-"""Texts and labels that are not what they should be: each one sentence with the row, the count and what to do."""
+"""Bad texts and labels raise one sentence with the row, the count and what to do."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_files(write, name: str, content: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def test_columns_that_cannot_be_meant(write) -> None:
+def test_impossible_columns(write) -> None:
     path = write("t.csv", "text,label\na,x\nb,y\n")
     with pytest.raises(DataError, match=r"t\.csv: column 'text' is given as --text and as --label"):
         read_table(path, text="text", label=("text",))

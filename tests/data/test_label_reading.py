@@ -1,4 +1,4 @@
-"""Which kind labels are that nobody named, and labels as the user says they are."""
+"""Detecting the kind of labels, and reading labels with options."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KINDS: dict[str, tuple[list[Any], str]] = {
     "sets": ([{"a"}, frozenset("ab")], "multi"),
     "arrays": ([np.array(["a", "b"]), np.array(["a"])], "multi"),
     "paths": ([("a", "b"), ("a", "c")], "tree"),
-    "joined names whose parts come back": (["a|b", "a", "b"], "multi"),
+    "joined names whose parts recur": (["a|b", "a", "b"], "multi"),
     "joined names with holes": (["a|b", "a", "b", "", None], "multi"),
     "joined names whose parts do not": (["a|b", "c|d"], "single"),
     "as many parts as names": (["a|b", "a", "c"], "multi"),
@@ -57,23 +57,23 @@ KINDS: dict[str, tuple[list[Any], str]] = {
     "a bar without names around it": (["a", "b", "a|", "b|"], "single"),
     "slashes": (["a/b", "a/c", "a"], "single"),
     "nothing": ([None, ""], "single"),
-    "what is no label": ([{"a": 1}], "single"),
+    "not a label": ([{"a": 1}], "single"),
 }
 
 
 @pytest.mark.parametrize(("values", "kind"), KINDS.values(), ids=KINDS)
-def test_the_kind_that_labels_look_like(values: list[Any], kind: str) -> None:
+def test_the_detected_kind(values: list[Any], kind: str) -> None:
     assert detect_kind(values) == kind
 
 
 @given(st.lists(st.sets(FRUIT, min_size=1), min_size=1, max_size=30))
-def test_joined_names_become_the_sets_they_were_joined_of(found: list[set[str]]) -> None:
-    written = ["|".join(sorted(one)) for one in found]
-    assert read(written, kind="multi") == found
-    assert read(["; ".join(sorted(one)) for one in found], separator=";") == found
+def test_joined_names_are_split_into_sets(sets: list[set[str]]) -> None:
+    written = ["|".join(sorted(one)) for one in sets]
+    assert read(written, kind="multi") == sets
+    assert read(["; ".join(sorted(one)) for one in sets], separator=";") == sets
     names = set(written)
-    if any("|" in name for name in names) and len(set().union(*found)) <= len(names):
-        assert read(written) == found
+    if any("|" in name for name in names) and len(set().union(*sets)) <= len(names):
+        assert read(written) == sets
     else:
         assert read(written) == written
 
@@ -92,7 +92,7 @@ def test_an_empty_cell_is_a_text_without_labels() -> None:
         read(["a", ""])
 
 
-def test_a_kind_that_is_named_is_taken() -> None:
+def test_a_stated_kind_is_used() -> None:
     assert read(["a|b", "a", "b"], kind="single") == ["a|b", "a", "b"]
     assert read(["a", "b"], kind="multi") == sets("a", "b")
     assert read([1, 2], kind="multi") == [frozenset({1}), frozenset({2})]
@@ -104,7 +104,7 @@ def test_a_kind_that_is_named_is_taken() -> None:
     assert read([["a", "b"], ["a", "c"]], kind="tree") == [("a", "b"), ("a", "c")]
 
 
-def test_what_is_said_besides_settles_the_kind() -> None:
+def test_other_options_determine_the_kind() -> None:
     assert read(["a;b", "c"], separator=";") == sets("a b", "c")
     assert read(["a|b", "c"], separator=";") == sets("a|b", "c")
     assert read(["a>b", "a>c"], tree=">") == [("a", "b"), ("a", "c")]
@@ -126,7 +126,7 @@ def test_what_is_said_besides_settles_the_kind() -> None:
         ({"levels": ("a", "b", "a")}, "--levels needs at least two different levels, lowest first"),
     ],
 )
-def test_what_contradicts_itself_is_refused(how: dict[str, Any], message: str) -> None:
+def test_contradictory_options_are_refused(how: dict[str, Any], message: str) -> None:
     with pytest.raises(LabelError) as caught:
         read_table((["x", "y"], ["a", "b"]), **how)
     assert str(caught.value).startswith(message)
@@ -152,7 +152,7 @@ def test_what_contradicts_itself_is_refused(how: dict[str, Any], message: str) -
         (["a/b", "a/"], {"kind": "tree"}, "row 2: label 'a/' has an empty level at a '/'"),
     ],
 )
-def test_labels_that_do_not_fit_what_was_said(values: list[Any], how: dict[str, Any], message: str) -> None:
+def test_labels_that_do_not_fit_the_options(values: list[Any], how: dict[str, Any], message: str) -> None:
     with pytest.raises(LabelError) as caught:
         read(values, **how)
     assert str(caught.value).startswith(f"table, {message}")

@@ -1,4 +1,4 @@
-"""Task files: several tables to be learned at once."""
+"""Task files: several tables that are learned together."""
 
 from __future__ import annotations
 
@@ -69,16 +69,14 @@ def test_a_file_with_everything(tmp_path: Path, write) -> None:
     assert (file.before.data, file.before.text) == (str(tmp_path / "pairs.csv"), ("anchor", "positive"))
 
 
-def test_what_is_not_said_is_left_to_be_found_out(write) -> None:
+def test_options_that_are_not_set_are_left_to_detection(write) -> None:
     file = read_task_file(write("t.toml", TASK))
     assert (file.shared, file.dropout, file.before) == (False, None, None)
     assert not any(file.tasks[0].options().values())
     assert (file.tasks[0].validation, file.tasks[0].test) == (None, None)
 
 
-def test_files_are_looked_for_beside_the_task_file_first(
-    tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_next_to_the_task_file_come_first(tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     write("near.csv", "text\n")
@@ -92,7 +90,7 @@ def test_files_are_looked_for_beside_the_task_file_first(
 
 def test_a_validation_file_without_a_name_is_not_the_folder(write) -> None:
     task = read_task_file(write("t.toml", f'{TASK}validation = ""\n')).tasks[0]
-    assert task.validation == ""  # which whoever reads it refuses
+    assert task.validation == ""  # the reader of the data refuses it
 
 
 @pytest.mark.parametrize("name", packaged_tasks())
@@ -160,7 +158,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_one_sentence(write, wrong: tuple) -> None:
+def test_errors_are_one_sentence(write, wrong: tuple) -> None:
     content, message, *place = wrong
     where = "".join(f", {'task ' if isinstance(part, int) else ''}{part}" for part in place)
     with pytest.raises(DataError) as caught:
@@ -169,7 +167,7 @@ def test_what_is_wrong_is_one_sentence(write, wrong: tuple) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_labels_that_contradict_themselves_are_an_error_of_labels(write) -> None:
+def test_contradictory_label_options_are_a_label_error(write) -> None:
     with pytest.raises(LabelError, match=r"^t\.toml, task 1: --tree and --separator are for"):
         read_task_file(write("t.toml", f'{TASK}tree = "/"\nseparator = ";"\n'))
 

@@ -1,4 +1,4 @@
-"""Cells that spell out lists, as JSON or as Python prints them, are several labels."""
+"""Cells with written lists, as JSON or as Python prints them, are several labels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_lists_of_numbers_are_several_labels_too(tmp_path: Path) -> None:
     assert read(tmp_path / "t.csv", ["[1, 2]", "[2]"]) == [frozenset({1, 2}), frozenset({2})]
 
 
-def test_names_may_hold_what_else_separates_them(tmp_path: Path) -> None:
+def test_names_may_contain_the_separator(tmp_path: Path) -> None:
     assert read(tmp_path / "t.csv", ['["a|b", "c, d"]', '["c, d"]']) == [
         frozenset({"a|b", "c, d"}),
         frozenset({"c, d"}),
