@@ -169,7 +169,7 @@ def test_read_table_refuses_values_of_a_wrong_type() -> None:
     for options in ({"tree": 3}, {"separator": 3}, {"kind": ["single"]}, {"text": 3}, {"label": [3]}, {"data_dir": 3}):
         with pytest.raises(phasefit.PhasefitError):
             phasefit.read_table((TEXTS, LABELS), **options)
-    with pytest.raises(phasefit.DataError, match="column 'label' must be a list of cells, not 3"):
+    with pytest.raises(phasefit.DataError, match="column 'label' must be a list of values, not 3"):
         phasefit.read_table({"text": TEXTS, "label": 3})
 
 

@@ -14,6 +14,7 @@ from phasefit.data.table import Label
 from phasefit.errors import DataError, LabelError
 
 CHUNK = 4096
+SURROGATE = "a lone surrogate (an incomplete character)"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def check_texts(values: Sequence[Any], place: Place) -> list[str]:
             "".join(texts[start : start + CHUNK]).encode()
         except UnicodeEncodeError:
             row = next(row for row in range(start, len(texts)) if _has_surrogate(texts[row]))
-            raise DataError(f"{place.row(row)}: the text contains a lone surrogate; fix or remove it") from None
+            raise DataError(f"{place.row(row)}: the text contains {SURROGATE}; fix or remove it") from None
     return texts
 
 
@@ -101,7 +102,7 @@ def plain_label(value: Any, place: Place, row: int) -> str | int | bool:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str):
         if _has_surrogate(value):
-            raise LabelError(f"{place.row(row)}: the label contains a lone surrogate; fix or remove it")
+            raise LabelError(f"{place.row(row)}: the label contains {SURROGATE}; fix or remove it")
         return str(value)
     if isinstance(value, bool | int):
         return value

@@ -52,7 +52,7 @@ def content_of(source: Any) -> Any:
 
         for name, column in source.items():
             if isinstance(column, str) or not hasattr(column, "__len__"):
-                raise DataError(f"column '{name}' must be a list of cells, not {column!r}")
+                raise DataError(f"column '{name}' must be a list of values, not {column!r}")
         return pd.DataFrame({str(key): pd.Series(list(value), dtype=object) for key, value in source.items()})
     if isinstance(source, str) or not hasattr(source, "__len__"):
         raise DataError(f"expected a file, a frame or a list of texts, not {type(source).__name__}")

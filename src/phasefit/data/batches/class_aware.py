@@ -164,6 +164,6 @@ def _loose_share(lengths: np.ndarray, size: int, seed: int) -> float:
 
 
 def _by_code(codes: np.ndarray, named: np.ndarray) -> dict[int, np.ndarray]:
-    """The representing rows of each class that has other rows, by the index of its code among all codes."""
+    """The rows that represent a class, by the index of its code; only for classes that have other rows."""
     indices = {code: index for index, code in enumerate(np.unique(codes).tolist())}
     return {indices[code]: len(codes) + np.flatnonzero(named == code) for code in set(named.tolist()) & indices.keys()}

@@ -9,7 +9,7 @@ import numpy as np
 
 JITTER = 0.1  # lengths vary by up to this share
 TOGETHER = 4  # batches of neighbouring lengths over which classes are spread evenly
-FINE = 16  # at most one in this many batches of the epoch: otherwise batches of a small table would mix all lengths
+FINE = 16  # and at most 1/16 of all batches, because a small table has few batches to separate lengths
 
 
 def similar_groups(

@@ -116,7 +116,9 @@ def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = Non
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
     except UnicodeEncodeError:
-        raise DataError(f"{path} cannot be written: a text contains a lone surrogate; fix or remove it") from None
+        raise DataError(
+            f"{path} cannot be written: a text contains a lone surrogate (an incomplete character); fix or remove it"
+        ) from None
     finally:
         part.unlink(missing_ok=True)
 

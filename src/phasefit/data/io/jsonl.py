@@ -80,7 +80,7 @@ def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:
         except UnicodeEncodeError:
             name = key.encode(errors="replace").decode()
             where = f"{path.name}, line {number}: '{name}'"
-            raise DataError(f"{where} contains a lone surrogate; fix or remove it") from None
+            raise DataError(f"{where} contains a lone surrogate (an incomplete character); fix or remove it") from None
 
 
 def _series(values: list[Any]) -> pd.Series[Any]:

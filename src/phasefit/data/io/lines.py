@@ -48,5 +48,5 @@ def _lines(path: Path) -> list[str]:
         raise DataError(f"{path.name}, line {line}: invalid UTF-8; save the file as UTF-8") from None
     if "\0" in whole:
         line = whole.count("\n", 0, whole.index("\0")) + 1
-        raise DataError(f"{path.name}, line {line}: a NUL character; is it a text file?")
+        raise DataError(f"{path.name}, line {line}: a NUL character; the file is damaged or not a text file")
     return whole.replace("\r\n", "\n").split("\n")

@@ -17,8 +17,8 @@ class LabelReading:
     """Options for reading labels, from the user or a card; those not set are detected."""
 
     kind: str | None = None  # a name in LABEL_KINDS
-    tree: str | None = None  # what separates the levels inside one label, e.g. "/"
-    separator: str | None = None  # what separates several labels in one cell
+    tree: str | None = None  # the separator between the levels of a label, e.g. "/"
+    separator: str | None = None  # the separator between several labels in one cell
     levels: tuple[str, ...] = ()  # the names of an ordered scale, lowest first
 
     def __post_init__(self) -> None:

@@ -44,7 +44,7 @@ class ScoreLabels(LabelSpace):
 
     @property
     def outputs(self) -> int:
-        """1: a head gives one number per text."""
+        """1, because a head gives one number per text."""
         return 1
 
     @property
