@@ -278,7 +278,7 @@ def test_names_that_no_head_can_have_are_refused(folder: Path, tiny_folder: Path
     result = phasefit("train", file, "-m", tiny_folder, "-o", tmp_path / "run", *TASKS)
     assert result.exit_code == 2, (result.output, result.exception)
     assert len(result.stderr.splitlines()) == 1
-    assert f"a task cannot be named '{name}'; choose another name" in result.stderr
+    assert f"a task cannot be named '{name}', which is reserved; choose another name" in result.stderr
     assert not (tmp_path / "run").exists()
 
 
