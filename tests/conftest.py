@@ -1,4 +1,4 @@
-"""What all tests share: a tiny encoder of every family, made once per session, and no network."""
+"""Shared fixtures: a tiny encoder of every family, made once per session, and no network."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import hypothesis  # noqa: F401 - imported after `gc.freeze` it takes the generators it knows for garbage
+import hypothesis  # noqa: F401 - if imported after `gc.freeze`, it takes its known generators for garbage
 import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait leave the cores to the other test processes
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # waiting threads leave the cores to the other test processes
 
 TinyEncoder = Callable[..., Path]
 
-# Files that take longest start first, so that no test process is left with one of them while the others have nothing
-# to do; the rest follows in its usual order. A name that is missing here, or stands here in vain, does no harm.
+# The slowest files start first, so that no test process runs one of them at the end while the others are idle; the rest
+# follows in the usual order. Missing or outdated names do no harm.
 LONGEST = (
     *("runs/test_resume.py", "runs/test_determinism.py", "report/test_figures.py", "training/test_processes.py"),
     *("runs/test_resume_processes.py", "runs/test_real.py", "cli/test_bad_input.py", "test_readme.py"),
@@ -29,21 +29,21 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first; xdist hands them out in this order."""
-    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path, len(LONGEST)))
+    """Put the slowest files first; xdist distributes them in this order."""
+    positions = {Path(__file__).parent / name: position for position, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: positions.get(item.path, len(LONGEST)))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _imports_are_no_garbage() -> None:
-    """Collections of garbage pass over what was imported: half a million objects, and every phase ends with one."""
+def _skip_imports_in_garbage_collection() -> None:
+    """Exclude imported objects, half a million, from garbage collection, which runs at the end of every phase."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> TinyEncoder:
-    """`tiny_encoder("roberta", normalize=False, dropout=0.0)` -> a folder, the same for the same wishes."""
+    """`tiny_encoder("roberta", normalize=False, dropout=0.0)` -> a folder, the same for the same arguments."""
     from tiny import save_tiny
 
     made: dict[tuple[object, ...], Path] = {}
@@ -64,10 +64,10 @@ def tiny_folder(tiny_encoder: TinyEncoder) -> Path:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _pictures_where_asked_for(request: pytest.FixtureRequest) -> Iterator[None]:
+def _pictures_only_if_marked(request: pytest.FixtureRequest) -> Iterator[None]:
     """Runs have a card but no pictures and no map, which take longer to draw than a tiny encoder takes to train.
 
-    Files whose runs need them carry the mark `pictures`.
+    Test files that need pictures have the mark `pictures`.
     """
     if request.node.get_closest_marker("pictures"):
         yield
@@ -79,11 +79,11 @@ def _pictures_where_asked_for(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For the tests of a file with the mark `pictures` that need none."""
+    """For tests that need no pictures in a file with the mark `pictures`."""
     without_pictures(monkeypatch)
 
 
 def without_pictures(patch: pytest.MonkeyPatch) -> None:
-    """No run draws a picture or lays out a map."""
+    """Patch runs to draw no pictures and no map."""
     patch.setattr("phasefit.report.run.draw_run", lambda *_, **__: [])
     patch.setattr("phasefit.report.facts.run.stage_layouts", lambda *_: {})

@@ -1,4 +1,4 @@
-"""The shape of the package: who may import whom, what nobody may do, and what importing it costs."""
+"""The structure of the package: the order of imports, forbidden calls, and the cost of importing it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import phasefit
 ROOT = Path(phasefit.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
-# What stands later may import what stands earlier; neighbours on one line do not know each other.
+# A package may import only those on earlier lines; packages on the same line do not import each other.
 ORDER = [
     {"errors", "seeds"},
     {"events", "files", "registry"},
@@ -44,19 +44,19 @@ def relative(path: Path) -> str:
 
 
 def part(path: Path) -> str:
-    """The package (or top-level module) a file belongs to."""
+    """The package (or top-level module) of a file."""
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
 def dotted(node: ast.AST) -> str:
-    """`a.b.c` of a name or an attribute, else what of it has a name."""
+    """`a.b.c` for a name or an attribute; unnamed parts are empty."""
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def imported(tree: ast.AST, path: Path) -> Iterator[str]:
-    """Every module that a file imports, at any depth, lazily or for types only, as absolute dotted names."""
+    """Every module that a file imports, also inside functions or only for types, as absolute dotted names."""
     package = ("phasefit", *path.relative_to(ROOT).parts[:-1])
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -90,7 +90,7 @@ def test_every_part_has_its_place_in_the_order() -> None:
     assert {part(path) for path in FILES} <= set(RANK)
 
 
-def test_contributors_are_told_this_order() -> None:
+def test_contributing_documents_this_order() -> None:
     page = (ROOT.parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     written = page.partition("```\nerrors,")[2].partition("```")[0].split("->")
     assert [{name.strip() for name in part.split(",")} for part in ["errors," + written[0], *written[1:]]] == ORDER[:-1]
@@ -106,25 +106,25 @@ def test_imports_point_one_way(trees: dict[Path, ast.Module]) -> None:
     assert not wrong
 
 
-def test_objectives_import_nothing_of_ours(trees: dict[Path, ast.Module]) -> None:
+def test_objectives_import_nothing_from_phasefit(trees: dict[Path, ast.Module]) -> None:
     wrong = {
-        relative(path): found
+        relative(path): imports
         for path, tree in trees.items()
-        if part(path) == "objectives" and (found := ours(tree, path) - {"objectives"})
+        if part(path) == "objectives" and (imports := ours(tree, path) - {"objectives"})
     }
-    # the list of objectives is a registry, which other packages add to; no objective knows of it
+    # the list of objectives is a registry, which other packages add to; the objectives do not use it
     assert wrong == {"objectives/__init__.py": {"registry"}}
 
 
-def test_only_the_loop_goes_backward(trees: dict[Path, ast.Module]) -> None:
-    found = {relative(path) for path, tree in trees.items() if any(call.endswith(".backward") for call in calls(tree))}
-    assert found <= {"training/gradients.py"}, "the loop's gradients are the only place that calls backward"
+def test_only_the_loop_calls_backward(trees: dict[Path, ast.Module]) -> None:
+    files = {relative(path) for path, tree in trees.items() if any(call.endswith(".backward") for call in calls(tree))}
+    assert files <= {"training/gradients.py"}, "only the gradients of the loop may call backward"
 
 
-def test_nothing_runs_code_when_read_and_nothing_prints(trees: dict[Path, ast.Module]) -> None:
+def test_nothing_unpickles_evaluates_or_prints(trees: dict[Path, ast.Module]) -> None:
     forbidden = {"print", "torch.load", "torch.save", "eval", "exec"}
-    found = {relative(path): bad for path, tree in trees.items() if (bad := calls(tree) & forbidden)}
-    assert not found
+    callers = {relative(path): bad for path, tree in trees.items() if (bad := calls(tree) & forbidden)}
+    assert not callers
     pickles = {"pickle", "cloudpickle", "dill", "joblib"}
     importers = [
         relative(path)
@@ -134,23 +134,23 @@ def test_nothing_runs_code_when_read_and_nothing_prints(trees: dict[Path, ast.Mo
     assert not importers
 
 
-def test_every_folder_of_code_says_what_lives_there(trees: dict[Path, ast.Module]) -> None:
-    silent = [
+def test_every_package_has_a_docstring(trees: dict[Path, ast.Module]) -> None:
+    undocumented = [
         relative(folder)
         for folder in sorted({path.parent for path in FILES})
         if not (init := trees.get(folder / "__init__.py")) or not ast.get_docstring(init)
     ]
-    assert not silent
+    assert not undocumented
 
 
-def test_every_package_says_what_it_may_import(trees: dict[Path, ast.Module]) -> None:
+def test_every_package_documents_its_imports(trees: dict[Path, ast.Module]) -> None:
     packages = [folder for folder in ROOT.iterdir() if (folder / "__init__.py").is_file()]
-    silent = [
+    undocumented = [
         folder.name
         for folder in packages
         if "may import" not in (ast.get_docstring(trees[folder / "__init__.py"]) or "").lower()
     ]
-    assert not silent
+    assert not undocumented
 
 
 def heavy_after(code: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""`python -m phasefit` is the command `phasefit`."""
+"""Run the `phasefit` command with `python -m phasefit`."""
 
 from phasefit.cli import main
 

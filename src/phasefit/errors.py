@@ -1,14 +1,14 @@
-"""Every error phasefit raises on purpose; the command line prints its one sentence and exits with 2.
+"""The errors that phasefit raises; the command line prints the message and exits with code 2.
 
 PhasefitError
-├── DataError          a file, a column or a text is not what it should be
-│   └── LabelError     a label is missing, unknown or of a kind that is not handled
-├── RecipeError        a recipe or an option is wrong; the message starts with where it is
+├── DataError          a file, a column or a text is invalid
+│   └── LabelError     a label is missing, unknown or of an unsupported kind
+├── RecipeError        a recipe or an option is wrong; the message starts with its location
 ├── ModelError         an encoder or a saved model cannot be found, trusted or read
 ├── RunError           a run folder exists, is unfinished or cannot be written
-├── TrainingError      training itself went wrong (a loss that is not a number)
+├── TrainingError      training failed (the loss is not a number)
 ├── PluginError        another package registers something that cannot be loaded, or a name that is taken
-└── MissingExtra       an optional library is not installed; the message says which extra brings it
+└── MissingExtra       an optional library is not installed; the message names the extra to install
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ __all__ = [
 
 
 class PhasefitError(Exception):
-    """Base of all: one sentence that says what, where, and what to do."""
+    """Base class: the message is one sentence with what is wrong, where, and what to do."""
 
 
 class DataError(PhasefitError, ValueError):
-    """A table cannot be read or used as it is."""
+    """A table cannot be read or used."""
 
 
 class LabelError(DataError):
-    """A label is missing, unknown, or of a kind that is not handled."""
+    """A label is missing, unknown or of an unsupported kind."""
 
 
 class RecipeError(PhasefitError, ValueError):
-    """A recipe or an option is wrong; the message starts with where it is."""
+    """A recipe or an option is wrong; the message starts with its location."""
 
 
 class ModelError(PhasefitError, ValueError):
@@ -57,19 +57,19 @@ class RunError(PhasefitError, OSError):
 
 
 class TrainingError(PhasefitError, RuntimeError):
-    """Training went wrong in a way that no retry mends."""
+    """Training failed in a way that a retry does not fix."""
 
 
 class PluginError(PhasefitError, ImportError):
     """Another package registers something that cannot be loaded, or a name that is taken."""
 
 
-class MissingExtra(PhasefitError, ImportError):  # noqa: N818 - what is missing, not what went wrong
-    """An optional library is missing."""
+class MissingExtra(PhasefitError, ImportError):  # noqa: N818 - named after what is missing
+    """An optional library is not installed."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Control-C, or the system's wish that the process ends; says what is left behind."""
+    """Control-C or a termination signal; the message describes what remains on disk."""
 
     def __init__(self, left: str = "", signal: int = 2) -> None:
         super().__init__(left)
@@ -77,11 +77,11 @@ class Interrupted(KeyboardInterrupt):
 
 
 class TextsCut(UserWarning):
-    """Some texts are longer than the model takes; the rest of them was not read."""
+    """Some texts exceed the model's maximum length and were truncated."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The tail of an error about an unknown name: the nearest one, or all of them."""
+    """The end of an error about an unknown name: the closest known name, or all of them."""
     known = sorted(str(item) for item in known)
     near = get_close_matches(name, known, n=1)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}"

@@ -1,4 +1,4 @@
-"""What a running job tells whoever listens: plain data, no torch, so that a terminal, a log and a tracker share it."""
+"""Events that a running job sends to its listeners: plain data without torch, for terminals, logs and trackers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence for the user: what was decided, counted or skipped. `warning` marks what deserves a look."""
+    """A sentence for the user: a decision, a count or something skipped. `warning` marks what is worth checking."""
 
     text: str
     warning: bool = False
@@ -17,13 +17,13 @@ class Note:
 
 @dataclass(frozen=True)
 class PhaseStarted:
-    """A phase begins; `steps` is the most it can take (early stopping may end it sooner)."""
+    """A phase starts; `steps` is its maximum (early stopping may end it sooner)."""
 
     phase: str
     index: int  # 1-based position in the recipe
     phases: int
     steps: int
-    watch: str  # the score it watches, e.g. "macro_f1"
+    watch: str  # the score that selects the best weights, e.g. "macro_f1"
     facts: dict[str, float] = field(default_factory=dict)  # rows, pairs, parameters ...
 
 
@@ -43,7 +43,7 @@ class StepDone:
 
 @dataclass(frozen=True)
 class Scored:
-    """The phase looked at its validation score; `improved` means that its weights are now the ones to keep."""
+    """An evaluation on validation data; `improved` means that these weights are the best so far."""
 
     phase: str
     step: int
@@ -55,7 +55,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class PhaseEnded:
-    """A phase is over and its best weights are in place."""
+    """A phase has ended and its best weights are restored."""
 
     phase: str
     steps: int
@@ -63,13 +63,13 @@ class PhaseEnded:
     best_step: int
     best: dict[str, float]  # scores at the best step
     stopped_early: bool
-    watch: str = ""  # which of them was watched
-    planned_steps: int = 0  # what the learning rate's schedule was made for
+    watch: str = ""  # the score that selected the best step
+    planned_steps: int = 0  # steps that the learning rate schedule was planned for
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the job that is not a phase has begun: reading, tokenising, evaluating, refitting, saving."""
+    """A part of the job other than a phase starts: reading, tokenising, evaluating, refitting, saving."""
 
     name: str
 

@@ -1,8 +1,8 @@
-"""Registries: what a recipe, an option or a command can name, ours and that of other packages.
+"""Registries of what recipes, options and commands can name, from phasefit and from other packages.
 
-A registry maps names to objects, in order. An entry may be the object itself or "module:attribute", which is imported
-when it is first asked for; names are listed without importing anything. Other packages add entries by calling `add`, or
-by declaring an entry point in the registry's group, e.g. `phasefit.objectives`.
+A registry maps names to objects, in order. An entry is the object itself or "module:attribute", which is imported on
+first use; listing names imports nothing. Other packages add entries by calling `add`, or by declaring an entry point
+in the registry's group, e.g. `phasefit.objectives`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Added = TypeVar("Added")
 
 
 class Registry(Generic[T]):
-    """Named things of one sort; `what` is what messages call one, `error` what an unknown name raises.
+    """Named objects of one sort; `what` is their name in messages, `error` is raised for an unknown name.
 
-    Entries must be instances or subclasses of `base`, if it is given. Entry points of `group` are looked up once, when
-    the registry is first read.
+    Entries must be instances or subclasses of `base`, if given. Entry points of `group` are looked up once, when the
+    registry is first read.
     """
 
     def __init__(
@@ -45,19 +45,19 @@ class Registry(Generic[T]):
     @overload
     def add(self, name: str) -> Callable[[Added], Added]: ...
     def add(self, name: str, entry: Any = None) -> Any:
-        """Register an object or "module:attribute"; without an entry, a decorator that registers what it decorates."""
+        """Register an object or "module:attribute"; without an entry, return a decorator that registers its target."""
         if entry is None:
             return partial(self.add, name)
         self._put(name, entry, "this program")
         return entry
 
     def remove(self, name: str) -> None:
-        """Forget an entry, e.g. at the end of a test."""
+        """Remove an entry, e.g. at the end of a test."""
         del self._all()[name]
         self._sources.pop(name, None)
 
     def get(self, name: str, where: str = "") -> T:
-        """The entry of that name, imported if need be; an unknown name raises `error`, starting with `where`."""
+        """The entry with this name, imported if necessary; an unknown name raises `error`, starting with `where`."""
         entries = self._all()
         if not isinstance(name, str) or name not in entries:
             place = f"{where}: " if where else ""
@@ -71,15 +71,15 @@ class Registry(Generic[T]):
         return loaded
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Every name with its entry; imports them all."""
+        """All names with their entries; imports every entry."""
         return ((name, self.get(name)) for name in self)
 
     def values(self) -> list[T]:
-        """Every entry; imports them all."""
+        """All entries; imports every one."""
         return [self.get(name) for name in self]
 
     def loadable(self) -> tuple[dict[str, T], dict[str, PluginError]]:
-        """Every entry that can be imported, and why the others cannot, by name."""
+        """The entries that can be imported, and the errors of those that cannot, by name."""
         loaded: dict[str, T] = {}
         broken: dict[str, PluginError] = {}
         for name in self:
@@ -92,7 +92,7 @@ class Registry(Generic[T]):
     __getitem__ = get
 
     def __iter__(self) -> Iterator[str]:
-        """Names in order: ours, then those of other packages."""
+        """Names in order: phasefit's, then those of other packages."""
         return iter(tuple(self._all()))
 
     def __contains__(self, name: object) -> bool:
@@ -108,7 +108,7 @@ class Registry(Generic[T]):
                 for point in sorted(entry_points(group=self.group), key=lambda point: (_source(point), point.name)):
                     self._put(point.name, point, _source(point))
             except PluginError:
-                self._entries = before  # the next reader is refused as well, in the same words
+                self._entries = before  # the next access raises the same error
                 raise
             self._complete = True
         return self._entries
@@ -116,7 +116,7 @@ class Registry(Generic[T]):
     def _put(self, name: str, entry: Any, source: str) -> None:
         if name in self._entries:
             raise PluginError(
-                f"{source} registers the {self.what} '{name}', which is registered already by "
+                f"{source} registers the {self.what} '{name}', which is already registered by "
                 f"{self._sources.get(name, 'phasefit')}; rename one of them"
             )
         if not isinstance(entry, str | EntryPoint):
@@ -139,10 +139,10 @@ class Registry(Generic[T]):
         base = self.base
         if base and not (isinstance(entry, base) or (isinstance(entry, type) and issubclass(entry, base))):
             raise PluginError(
-                f"the {self.what} '{name}' of {source} is no {base.__module__}.{base.__qualname__} (found {entry!r})"
+                f"the {self.what} '{name}' of {source} must be a {base.__module__}.{base.__qualname__}, not {entry!r}"
             )
 
 
 def _source(point: EntryPoint) -> str:
-    """The distribution that declares an entry point, as messages name it."""
+    """The name and version of the distribution that declares an entry point."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value

@@ -11,7 +11,9 @@ many_codes = st.lists(st.integers(0, 9), min_size=2, max_size=150).filter(lambda
 
 
 @given(codes=many_codes, size=st.integers(2, 40), each=st.integers(2, 12), seed=st.integers(0, 3))
-def test_every_text_has_company(codes: list[int], size: int, each: int, seed: int) -> None:
+def test_batches_have_several_texts_per_class_and_two_classes(
+    codes: list[int], size: int, each: int, seed: int
+) -> None:
     given_codes = np.array(codes)
     batches = ClassBatches(given_codes, batch_size=size, per_class=each, seed=seed)
     seen: list[int] = []
@@ -33,7 +35,7 @@ def test_an_epoch_depends_on_the_seed_and_its_number_alone(codes: list[int], see
         assert left["rows"].tolist() == right["rows"].tolist()
 
 
-def test_other_epochs_and_seeds_draw_otherwise() -> None:
+def test_epochs_and_seeds_draw_different_batches() -> None:
     codes = np.repeat(np.arange(5), 30)
 
     def order(seed: int, epoch: int) -> list[int]:
@@ -44,14 +46,14 @@ def test_other_epochs_and_seeds_draw_otherwise() -> None:
     assert order(0, 0) != order(1, 0)
 
 
-def test_rows_are_repeated_little() -> None:
+def test_few_rows_are_repeated() -> None:
     codes = np.repeat(np.arange(10), [200, 150, 100, 80, 60, 40, 20, 10, 5, 3])
     batches = ClassBatches(codes, batch_size=32, per_class=4, seed=0)
     total = sum(len(draw["rows"]) for draw in batches.epoch(0))
     assert total <= len(codes) + 10 * 3 + 4
 
 
-def test_a_batch_looks_like_the_table() -> None:
+def test_a_batch_has_the_class_distribution_of_the_table() -> None:
     codes = np.repeat([0, 1], [300, 100])
     batches = ClassBatches(codes, batch_size=32, per_class=4, seed=0)
     shares = [(codes[draw["rows"]] == 0).mean() for draw in batches.epoch(0)]
@@ -85,7 +87,7 @@ def test_every_class_of_a_batch_has_its_name(codes: list[int], named: list[int],
     assert seen == set(range(len(codes)))
 
 
-def test_all_names_of_a_class_take_their_turn() -> None:
+def test_all_names_of_a_class_are_used() -> None:
     batches = ClassBatches(np.repeat([3, 5], 100), batch_size=8, per_class=4, seed=0, named=np.array([5, 3, 5, 5]))
     seen = np.concatenate([draw["rows"] for draw in batches.epoch(0)])
     assert set(seen.tolist()) == set(range(204))

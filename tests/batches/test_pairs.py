@@ -33,8 +33,8 @@ def test_pairs_are_unique_unordered_and_never_of_a_text_with_itself(codes, times
     assert (origin[pairs[:, 0]] != origin[pairs[:, 1]]).all(), "not even through a copy"
     assert (agree == (targets[pairs[:, 0]] == targets[pairs[:, 1]])).all()
     assert len(pairs) <= times * len(origin)
-    found, counts = np.unique(agree, return_counts=True)
-    if len(found) == 2:
+    values, counts = np.unique(agree, return_counts=True)
+    if len(values) == 2:
         assert counts[0] == counts[1], "as many alike as unlike"
 
 
@@ -45,16 +45,16 @@ def test_the_same_seed_draws_the_same_pairs() -> None:
     assert first.tolist() != other.tolist()
 
 
-def test_all_pairs_of_a_small_table_are_found() -> None:
+def test_all_pairs_of_a_small_table_are_drawn() -> None:
     pairs, _ = draw_pairs(np.zeros(6, dtype=int), np.arange(6), times=200, seed=0)
     assert len(pairs) == 6 * 5 // 2
 
 
-def test_tree_targets_are_evened_out_over_all_their_values() -> None:
+def test_tree_targets_are_balanced_over_all_their_values() -> None:
     paths = np.array([[row % 2, row // 2 % 3] for row in range(80)])
     _, agree = draw_pairs(paths, np.arange(80), times=10, seed=0)
-    found, counts = np.unique(agree, return_counts=True)
-    assert found.tolist() == [0.0, 0.5, 1.0]
+    values, counts = np.unique(agree, return_counts=True)
+    assert values.tolist() == [0.0, 0.5, 1.0]
     assert len(set(counts.tolist())) == 1
 
 

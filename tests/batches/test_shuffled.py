@@ -47,7 +47,7 @@ def test_long_and_short_batches_are_mixed() -> None:
     assert means != sorted(means)
 
 
-def test_a_row_meets_others_in_every_epoch_though_all_lengths_differ() -> None:
+def test_a_row_meets_different_rows_in_every_epoch_even_if_all_lengths_differ() -> None:
     lengths = 20 + np.arange(200)
     batches = ShuffledBatches(np.arange(200), lengths, batch_size=8, seed=0)
     company: set[int] = set()
@@ -60,7 +60,7 @@ def test_a_row_meets_others_in_every_epoch_though_all_lengths_differ() -> None:
     assert len(set(places)) > 15, "now early, now late"
 
 
-def test_neither_the_first_batch_nor_the_smaller_one_is_of_a_certain_length() -> None:
+def test_the_first_and_the_smaller_batch_have_any_length() -> None:
     lengths = 10 + np.arange(203) % 60
     batches = ShuffledBatches(np.arange(203), lengths, batch_size=8, seed=0)
     first, smaller = [], []

@@ -1,4 +1,4 @@
-"""Class-aware batches of similar length: what they promise without lengths still holds, and little is padding."""
+"""Class-aware batches of similar length: they keep the contract of batches without lengths, with little padding."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def waste(batches: ClassBatches, lengths: np.ndarray, epochs: int = 2) -> float:
 @example(sizes=[10_000] + [1] * 300, batch=32, each=4, longest=50, seed=0, epoch=0)
 @example(sizes=[1] * 300, batch=64, each=32, longest=50, seed=0, epoch=0)
 @example(sizes=[5000, 1], batch=16, each=8, longest=50, seed=0, epoch=0)
-def test_what_class_batches_promise(
+def test_the_contract_of_class_batches(
     sizes: list[int], batch: int, each: int, longest: int, seed: int, epoch: int
 ) -> None:
     random = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def test_what_class_batches_promise(
     first, second = (
         ClassBatches(codes, batch_size=batch, per_class=each, seed=seed, lengths=lengths) for _ in range(2)
     )
-    list(zip(first.epoch(epoch + 1), range(3), strict=False))  # begun and left
+    list(zip(first.epoch(epoch + 1), range(3), strict=False))  # started and abandoned
     drawn = list(first.epoch(epoch))
     again = list(second.epoch(epoch))
     assert [draw["rows"].tolist() for draw in drawn] == [draw["rows"].tolist() for draw in again]
@@ -75,7 +75,7 @@ def test_little_is_padding(kind: str) -> None:
     with_lengths, without = (
         ClassBatches(codes, batch_size=32, per_class=4, seed=0, lengths=known) for known in (lengths, None)
     )
-    # A few texts that are many times as long as the others cannot fill batches, nor whole groups, of their own.
+    # A few texts that are many times as long as the others cannot fill whole batches or groups.
     assert waste(with_lengths, lengths) < (0.35 if kind == "few long" else 0.25)
     assert waste(without, lengths) > (0.8 if kind == "few long" else 0.35)
 
@@ -100,7 +100,7 @@ def test_every_row_meets_every_other_of_its_class_and_rows_of_every_other_class(
     assert near > 2 * far, "those of similar length more often"
 
 
-def test_every_epoch_groups_anew() -> None:
+def test_every_epoch_has_different_groups() -> None:
     codes = np.repeat(np.arange(5), 16)
     lengths = np.tile(5 + 2 * np.arange(16), 5)
     batches = ClassBatches(codes, batch_size=16, per_class=4, seed=0, lengths=lengths)
@@ -112,7 +112,7 @@ def test_every_epoch_groups_anew() -> None:
         assert len(left & right) < len(left) / 2
 
 
-def test_no_group_holds_a_text_twice_where_its_class_has_enough() -> None:
+def test_no_group_holds_a_text_twice_if_its_class_has_enough() -> None:
     codes = np.repeat(np.arange(6), [5, 6, 7, 9, 10, 11])
     lengths = np.random.default_rng(0).integers(5, 50, len(codes))
     batches = ClassBatches(codes, batch_size=8, per_class=4, seed=0, lengths=lengths)
@@ -125,7 +125,7 @@ def test_no_group_holds_a_text_twice_where_its_class_has_enough() -> None:
     assert seen[4] > 0.95 * sum(seen.values()), "only groups that take no heed of lengths may"
 
 
-def test_batches_of_a_large_table_look_like_it() -> None:
+def test_batches_have_the_class_distribution_of_a_large_table() -> None:
     random = np.random.default_rng(0)
     codes = np.repeat([0, 1], [6000, 2000])
     lengths = random.integers(5, 100, len(codes))

@@ -1,4 +1,4 @@
-"""Every stream of batches with class sizes, lengths and batch sizes as wild as they come."""
+"""Every stream of batches with arbitrary class sizes, lengths and batch sizes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def codes_of(sizes: list[int], seed: int) -> np.ndarray:
 
 
 def same_again(first: Batches, second: Batches, epoch: int) -> list[Draw]:
-    """The batches of an epoch, which depend on the seed and its number alone, not on what was drawn before."""
-    for _ in zip(first.epoch(epoch + 1), range(3), strict=False):  # begun and left
+    """The batches of an epoch, which depend only on the seed and its number, not on earlier draws."""
+    for _ in zip(first.epoch(epoch + 1), range(3), strict=False):  # started and abandoned
         pass
     drawn = list(first.epoch(epoch))
     for left, right in zip(drawn, second.epoch(epoch), strict=True):
@@ -81,8 +81,8 @@ def test_explicit_pairs(sizes: list[int], batch: int, times: int, seed: int) -> 
     assert len(set(Counter(agree.tolist()).values())) <= 1, "as many alike as unlike, where there are both"
     first, second = (PairBatches(pairs, places % 50, batch_size=batch, seed=seed) for _ in range(2))
     drawn = [draw["pairs"] for draw in same_again(first, second, 3)]
-    found = np.concatenate([np.empty((0, 2), dtype=int), *drawn])
-    assert np.array_equal(found[np.lexsort(found.T)], pairs[np.lexsort(pairs.T)]), "every pair exactly once"
+    drawn_pairs = np.concatenate([np.empty((0, 2), dtype=int), *drawn])
+    assert np.array_equal(drawn_pairs[np.lexsort(drawn_pairs.T)], pairs[np.lexsort(pairs.T)]), "every pair exactly once"
 
 
 @settings(deadline=None, max_examples=100)
@@ -124,7 +124,7 @@ def test_a_stream_without_batches_is_refused() -> None:
         ZippedBatches({"empty": empty, "full": full})
 
 
-def test_many_classes_are_found_in_one_sort() -> None:
+def test_many_classes_are_grouped_by_one_sort() -> None:
     codes = np.arange(20_000) // 2
     batches = ClassBatches(codes, batch_size=32, per_class=2, seed=0)
     assert sum(len(draw["rows"]) for draw in batches.epoch(0)) == len(codes)

@@ -30,7 +30,7 @@ def test_in_turn(first: int, second: int) -> None:
     assert [next(iter(draw)) for draw in draws] == ["a.rows", "b.rows"] * (len(draws) // 2)
 
 
-def test_the_shorter_stream_goes_on_where_it_stopped() -> None:
+def test_the_shorter_stream_continues_where_it_stopped() -> None:
     short = stream(12)
     both = ZippedBatches({"long": stream(20), "short": short})
     drawn = [draw["short.rows"].tolist() for epoch in range(3) for draw in both.epoch(epoch)]

@@ -90,23 +90,25 @@ FILES = {
     "only a header, tsv": train("t.tsv", "text\tlabel\n", "t.tsv has no rows, only a header"),
     "only white space": train("t.csv", "  \n \n\t\n", "t.csv is empty", "white space"),
     "only white space, jsonl": train("t.jsonl", "  \n \n\t\n", "t.jsonl is empty"),
-    "empty texts": train("t.csv", GOOD + " ,music\n,weather\n", "t.csv, row 41 (line 42): 2 texts", MISSING),
+    "empty texts": train(
+        "t.csv", GOOD + " ,music\n,weather\n", "t.csv, row 41 (line 42): the text is empty", "first of 2", MISSING
+    ),
     "null text": train(
         "t.jsonl", '{"text":"a","label":1}\n{"text":null,"label":2}\n', "t.jsonl, row 2 (line 2)", MISSING
     ),
     "text left out": train("t.jsonl", '{"text":"a","label":1}\n\n{"label":2}\n', "t.jsonl, row 2 (line 3)", MISSING),
     "nan text": train("t.jsonl", '{"text":"a","label":1}\n{"text":NaN,"label":2}\n', "t.jsonl, row 2", MISSING),
-    "none text": train("t.parquet", parquet(text=["a", None], label=["x", "y"]), "t.parquet, row 2: 1 text", MISSING),
+    "none text": train("t.parquet", parquet(text=["a", None], label=["x", "y"]), "t.parquet, row 2: the text", MISSING),
     "number as text": train(
-        "t.jsonl", '{"text":7,"label":1}\n', "t.jsonl, row 1", "found int 7; is it the right column?"
+        "t.jsonl", '{"text":7,"label":1}\n', "t.jsonl, row 1", "found int 7; is this the right column?"
     ),
-    "missing label": train("t.csv", GOOD + "a text,\n", "t.csv, row 41 (line 42): 1 label is missing", MISSING),
-    "null label": train("t.jsonl", '{"text":"a","label":null}\n', "t.jsonl, row 1 (line 1): 1 label", MISSING),
+    "missing label": train("t.csv", GOOD + "a text,\n", "t.csv, row 41 (line 42): the label is missing", MISSING),
+    "null label": train("t.jsonl", '{"text":"a","label":null}\n', "t.jsonl, row 1 (line 1): the label", MISSING),
     "nan label": train("t.parquet", parquet(text=["a", "b"], label=[1.0, float("nan")]), "t.parquet, row 2", MISSING),
     "one class": train("t.csv", HEAD + "a,x\nb,x\nc,x\n", "t: there is only one class, 'x'", "at least two classes"),
     "scores as classes": Case(
         f"train t.jsonl --kind single {QUICK}",
-        ("t.jsonl, row 1 (line 1)", "0.5 is a number and no class", "--kind score"),
+        ("t.jsonl, row 1 (line 1)", "0.5 is a decimal, not a class", "--kind score"),
         {"t.jsonl": '{"text":"a","label":0.5}\n'},
     ),
     "lists of labels as one": Case(
@@ -114,11 +116,11 @@ FILES = {
         ("t.jsonl, row 1 (line 1)", "the label is a list", "--kind multi"),
         {"t.jsonl": '{"text":"a","label":["x"]}\n'},
     ),
-    "names as scores": line(f"train good.csv --kind score {QUICK}", "good.csv, row 1", "is no number", "--levels"),
+    "names as scores": line(f"train good.csv --kind score {QUICK}", "good.csv, row 1", "is not a number", "--levels"),
     "a level that is none": line(
-        f"train good.csv --levels low,high {QUICK}", "good.csv, row 1", "not among the levels"
+        f"train good.csv --levels low,high {QUICK}", "good.csv, row 1", "not one of the levels"
     ),
-    "one level": line(f"train good.csv --levels low {QUICK}", "--levels names at least two different levels"),
+    "one level": line(f"train good.csv --levels low {QUICK}", "--levels needs at least two different levels"),
     "kinds that contradict": line(f"train good.csv --kind multi --tree / {QUICK}", "--tree", "'tree'", "'multi'"),
     "an empty separator": line(f"train good.csv --separator= {QUICK}", "--separator is empty"),
     "scores to reject": Case(
@@ -163,7 +165,7 @@ FILES = {
         {"t.csv": "x,y,z,label\na,b,d,c\n"},
     ),
     "named triples to classify": line(
-        f"train nli-triples {QUICK}", "'nli-triples' holds triples", "--recipe mnr learns from triples"
+        f"train nli-triples {QUICK}", "'nli-triples' holds triples", "to learn from triples use --recipe mnr"
     ),
     "no pairs": line(f"train good.csv {ON_PAIRS}", "good.csv", "'text', 'label'", "--text A --text B"),
     "half a pair": line(f"train good.csv --text text {ON_PAIRS}", "good.csv", "only 'text'", "another --text"),
@@ -175,13 +177,13 @@ FILES = {
     ),
     "an empty text beside": Case(
         f"train t.csv {ON_PAIRS}",
-        ("t.csv, row 2 (line 3), column 'positive': 1 text is empty", MISSING),
+        ("t.csv, row 2 (line 3), column 'positive': the text is empty", MISSING),
         {"t.csv": "anchor,positive\na,b\nc,\n"},
     ),
     "single texts by name": line(f"train snips {ON_PAIRS}", "'snips' holds single texts", "phasefit datasets"),
-    "texts without labels": train("t.txt", "a\nb\n", "t.txt has texts and no column of labels", "--recipe simcse"),
-    "only a text column": train("t.csv", "text\na\nb\n", "t.csv has texts and no column of labels", "--recipe simcse"),
-    "lines in latin-1": train("t.txt", "a\né\n".encode("latin-1"), "t.txt, line 2: broken UTF-8", "as UTF-8"),
+    "texts without labels": train("t.txt", "a\nb\n", "t.txt has texts but no label column", "--recipe simcse"),
+    "only a text column": train("t.csv", "text\na\nb\n", "t.csv has texts but no label column", "--recipe simcse"),
+    "lines in latin-1": train("t.txt", "a\né\n".encode("latin-1"), "t.txt, line 2: invalid UTF-8", "as UTF-8"),
     "blank lines only": train("t.txt", " \n\n", "t.txt is empty"),
     "one text to learn from": Case(
         f"train t.txt {ON_TEXTS}", ("no validation rows", "several different texts"), {"t.txt": "a\nA\n"}
@@ -195,12 +197,12 @@ FILES = {
     ),
     "latin-1 jsonl": train("t.jsonl", '{"a":1}\n{"a":"é"}\n'.encode("latin-1"), "t.jsonl, line 2", "as UTF-8"),
     "broken utf-8": train(
-        "t.tsv", b"text\tlabel\na\tb\n\xc3\x28\tc\n", "t.tsv, row 2 (line 3): broken UTF-8", "as UTF-8"
+        "t.tsv", b"text\tlabel\na\tb\n\xc3\x28\tc\n", "t.tsv, row 2 (line 3): invalid UTF-8", "as UTF-8"
     ),
     "nul": train("t.csv", GOOD + "a\0b,music\n", "t.csv, row 41 (line 42): a NUL character"),
     "all nul": train("t.csv", b"\0" * 200, "t.csv, the header: a NUL character", "not a text file"),
     "half a surrogate": train(
-        "t.jsonl", '{"text":"a","label":"\\ud83d"}\n', "t.jsonl, line 1: 'label'", "repair or remove"
+        "t.jsonl", '{"text":"a","label":"\\ud83d"}\n', "t.jsonl, line 1: 'label'", "fix or remove"
     ),
     "too few fields": train(
         "t.csv", GOOD + "lonely\n", "t.csv, row 41 (line 42): expected 2 columns, found 1", "missing?"
@@ -219,11 +221,11 @@ FILES = {
     "json array": train("t.jsonl", '[{"text":"a","label":1}]', "t.jsonl, line 1", "found a list"),
     "not parquet": train("t.parquet", GOOD, "t.parquet is not a Parquet file", "again"),
     "cut parquet": train("t.parquet", parquet(text=["a"], label=["b"])[:-9], "t.parquet", "damaged", "again"),
-    "not gzip": train("t.csv.gz", GOOD, "t.csv.gz is not a whole gzip file", "again"),
-    "cut gzip": train("t.csv.gz", gzip.compress(GOOD.encode())[:-9], "t.csv.gz is not a whole gzip file", "again"),
+    "not gzip": train("t.csv.gz", GOOD, "t.csv.gz is not a complete gzip file", "again"),
+    "cut gzip": train("t.csv.gz", gzip.compress(GOOD.encode())[:-9], "t.csv.gz is not a complete gzip file", "again"),
     "gzip as csv": train("t.csv", gzip.compress(GOOD.encode()), "t.csv is a gzip file; rename it to t.csv.gz"),
-    "json ending": train("t.json", "[]", "t.json: unknown file ending '.json'", "name it .jsonl"),
-    "spreadsheet": train("t.xlsx", b"PK\x03\x04", "t.xlsx: unknown file ending '.xlsx'", "as CSV"),
+    "json ending": train("t.json", "[]", "t.json: unknown file extension '.json'", "name it .jsonl"),
+    "spreadsheet": train("t.xlsx", b"PK\x03\x04", "t.xlsx: unknown file extension '.xlsx'", "as CSV"),
     "a folder": line(f"train . {QUICK}", ". is a folder without a train file (train.csv"),
     "a folder of nothing": line(f"train d {QUICK}", "train.csv is empty", **{"d/train_csv": ""}),
     "unseen label in test": line(
@@ -269,14 +271,14 @@ OUTPUTS = {
     "predict to its own input": line("predict {run} good.csv -o good.csv", "good.csv exists already", "--overwrite"),
     "predict to no folder": line("predict {run} good.csv -o no/o.csv", "no folder no; make it first"),
     "predict to a folder": line("predict {run} good.csv -o o.csv", "o.csv is a folder", **{"o.csv/x": "1"}),
-    "predict to an unknown ending": line("predict {run} good.csv -o o.xlsx", "'.xlsx'", "known: .csv", "as CSV"),
+    "predict to an unknown ending": line("predict {run} good.csv -o o.xlsx", "'.xlsx'", "supported: .csv", "as CSV"),
     "predict without the column": line("predict {run} t.csv", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
     "predict, column misspelt": line("predict {run} good.csv --text txet", "good.csv", "did you mean 'text'?"),
     "predict, column clash": line("predict {run} t.csv", "'prediction'", "--prefix", t_csv="text,prediction\na,b\n"),
     "predict, no such file": line("predict {run} gone.csv", "no such file: gone.csv"),
     "embed to an old file": line("embed {run} good.csv -o o.npy", "o.npy exists already", "--overwrite", o_npy="1"),
     "embed to no folder": line("embed {run} good.csv -o no/o.npy", "no folder no; make it first"),
-    "embed to an unknown ending": line("embed {run} good.csv -o o.bin", "'.bin'", "known: .csv", ".npy"),
+    "embed to an unknown ending": line("embed {run} good.csv -o o.bin", "'.bin'", "supported: .csv", ".npy"),
     "embed without the column": line("embed {run} t.csv -o o.npy", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
     "embed, column clash": line("embed {run} t.csv -o o.csv -q", "'embedding'", ".npy", t_csv="text,embedding\na,b\n"),
     "evaluate into something": line("evaluate {run} good.csv -o o", "not empty", "--overwrite", **{"o/x": "1"}),
@@ -297,7 +299,7 @@ NAMES = {
     "no such run": line("predict gone good.csv", "no run 'gone'", "phasefit train"),
     "an encoder is no classifier": line("predict {tiny} good.csv -q", "only embeds", "finetune phase"),
     "no such dataset": line(f"train snip {QUICK}", "'snip'; did you mean 'snips'", "PHASEFIT_DATA", "hub:owner/name"),
-    "dataset of the hub": line(f"train hub:owner/gone {QUICK}", "hub:owner/gone is not on this machine", "give a file"),
+    "dataset of the hub": line(f"train hub:owner/gone {QUICK}", "hub:owner/gone is not on this machine", "use a file"),
     "no name behind hub:": line(f"train hub: {QUICK}", "'hub:' names no dataset; write hub:owner/name"),
     "dataset that is not here": line(f"train trec {QUICK}", "'trec' is known", "PHASEFIT_DATA (or --data-dir)", "hub:"),
     "no such data folder": line(f"train trec --data-dir gone {QUICK}", "--data-dir gone: there is no such folder"),
@@ -389,7 +391,7 @@ NUMBERS = {
         "--test-size 1": ("'--test-size'", "less than or equal to 0.9"),
         "--validation-size 0.5 --test-size 0.5": ("0.5", "leave some rows to train on"),
         "--rows 0": ("'--rows'", "greater than or equal to 1"),
-        "--rows 1": ("1 rows cannot hold all 2 classes", "at least 2"),
+        "--rows 1": ("1 rows cannot include all 2 classes", "at least 2"),
         "--threads 0": ("'--threads'", "greater than or equal to 1"),
         "--threads 100000": ("'--threads'", "less than or equal to 1024"),
         "--seed -1": ("'--seed'", "greater than or equal to 0"),

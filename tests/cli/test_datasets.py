@@ -118,7 +118,7 @@ def test_pairs_and_texts_without_labels(phasefit, tmp_path):
 
 def test_labels_that_are_wrong_are_still_said_so(phasefit, tmp_path, sentence):
     (tmp_path / "t.csv").write_text("text,label\na,x\nb,\n")
-    assert "row 2 (line 3): 1 label is missing" in sentence(phasefit("datasets", str(tmp_path / "t.csv")))
+    assert "row 2 (line 3): the label is missing" in sentence(phasefit("datasets", str(tmp_path / "t.csv")))
 
 
 def test_several_labels_and_levels_are_looked_at_as_they_are_trained_on(phasefit, tmp_path, sentence):

@@ -10,8 +10,8 @@ from phasefit.errors import DataError, Interrupted, RunError
 
 
 def test_our_own_errors_are_one_sentence(phasefit, training, sentence):
-    training.error = DataError("reviews.csv, row 3: 1 text is empty;\nfill it in")
-    assert sentence(phasefit("train", "snips")) == "reviews.csv, row 3: 1 text is empty; fill it in"
+    training.error = DataError("reviews.csv, row 3: the text is empty;\nfill it in")
+    assert sentence(phasefit("train", "snips")) == "reviews.csv, row 3: the text is empty; fill it in"
 
 
 def test_an_error_of_two_kinds_is_ours_first(phasefit, training, sentence):

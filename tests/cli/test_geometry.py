@@ -151,8 +151,8 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     (run / "metrics.json").write_text("{}")
     assert "has no stored geometry; give a table" in sentence(phasefit("geometry", "run"))
     (tmp_path / "plain").mkdir()
-    assert "is no phasefit model" in sentence(phasefit("geometry", "plain"))
-    assert "is no phasefit model" in sentence(phasefit("geometry", "plain", "in.csv"))
+    assert "is not a phasefit model" in sentence(phasefit("geometry", "plain"))
+    assert "is not a phasefit model" in sentence(phasefit("geometry", "plain", "in.csv"))
     (run / "phasefit.json").write_text(json.dumps({"format": 1, "status": "started"}))
     assert "--resume" in sentence(phasefit("geometry", "run"))
 

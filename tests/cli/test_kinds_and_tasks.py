@@ -161,7 +161,7 @@ def test_another_column_of_labels_has_the_levels_of_the_run(moods: Path, tmp_pat
     wrong = write(tmp_path / "wrong.csv", text=FEW, other=["bad", "great", "bad", "fair"])
     result = phasefit("evaluate", moods, wrong, "--label", "other", "-q")
     assert result.exit_code == 2
-    assert "'great' is not among the levels" in result.stderr
+    assert "'great' is not one of the levels" in result.stderr
 
 
 def test_a_few_scores_are_scores_for_a_run_of_them(two: Path, tmp_path: Path) -> None:
@@ -278,14 +278,14 @@ def test_names_that_no_head_can_have_are_refused(folder: Path, tiny_folder: Path
     result = phasefit("train", file, "-m", tiny_folder, "-o", tmp_path / "run", *TASKS)
     assert result.exit_code == 2, (result.output, result.exception)
     assert len(result.stderr.splitlines()) == 1
-    assert f"a task cannot be named '{name}'; choose another name" in result.stderr
+    assert f"a task cannot be named '{name}', which is reserved; choose another name" in result.stderr
     assert not (tmp_path / "run").exists()
 
 
 def test_whatever_torch_keeps_for_itself_is_refused() -> None:
     from torch import nn
 
-    from phasefit.data.task_file import NAME, TAKEN
+    from phasefit.data.task_file import NAME, RESERVED
 
     # Those that torch itself defines: other libraries may hang more of them on its classes.
     found = {**vars(nn.Module), **vars(nn.ModuleDict)}
@@ -296,7 +296,7 @@ def test_whatever_torch_keeps_for_itself_is_refused() -> None:
         and not name.startswith("_")
         and str(getattr(value, "__module__", "torch")).startswith("torch")
     }
-    assert not own - TAKEN
+    assert not own - RESERVED
 
 
 def test_unlabelled_texts_beside_a_task_file_are_refused(folder: Path, tiny_folder: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the data tests share: files written from a few lines."""
+"""Shared fixtures of the data tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Write = Callable[[str, str | bytes], Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a file of this name; gzipped if its ending says so."""
+    """Write a file with this name, gzipped if it ends in .gz."""
 
     def write(name: str, content: str | bytes) -> Path:
         raw = content.encode() if isinstance(content, str) else content
@@ -31,13 +31,13 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def shared_data() -> Path:
-    """The folder of PHASEFIT_DATA; tests on sets that the package may not ship are skipped without it."""
+    """The folder of PHASEFIT_DATA; tests on datasets that are not packaged are skipped without it."""
     if not os.environ.get("PHASEFIT_DATA"):
-        pytest.skip("PHASEFIT_DATA is not set: datasets that are not packaged cannot be tried")
+        pytest.skip("PHASEFIT_DATA is not set: datasets that are not packaged cannot be tested")
     return Path(os.environ["PHASEFIT_DATA"])
 
 
 @pytest.fixture
 def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine that has only what is packaged."""
+    """Simulate a machine with only the packaged datasets."""
     monkeypatch.delenv("PHASEFIT_DATA", raising=False)

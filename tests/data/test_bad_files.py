@@ -1,4 +1,4 @@
-"""Files that are not what they should be: each one sentence with the file and the row."""
+"""Bad files raise one sentence with the file and the row."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BAD = {
     "open quote": ("t.csv", HEAD + '"b,c\nd,e\n', "t.csv, row 2 (line 3): a quote is not closed"),
     "open quote in the last column": ("t.csv", HEAD + 'b,"c\nd,e\n', "t.csv, row 2 (line 3): a quote is not closed"),
     "rows swallowed by a quote": ("t.csv", HEAD + 'b,"c\nd,"e"\nf,g\n', "t.csv, row 2 (line 3): bad quoting"),
-    "broken utf-8": ("t.csv", HEAD.encode() + b"caf\xe9,b\n", "t.csv, row 2 (line 3): broken UTF-8"),
-    "broken utf-8 in the header": ("t.csv", b"t\xe9xt,label\na,b\n", "t.csv, the header: broken UTF-8"),
-    "broken utf-8, gzipped": ("t.csv.gz", HEAD.encode() + b"caf\xe9,b\n", "t.csv.gz, row 2 (line 3): broken UTF-8"),
+    "broken utf-8": ("t.csv", HEAD.encode() + b"caf\xe9,b\n", "t.csv, row 2 (line 3): invalid UTF-8"),
+    "broken utf-8 in the header": ("t.csv", b"t\xe9xt,label\na,b\n", "t.csv, the header: invalid UTF-8"),
+    "broken utf-8, gzipped": ("t.csv.gz", HEAD.encode() + b"caf\xe9,b\n", "t.csv.gz, row 2 (line 3): invalid UTF-8"),
     "utf-16": ("t.csv", HEAD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),
     "utf-16 without a mark": ("t.csv", HEAD.encode("utf-16-le"), "t.csv seems to be UTF-16; save it as UTF-8"),
     "utf-16, big end first": ("t.tsv", "a\tb\nc\td\n".encode("utf-16-be"), "t.tsv seems to be UTF-16"),
@@ -42,27 +42,27 @@ BAD = {
     "jsonl by another name": (
         "t.csv",
         '{"text": "a", "label": 1}\n',
-        "t.csv seems to hold JSON; write one object per line",
+        "t.csv seems to be JSON; write one object per line",
     ),
-    "white space only": ("t.csv", " \n\t \n", "t.csv is empty: there is nothing but white space in it"),
-    "no names": ("t.csv", " \nhello\n", "t.csv: the first line names no columns; give it a header"),
+    "white space only": ("t.csv", " \n\t \n", "t.csv is empty: it contains only white space"),
+    "no names": ("t.csv", " \nhello\n", "t.csv: the first line has no column names; add a header"),
     "open quote in the header": ("t.csv", '"text,label\na,b\n', "t.csv, the header (line 1): a quote is not closed"),
     "nul": ("t.csv", HEAD + "b\0,c\n", "t.csv, row 2 (line 3): a NUL character"),
     "same column twice": ("t.csv", "text,text\na,b\n", "t.csv: two columns are named 'text'"),
-    "unknown ending": ("t.xlsx", "x", "t.xlsx: unknown file ending '.xlsx'; known: .csv"),
-    "no ending": ("t", "x", "t: unknown file ending ''; known: .csv"),
+    "unknown ending": ("t.xlsx", "x", "t.xlsx: unknown file extension '.xlsx'; supported: .csv"),
+    "no ending": ("t", "x", "t: unknown file extension ''; supported: .csv"),
     "jsonl empty": ("t.jsonl", "\n \n", "t.jsonl is empty"),
     "jsonl broken": ("t.jsonl", '{"a": 1}\n{"a": \n', "t.jsonl, line 2: not valid JSON"),
-    "jsonl not an object": ("t.jsonl", '{"a": 1}\n\n[1]\n', f"t.jsonl, line 3: {OBJECT} is needed, found a list"),
-    "jsonl a number": ("t.jsonl", '{"a": 1}\n1.5\n', f"t.jsonl, line 2: {OBJECT} is needed, found a number"),
-    "jsonl null": ("t.jsonl", "null\n", f"t.jsonl, line 1: {OBJECT} is needed, found null"),
-    "jsonl without keys": ("t.jsonl", "{}\n{}\n", "t.jsonl: its objects are all empty"),
-    "jsonl half a key": ("t.jsonl", '{"a": 1}\n{"\\ud800": 1}\n', "t.jsonl, line 2: '?' holds half a surrogate pair"),
-    "jsonl half inside": ("t.jsonl", '{"a": [["\\uDFFF"]]}\n', "t.jsonl, line 1: 'a' holds half a surrogate pair"),
-    "jsonl broken utf-8": ("t.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "t.jsonl, line 2: broken UTF-8"),
+    "jsonl not an object": ("t.jsonl", '{"a": 1}\n\n[1]\n', f"t.jsonl, line 3: expected {OBJECT}, found a list"),
+    "jsonl a number": ("t.jsonl", '{"a": 1}\n1.5\n', f"t.jsonl, line 2: expected {OBJECT}, found a number"),
+    "jsonl null": ("t.jsonl", "null\n", f"t.jsonl, line 1: expected {OBJECT}, found null"),
+    "jsonl without keys": ("t.jsonl", "{}\n{}\n", "t.jsonl: all objects are empty"),
+    "jsonl half a key": ("t.jsonl", '{"a": 1}\n{"\\ud800": 1}\n', "t.jsonl, line 2: '?' contains a lone surrogate"),
+    "jsonl half inside": ("t.jsonl", '{"a": [["\\uDFFF"]]}\n', "t.jsonl, line 1: 'a' contains a lone surrogate"),
+    "jsonl broken utf-8": ("t.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "t.jsonl, line 2: invalid UTF-8"),
     "jsonl endless number": ("t.jsonl", '{"a": ' + "1" * 5000 + "}\n", "t.jsonl, line 1: not valid JSON"),
-    "parquet": ("t.parquet", "PAR1 not", "t.parquet is not a Parquet file, or a damaged one"),
-    "parquet gz": ("t.parquet.gz", "not", "t.parquet.gz is not a Parquet file, or a damaged one"),
+    "parquet": ("t.parquet", "PAR1 not", "t.parquet is not a Parquet file or is damaged"),
+    "parquet gz": ("t.parquet.gz", "not", "t.parquet.gz is not a Parquet file or is damaged"),
 }
 
 
@@ -74,19 +74,19 @@ def test_one_sentence(write, name: str, content: str | bytes, message: str) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_what_to_do_with_other_endings(write) -> None:
-    for name, hint in {"t.json": "name it .jsonl", "t.xlsx": "save a spreadsheet as CSV"}.items():
+def test_advice_for_other_extensions(write) -> None:
+    for name, hint in {"t.json": "name it .jsonl", "t.xlsx": "save the spreadsheet as CSV"}.items():
         with pytest.raises(DataError, match=hint):
             read_frame(write(name, "x"))
 
 
-def test_a_parquet_file_with_texts_that_are_no_utf8(tmp_path: Path) -> None:
+def test_a_parquet_file_with_invalid_utf8(tmp_path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
     raw = pa.array([b"fine", b"\xff\xfe"], pa.binary()).view(pa.string())
     parquet.write_table(pa.table({"text": raw}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="or a damaged one; write or download it again"):
+    with pytest.raises(DataError, match="or is damaged; write or download it again"):
         read_frame(tmp_path / "t.parquet")
 
 
@@ -104,7 +104,7 @@ def test_no_such_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b" \n" * 999)[:-12]], ids=["foreign", "cut"])
 def test_damaged_gzip(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match="is not a whole gzip file"):
+    with pytest.raises(DataError, match="is not a complete gzip file"):
         read_frame(tmp_path / name)
 
 

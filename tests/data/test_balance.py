@@ -1,4 +1,4 @@
-"""The imbalance correction hits the reference values."""
+"""The imbalance correction matches the reference values."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def find(names: str, text: str | None = None, label: tuple[str, ...] = (), need_
         ("y query", "query", "y"),
     ],
 )
-def test_usual_names(names: str, text: str, label: str) -> None:
+def test_common_names(names: str, text: str, label: str) -> None:
     assert find(names) == Columns(text, (label,))
 
 
@@ -31,7 +31,7 @@ def test_given_names_win() -> None:
     assert find("text coarse fine", label=("coarse", "fine")) == Columns("text", ("coarse", "fine"))
 
 
-def test_labels_are_optional_where_not_needed() -> None:
+def test_labels_are_optional_if_not_needed() -> None:
     assert find("lines", need_labels=False) == Columns("lines", ())
     assert find("text id", need_labels=False) == Columns("text", ())
 
@@ -39,16 +39,16 @@ def test_labels_are_optional_where_not_needed() -> None:
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
-        ("foo bar", {}, "no column has a usual name for a text or label.*'foo', 'bar'.*--text and --label"),
-        ("text bar", {}, "no column has a usual name for a label.*--label"),
-        ("foo label", {}, "no column has a usual name for a text.*--text"),
+        ("foo bar", {}, "no column is recognised as text or label.*'foo', 'bar'.*--text and --label"),
+        ("text bar", {}, "no column is recognised as label.*--label"),
+        ("foo label", {}, "no column is recognised as text.*--text"),
         ("title body label", {}, "several columns could be the text: 'title', 'body'.*--text"),
         ("text topic intent", {}, "several columns could be the label: 'topic', 'intent'.*--label"),
-        ("text_a text_b label", {}, "'text_a' and 'text_b' are pairs of texts, and single texts are needed here"),
+        ("text_a text_b label", {}, "'text_a' and 'text_b' hold pairs of texts, but single texts are needed here"),
         ("text label", {"text": "txt"}, "there is no column 'txt'; did you mean 'text'"),
         ("text label", {"label": ("zzz",)}, "there is no column 'zzz'; known: label, text"),
     ],
 )
-def test_a_doubt_is_an_error(names: str, options: dict[str, str], message: str) -> None:
+def test_ambiguous_columns_are_an_error(names: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(DataError, match=f"^t.csv: .*{message}"):
         find(names, **options)

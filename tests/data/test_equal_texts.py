@@ -1,4 +1,4 @@
-"""Hashes of texts: equal where texts are, whatever the chunk, and compared as sets compare."""
+"""Hashes of texts: equal for equal texts, independent of chunks, compared like sets."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_case_and_white_space_do_not_count(one: str, other: str) -> None:
 
 @given(TEXTS)
 def test_equal_hashes_are_equal_texts(texts: list[str]) -> None:
-    found = text_hashes(texts).tolist()
-    assert len(set(found)) == len(set(texts))
-    assert [texts.index(text) for text in texts] == [found.index(number) for number in found]
+    hashes = text_hashes(texts).tolist()
+    assert len(set(hashes)) == len(set(texts))
+    assert [texts.index(text) for text in texts] == [hashes.index(number) for number in hashes]
 
 
 def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,8 +56,8 @@ def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(deadline=None)
 @given(st.lists(st.integers(-5, 5)), st.lists(st.integers(-5, 5)))
 def test_are_among_is_membership(some: list[int], known: list[int]) -> None:
-    found = are_among(np.array(some, dtype=np.int64), np.array(known, dtype=np.int64))
-    assert found.tolist() == [number in known for number in some]
+    mask = are_among(np.array(some, dtype=np.int64), np.array(known, dtype=np.int64))
+    assert mask.tolist() == [number in known for number in some]
 
 
 def test_taken_rows_know_their_numbers_and_their_hashes() -> None:

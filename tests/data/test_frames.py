@@ -1,4 +1,4 @@
-"""Reading and writing files: every format, gzipped too, nothing guessed, nothing lost."""
+"""Reading and writing files in every format, also gzipped, without type inference or loss."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDINGS = [f"{ending}{gz}" for ending in (".csv", ".tsv", ".jsonl", ".ndjson", "
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_what_is_written_is_read_back(tmp_path: Path, ending: str) -> None:
+def test_written_files_are_read_back(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"table{ending}"
     write_frame(FRAME, path)
     pd.testing.assert_frame_equal(read_frame(path), FRAME)
@@ -37,7 +37,7 @@ def test_everything_in_csv_is_text_and_nothing_is_missing(tmp_path: Path, write,
 
 
 @pytest.mark.parametrize("name", ["A.CSV", "a.Csv.GZ"])
-def test_endings_know_no_case(write, name: str) -> None:
+def test_extensions_ignore_case(write, name: str) -> None:
     assert read_frame(write(name, "\ufefftext,label\r\na,b\r\n")).to_dict("records") == [{"text": "a", "label": "b"}]
 
 
@@ -49,7 +49,7 @@ def test_jsonl_keeps_types_and_fills_missing_keys(write) -> None:
     assert frame["more"].tolist() == [None, [1, None], None]
 
 
-def test_blank_lines_are_no_rows_and_lines_are_told(write) -> None:
+def test_blank_lines_are_skipped_and_line_numbers_are_right(write) -> None:
     path = write("t.csv", 'text,label\n\n"a\nb",1\nc,2\n')
     assert len(read_frame(path)) == 2
     assert line_of_row(path, 0) == 4

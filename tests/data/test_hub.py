@@ -29,7 +29,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_hub_dataset_brings_its_splits(local: Path) -> None:
+def test_a_hub_dataset_has_its_splits(local: Path) -> None:
     data = read_dataset("hub:owner/name")
     assert data.name == "owner-name"
     assert data.train.texts == ["a b", "c d"]

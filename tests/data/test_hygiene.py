@@ -1,4 +1,4 @@
-"""Hygiene: what is counted agrees with the plainest way to count it."""
+"""Hygiene: counts agree with brute force."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def test_a_part_agrees_with_brute_force(rows: list[tuple[str, str]]) -> None:
 @given(ROWS, ROWS, ROWS)
 def test_overlaps_agree_with_brute_force(train: list, validation: list, test: list) -> None:
     given_parts = {"train": train, "validation": validation, "test": test}
-    found = hygiene({name: table(rows) for name, rows in given_parts.items()})
-    assert [(one.part, one.other) for one in found.overlaps] == [
+    report = hygiene({name: table(rows) for name, rows in given_parts.items()})
+    assert [(one.part, one.other) for one in report.overlaps] == [
         ("validation", "train"),
         ("test", "train"),
         ("test", "validation"),
     ]
-    for overlap in found.overlaps:
+    for overlap in report.overlaps:
         there: dict[str, set[str]] = {}
         for text, label in given_parts[overlap.other]:
             there.setdefault(normal_form(text), set()).add(label)
@@ -75,7 +75,7 @@ def test_overlaps_agree_with_brute_force(train: list, validation: list, test: li
         assert overlap.other_label == sum(label not in there[text] for text, label in both)
     everything = {label for rows in given_parts.values() for _, label in rows}
     for name, rows in given_parts.items():
-        classes = found.parts[name].classes
+        classes = report.parts[name].classes
         assert classes is not None
         assert set(classes.missing) == everything - {label for _, label in rows}
 
@@ -83,21 +83,21 @@ def test_overlaps_agree_with_brute_force(train: list, validation: list, test: li
 def test_a_small_table_by_hand() -> None:
     train = Table("t", ["Hello world", "hello  WORLD", "bye now", "?", "bye now", "ok"], ["a", "b", "b", "b", "b", "c"])
     test = Table("t", ["hello world", "new text", "Bye now"], ["a", "b", "a"])
-    found = hygiene({"train": train, "validation": None, "test": test, "unlabelled": Table("u", ["x y z", "X y  z"])})
-    part = found.parts["train"]
+    report = hygiene({"train": train, "validation": None, "test": test, "unlabelled": Table("u", ["x y z", "X y  z"])})
+    part = report.parts["train"]
     assert (part.rows, part.repeated, part.conflicting_texts, part.conflicting_rows) == (6, 2, 1, 2)
     assert (part.conflicts[0].rows, part.conflicts[0].labels) == ((1, 2), ("a", "b"))
     assert part.near_empty_rows == (4,)
     assert part.classes is not None
     assert part.classes.imbalance == 4.0
     assert part.classes.with_one_row == ("a", "c")
-    assert found.leaked("test") == 2
-    assert found.overlaps[0].other_label == 1
-    assert found.parts["unlabelled"].classes is None
-    assert found.parts["unlabelled"].repeated == 1
-    assert found.repeated == 3
-    assert found.parts["test"].classes is not None
-    assert found.parts["test"].classes.missing == ("c",)
+    assert report.leaked("test") == 2
+    assert report.overlaps[0].other_label == 1
+    assert report.parts["unlabelled"].classes is None
+    assert report.parts["unlabelled"].repeated == 1
+    assert report.repeated == 3
+    assert report.parts["test"].classes is not None
+    assert report.parts["test"].classes.missing == ("c",)
 
 
 @settings(deadline=None, max_examples=100)
@@ -119,9 +119,9 @@ def test_single_texts_are_no_pairs() -> None:
     assert hygiene({"train": Table("t", ["a", "a"])}).parts["train"].pairs is None
 
 
-def test_labels_are_the_same_by_their_spelling() -> None:
-    found = hygiene({"train": Table("t", ["a b", "c d"], ["1", "2"]), "test": Table("t", ["A b", "e f"], [1, 2])})
-    assert found.overlaps[0].other_label == 0
+def test_labels_are_compared_as_text() -> None:
+    report = hygiene({"train": Table("t", ["a b", "c d"], ["1", "2"]), "test": Table("t", ["A b", "e f"], [1, 2])})
+    assert report.overlaps[0].other_label == 0
     trees = hygiene({"train": Table("t", ["a b", "a b"], [("x", "y"), ("x", "z")])}).parts["train"]
     assert trees.conflicts[0].labels == ("x/y", "x/z")
 
@@ -141,9 +141,9 @@ def test_row_numbers_are_those_of_the_file() -> None:
     assert part.conflicts[0].rows == (5, 1)
 
 
-def test_all_of_it_is_json() -> None:
-    found = hygiene({"train": Table("t", ["ab", "AB", "?"], ["x", "y", "z"]), "test": Table("t", ["ab"], ["x"])})
-    plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
+def test_the_report_is_valid_json() -> None:
+    report = hygiene({"train": Table("t", ["ab", "AB", "?"], ["x", "y", "z"]), "test": Table("t", ["ab"], ["x"])})
+    plain = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert plain["parts"]["train"]["conflicts"][0]["rows"] == [1, 2]
     assert plain["overlaps"][0] == {"part": "test", "other": "train", "rows": 1, "other_label": 0}
     assert hygiene({"train": None}) == Hygiene({})
@@ -162,6 +162,6 @@ def test_the_histogram_doubles_its_bins(values: list[int], bins: list[tuple[int,
     assert list(lengths(np.array(values)).histogram) == bins
 
 
-def test_shared_with_nobody() -> None:
+def test_shared_with_no_other_table() -> None:
     assert shared(Table("t", ["a"]), []).tolist() == [False]
     assert shared(Table("t", ["a", "b"]), [None, Table("t", ["B"])]).tolist() == [False, True]

@@ -1,4 +1,4 @@
-"""Which kind labels are that nobody named, and labels as the user says they are."""
+"""Detecting the kind of labels, and reading labels with options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from phasefit.data import read_dataset, read_table
 from phasefit.data.checks import Place
-from phasefit.data.labels.reading import LabelReading, looks_like, read_labels
+from phasefit.data.labels.reading import LabelReading, detect_kind, read_labels
 from phasefit.data.labels.score import FEW_NUMBERS
 from phasefit.errors import LabelError
 
@@ -49,7 +49,7 @@ KINDS: dict[str, tuple[list[Any], str]] = {
     "sets": ([{"a"}, frozenset("ab")], "multi"),
     "arrays": ([np.array(["a", "b"]), np.array(["a"])], "multi"),
     "paths": ([("a", "b"), ("a", "c")], "tree"),
-    "joined names whose parts come back": (["a|b", "a", "b"], "multi"),
+    "joined names whose parts recur": (["a|b", "a", "b"], "multi"),
     "joined names with holes": (["a|b", "a", "b", "", None], "multi"),
     "joined names whose parts do not": (["a|b", "c|d"], "single"),
     "as many parts as names": (["a|b", "a", "c"], "multi"),
@@ -57,23 +57,23 @@ KINDS: dict[str, tuple[list[Any], str]] = {
     "a bar without names around it": (["a", "b", "a|", "b|"], "single"),
     "slashes": (["a/b", "a/c", "a"], "single"),
     "nothing": ([None, ""], "single"),
-    "what is no label": ([{"a": 1}], "single"),
+    "not a label": ([{"a": 1}], "single"),
 }
 
 
 @pytest.mark.parametrize(("values", "kind"), KINDS.values(), ids=KINDS)
-def test_the_kind_that_labels_look_like(values: list[Any], kind: str) -> None:
-    assert looks_like(values) == kind
+def test_the_detected_kind(values: list[Any], kind: str) -> None:
+    assert detect_kind(values) == kind
 
 
 @given(st.lists(st.sets(FRUIT, min_size=1), min_size=1, max_size=30))
-def test_joined_names_become_the_sets_they_were_joined_of(found: list[set[str]]) -> None:
-    written = ["|".join(sorted(one)) for one in found]
-    assert read(written, kind="multi") == found
-    assert read(["; ".join(sorted(one)) for one in found], separator=";") == found
+def test_joined_names_are_split_into_sets(sets: list[set[str]]) -> None:
+    written = ["|".join(sorted(one)) for one in sets]
+    assert read(written, kind="multi") == sets
+    assert read(["; ".join(sorted(one)) for one in sets], separator=";") == sets
     names = set(written)
-    if any("|" in name for name in names) and len(set().union(*found)) <= len(names):
-        assert read(written) == found
+    if any("|" in name for name in names) and len(set().union(*sets)) <= len(names):
+        assert read(written) == sets
     else:
         assert read(written) == written
 
@@ -88,11 +88,11 @@ def test_an_empty_cell_is_a_text_without_labels() -> None:
     assert read(["a|b", "a", "b", "", None, float("nan")]) == [*sets("a b", "a", "b"), *[frozenset()] * 3]
     assert read(["a | b||", " "], kind="multi") == [frozenset("ab"), frozenset()]
     assert read([["a"], [], None]) == [frozenset("a"), frozenset(), frozenset()]
-    with pytest.raises(LabelError, match="table, row 2: 1 label is missing"):
+    with pytest.raises(LabelError, match="table, row 2: the label is missing"):
         read(["a", ""])
 
 
-def test_a_kind_that_is_named_is_taken() -> None:
+def test_a_stated_kind_is_used() -> None:
     assert read(["a|b", "a", "b"], kind="single") == ["a|b", "a", "b"]
     assert read(["a", "b"], kind="multi") == sets("a", "b")
     assert read([1, 2], kind="multi") == [frozenset({1}), frozenset({2})]
@@ -104,7 +104,7 @@ def test_a_kind_that_is_named_is_taken() -> None:
     assert read([["a", "b"], ["a", "c"]], kind="tree") == [("a", "b"), ("a", "c")]
 
 
-def test_what_is_said_besides_settles_the_kind() -> None:
+def test_other_options_determine_the_kind() -> None:
     assert read(["a;b", "c"], separator=";") == sets("a b", "c")
     assert read(["a|b", "c"], separator=";") == sets("a|b", "c")
     assert read(["a>b", "a>c"], tree=">") == [("a", "b"), ("a", "c")]
@@ -117,16 +117,16 @@ def test_what_is_said_besides_settles_the_kind() -> None:
     ("how", "message"),
     [
         ({"kind": "scores"}, "unknown kind of labels 'scores'; did you mean 'score'?"),
-        ({"kind": "single", "tree": "/"}, "--tree is about labels of kind 'tree', and --kind says 'single'"),
-        ({"kind": "tree", "separator": ";"}, "--separator is about labels of kind 'multi', and --kind says 'tree'"),
-        ({"kind": "multi", "levels": ("a", "b")}, "--levels is about labels of kind 'score', and --kind says 'multi'"),
-        ({"tree": "/", "separator": ";"}, "--tree and --separator are about labels of different kinds"),
-        ({"separator": ";", "levels": ("a", "b")}, "--separator and --levels are about labels of different kinds"),
-        ({"levels": ("a",)}, "--levels names at least two different levels, lowest first, e.g. --levels bad,fair,good"),
-        ({"levels": ("a", "b", "a")}, "--levels names at least two different levels, lowest first"),
+        ({"kind": "single", "tree": "/"}, "--tree is for labels of kind 'tree', but --kind is 'single'"),
+        ({"kind": "tree", "separator": ";"}, "--separator is for labels of kind 'multi', but --kind is 'tree'"),
+        ({"kind": "multi", "levels": ("a", "b")}, "--levels is for labels of kind 'score', but --kind is 'multi'"),
+        ({"tree": "/", "separator": ";"}, "--tree and --separator are for labels of different kinds"),
+        ({"separator": ";", "levels": ("a", "b")}, "--separator and --levels are for labels of different kinds"),
+        ({"levels": ("a",)}, "--levels needs at least two different levels, lowest first, e.g. --levels bad,fair,good"),
+        ({"levels": ("a", "b", "a")}, "--levels needs at least two different levels, lowest first"),
     ],
 )
-def test_what_contradicts_itself_is_refused(how: dict[str, Any], message: str) -> None:
+def test_contradictory_options_are_refused(how: dict[str, Any], message: str) -> None:
     with pytest.raises(LabelError) as caught:
         read_table((["x", "y"], ["a", "b"]), **how)
     assert str(caught.value).startswith(message)
@@ -135,20 +135,24 @@ def test_what_contradicts_itself_is_refused(how: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     ("values", "how", "message"),
     [
-        ([["a"], ["b"]], {"kind": "single"}, "row 1: the label is a list; several labels per text are --kind multi"),
-        ([0.5, 1.5], {"kind": "single"}, "row 1: label 0.5 is a number and no class; scores are --kind score"),
-        ([1.5, ["a"]], {"kind": "score"}, "row 2: a score is one number, and there is a list"),
+        (
+            [["a"], ["b"]],
+            {"kind": "single"},
+            "row 1: the label is a list; for several labels per text use --kind multi",
+        ),
+        ([0.5, 1.5], {"kind": "single"}, "row 1: label 0.5 is a decimal, not a class; for scores use --kind score"),
+        ([1.5, ["a"]], {"kind": "score"}, "row 2: expected one number as the score, found a list"),
         ([1.5, " "], {"kind": "score"}, "row 2: the score is missing; fill it in or remove the row"),
-        (["1", "low"], {"kind": "score"}, "row 2: 'low' is no number; a scale of names needs their order: --levels"),
-        ([1.5, True], {"kind": "score"}, "row 2: True is no number"),
-        (["good", "god"], {"levels": ("bad", "good")}, "row 2: 'god' is not among the levels; did you mean 'good'?"),
-        (["1", "\udc80"], {"levels": ("1", "2")}, "row 2: the label holds half a surrogate pair"),
-        (["a", "b|\udc80"], {"kind": "multi"}, "row 2: the label holds half a surrogate pair"),
+        (["1", "low"], {"kind": "score"}, "row 2: 'low' is not a number; for named levels state the order: --levels"),
+        ([1.5, True], {"kind": "score"}, "row 2: True is not a number"),
+        (["good", "god"], {"levels": ("bad", "good")}, "row 2: 'god' is not one of the levels; did you mean 'good'?"),
+        (["1", "\udc80"], {"levels": ("1", "2")}, "row 2: the label contains a lone surrogate"),
+        (["a", "b|\udc80"], {"kind": "multi"}, "row 2: the label contains a lone surrogate"),
         (["a", {"b": 1}], {"kind": "multi"}, "row 2: a label must be a name or a number, not dict"),
-        (["a/b", "a/"], {"kind": "tree"}, "row 2: label 'a/' has an empty level between its '/'"),
+        (["a/b", "a/"], {"kind": "tree"}, "row 2: label 'a/' has an empty level at a '/'"),
     ],
 )
-def test_labels_that_do_not_fit_what_was_said(values: list[Any], how: dict[str, Any], message: str) -> None:
+def test_labels_that_do_not_fit_the_options(values: list[Any], how: dict[str, Any], message: str) -> None:
     with pytest.raises(LabelError) as caught:
         read(values, **how)
     assert str(caught.value).startswith(f"table, {message}")

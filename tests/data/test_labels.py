@@ -1,4 +1,4 @@
-"""Label spaces; the contract tests run over every kind, so that tomorrow's is covered by itself."""
+"""Label spaces; the contract tests run over every registered kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLES = {
 }
 NEW = {"single": ["aa", "0"], "multi": [frozenset({"aa", "0"})], "tree": [("a", "9"), ("x", "3")]}
 FRESH = {"single": ["0", "aa"], "multi": ["0", "aa"], "tree": [("a", "9"), ("x", "3")]}
-CLASSES = [kind for kind in LABEL_KINDS if kind != "score"]  # the kinds whose labels are made of classes
+CLASSES = [kind for kind in LABEL_KINDS if kind != "score"]  # kinds with classes
 
 
 @pytest.mark.parametrize("kind", LABEL_KINDS)
@@ -55,7 +55,7 @@ def test_classes_have_codes_and_names(kind: str) -> None:
     space = label_space(EXAMPLES[kind])
     assert len(space) == len(space.classes) == len(space.names) == space.outputs == 3
     assert space.encode(space.decode([2, 0, 1])).tolist() == [2, 0, 1]
-    assert space.encode(space.names).tolist() == [0, 1, 2]  # how a CSV would bring them
+    assert space.encode(space.names).tolist() == [0, 1, 2]  # as read from a CSV
     assert np.array_equal(space.class_values(np.arange(3)), space.values(space.classes))
 
 
@@ -75,11 +75,11 @@ def test_extending_keeps_codes_and_targets(kind: str) -> None:
 @pytest.mark.parametrize("kind", CLASSES)
 def test_unknown_labels_are_named_with_their_row(kind: str) -> None:
     space = label_space(EXAMPLES[kind])
-    with pytest.raises(LabelError, match=r"^test, row 2: label '.*' is not among the 3 known: "):
+    with pytest.raises(LabelError, match=r"^test, row 2: label '.*' is not one of the 3 known labels; "):
         space.encode([EXAMPLES[kind][0], NEW[kind][0]], where="test")
 
 
-def test_the_nearest_is_suggested() -> None:
+def test_the_closest_label_is_suggested() -> None:
     with pytest.raises(LabelError, match="did you mean 'positive'"):
         label_space(["positive", "negative"]).encode(["positiv"])
 
@@ -111,7 +111,7 @@ def test_tree_targets_obey_the_prefix_rule() -> None:
     target = space.targets(np.array([0, 1, 2]))
     same = np.cumprod(target[:, None] == target[None, :], axis=2).sum(axis=2) / space.depth
     assert same.tolist() == [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]
-    assert target[0, 1] == target[2, 1]  # an equal child name shares its code: only the prefix tells them apart
+    assert target[0, 1] == target[2, 1]  # equal child names share a code: only the prefix distinguishes them
 
 
 def test_paths_may_end_on_different_levels() -> None:
@@ -121,7 +121,7 @@ def test_paths_may_end_on_different_levels() -> None:
     assert space.names == ["a", "a/x", "a/x/1", "b", "b/x", "c"]
     target = space.targets(np.arange(6))
     same = np.cumprod(target[:, None] == target[None, :], axis=2).sum(axis=2)
-    assert same.diagonal().tolist() == [3] * 6  # a path that ends early still agrees wholly with itself
+    assert same.diagonal().tolist() == [3] * 6  # a path that ends early still fully agrees with itself
     assert same[0].tolist() == [3, 1, 1, 0, 0, 0]
     assert same[1].tolist() == [1, 3, 2, 0, 0, 0]
     wider = space.extend([("a", "x", "1", "deep")])
@@ -136,15 +136,15 @@ def test_paths_may_end_on_different_levels() -> None:
         ([1, "1"], None, "both written '1'"),
         ([True, 2], None, "mix true/false with numbers"),
         ([("a/b", "c"), ("a", "b/c")], None, "both written 'a/b/c'"),
-        ([("a", "b"), ()], None, "a path of a tree has no level"),
+        ([("a", "b"), ()], None, "a tree label has no levels"),
         ([frozenset(), frozenset()], None, "no row has a label; at least one row needs one"),
         ([("a", "b"), ("a", "c")], "multi", r"are sets of classes, not \('a', 'b'\)"),
-        (["a", "b"], "score", "labels, row 1: 'a' is no score; scores are numbers"),
+        (["a", "b"], "score", "labels, row 1: 'a' is not a score; scores are numbers"),
         ([0.5, 0.5], None, "all scores are the same; there is nothing to learn"),
         (["a", "b"], "ordinal", "unknown kind of labels 'ordinal'; known: multi, score, single, tree"),
     ],
 )
-def test_what_is_refused(labels: list[object], kind: str | None, message: str) -> None:
+def test_invalid_labels_are_refused(labels: list[object], kind: str | None, message: str) -> None:
     with pytest.raises(LabelError, match=message):
         label_space(labels, kind)  # type: ignore[arg-type]
 
@@ -163,7 +163,7 @@ def test_any_labels_survive(labels: list[str | int]) -> None:
     assert again.decode(space.encode(labels)) == labels
 
 
-def test_the_table_is_named_where_its_labels_do_not_do() -> None:
+def test_the_error_names_the_table_with_bad_labels() -> None:
     for labels, reason in {
         ("a", "a"): "there is only one class, 'a'",
         (True, 2): "labels mix true/false with numbers",
@@ -175,6 +175,6 @@ def test_the_table_is_named_where_its_labels_do_not_do() -> None:
 
 
 @pytest.mark.parametrize("classes", [[None, "a"], [{"a": 1}], [["a", None]], [[]], [1.5, "a"], "abc", []])
-def test_damaged_classes_are_not_taken(classes: object) -> None:
+def test_damaged_classes_are_refused(classes: object) -> None:
     with pytest.raises(LabelError, match="the file is damaged"):
         LabelSpace.from_json({"kind": "single", "classes": classes})

@@ -1,4 +1,4 @@
-"""Several labels per text: sets of classes, read, coded, described."""
+"""Several labels per text: reading, encoding and describing sets of classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def multi(labels: list[Any]) -> MultiLabels:
     return space
 
 
-def test_values_say_which_classes_a_text_has() -> None:
+def test_values_mark_the_classes_of_a_text() -> None:
     space = multi([AB, NONE, frozenset("c")])
     assert space.classes == ("a", "b", "c")
     values = space.values([AB, NONE, frozenset("c"), "b"])  # a plain label is a set of one
@@ -54,14 +54,16 @@ def test_a_text_with_a_label_is_never_among_those_without() -> None:
     assert [space.groups[code] for code in space.encode([A, A, A])] == ["a", "a", "a"]
 
 
-def test_texts_that_stand_for_a_class_have_it_alone() -> None:
+def test_texts_that_represent_a_class_have_only_that_class() -> None:
     assert multi([AB]).class_values(np.array([1, 0])).tolist() == [[False, True], [True, False]]
     assert multi([AB]).none(2).tolist() == [[False, False], [False, False]]
 
 
 def test_an_unknown_class_in_a_set_is_named_with_its_row() -> None:
     space = multi([frozenset({"joy", "anger"})])
-    with pytest.raises(LabelError, match=r"^test, row 2: label 'angr' is not among the 2 known: did you mean 'anger'"):
+    with pytest.raises(
+        LabelError, match=r"^test, row 2: label 'angr' is not one of the 2 known labels; did you mean 'anger'"
+    ):
         space.values([frozenset({"joy"}), frozenset({"joy", "angr"})], where="test")
     assert space.knows(frozenset({"joy", "anger"}))
     assert space.knows(NONE)
@@ -81,7 +83,7 @@ def test_numbers_and_their_spelling_match() -> None:
         ([NONE], "no row has a label; at least one row needs one"),
     ],
 )
-def test_what_is_refused(labels: list[Any], message: str) -> None:
+def test_invalid_labels_are_refused(labels: list[Any], message: str) -> None:
     with pytest.raises(LabelError, match=f"^t.csv: .*{message}"):
         label_space(labels, "multi", where="t.csv")
 
@@ -113,7 +115,7 @@ def test_any_sets_survive(labels: list[frozenset[Any]], more: list[frozenset[Any
     assert wider.sets(wider.values(more)) == more
 
 
-def test_the_hash_sees_sets_and_not_their_order() -> None:
+def test_the_hash_does_not_depend_on_the_order_of_sets() -> None:
     letters = [chr(ord("a") + place) for place in range(26)]
     one, other = frozenset(letters), frozenset(reversed(letters))
     assert content_hash([Table("t", ["x"], [one])]) == content_hash([Table("t", ["x"], [other])])
@@ -124,16 +126,16 @@ def test_the_hash_sees_sets_and_not_their_order() -> None:
 def test_classes_are_counted_one_by_one() -> None:
     train = Table("t", ["one", "two", "three", "One"], [AB, A, NONE, A])
     test = Table("t", ["four", "two"], [frozenset("ac"), A])
-    found = hygiene({"train": train, "test": test})
-    classes = found.parts["train"].classes
+    report = hygiene({"train": train, "test": test})
+    classes = report.parts["train"].classes
     assert classes is not None
     assert (classes.sizes, classes.imbalance) == ({"a": 3, "b": 1}, 3)
     assert (classes.with_one_row, classes.missing) == (("b",), ("c",))
-    assert found.parts["test"].classes is not None
-    assert found.parts["test"].classes.missing == ("b",)
-    assert found.parts["train"].conflicting_texts == 1
-    assert found.parts["train"].conflicts[0].labels == ("a|b", "a")
-    assert [(overlap.rows, overlap.other_label) for overlap in found.overlaps] == [(1, 0)]
+    assert report.parts["test"].classes is not None
+    assert report.parts["test"].classes.missing == ("b",)
+    assert report.parts["train"].conflicting_texts == 1
+    assert report.parts["train"].conflicts[0].labels == ("a|b", "a")
+    assert [(overlap.rows, overlap.other_label) for overlap in report.overlaps] == [(1, 0)]
     described = describe(train)
     assert (described.kind, described.classes, described.counts) == ("multi", 2, {"a": 3, "b": 1})
 
@@ -151,7 +153,7 @@ def test_the_other_splits_have_labels_of_the_same_kind_as_train(tmp_path) -> Non
     assert data.validation is not None
     assert data.validation.labels == [frozenset("x"), NONE]
     assert data.test is not None
-    assert data.test.labels is None  # a column without a single label is one that is withheld
+    assert data.test.labels is None  # a column without any label counts as withheld
 
 
 def test_rows_of_a_json_file(write) -> None:

@@ -1,4 +1,4 @@
-"""Named datasets: the packaged ones whole; the others by their cards, and by their files where those are."""
+"""Named datasets: the packaged ones in full; the others by their cards, and by their files if present."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = [card.name for card in CARDS]
 
 
 @pytest.mark.parametrize("card", CARDS, ids=NAMES)
-def test_every_card_makes_sense(card: Card) -> None:
+def test_every_card_is_consistent(card: Card) -> None:
     assert card.kind in {*LABEL_KINDS, *SEVERAL_TEXTS}
     assert card.label_kind in {*LABEL_KINDS, None}
     assert (card.label_kind is None) == (card.kind == "triple")
@@ -46,21 +46,21 @@ def test_packaged(no_data: None, name: str, folder: str) -> None:
 
 
 def test_describe_packaged(no_data: None) -> None:
-    found = describe("snips")
-    assert (found.rows, found.classes, found.longest_words) == ({"train": 328}, 10, 20)
-    assert found.imbalance == pytest.approx(4.4, abs=0.05)
-    assert found.mean_words == pytest.approx(9.3, abs=0.05)
-    assert sum(found.counts.values()) == 328
-    assert found.where is not None
+    description = describe("snips")
+    assert (description.rows, description.classes, description.longest_words) == ({"train": 328}, 10, 20)
+    assert description.imbalance == pytest.approx(4.4, abs=0.05)
+    assert description.mean_words == pytest.approx(9.3, abs=0.05)
+    assert sum(description.counts.values()) == 328
+    assert description.where is not None
     same = describe(read_table("snips"))
-    assert same.counts == found.counts
+    assert same.counts == description.counts
     assert same.where is None
 
 
-def test_describe_what_is_not_here(no_data: None) -> None:
-    found = describe("trec-fine")
-    assert found.where is None
-    assert (found.rows, found.classes, found.counts) == ({"train": 5452, "test": 500}, 50, {})
+def test_describe_a_dataset_that_is_not_here(no_data: None) -> None:
+    description = describe("trec-fine")
+    assert description.where is None
+    assert (description.rows, description.classes, description.counts) == ({"train": 5452, "test": 500}, 50, {})
 
 
 def test_known_but_not_here(no_data: None) -> None:
@@ -72,7 +72,7 @@ def test_known_but_not_here(no_data: None) -> None:
     )
 
 
-def test_a_card_says_the_kind_of_its_labels(tmp_path: Path, no_data: None) -> None:
+def test_a_card_states_the_kind_of_its_labels(tmp_path: Path, no_data: None) -> None:
     _write(tmp_path / "goemotions" / "train.csv", "text,label\na,x|y\nb,z\n")
     _write(tmp_path / "stsb" / "train.csv", "text_a,text_b,label\na,b,2\nc,d,5\n")
     assert read_table("goemotions", data_dir=tmp_path).labels == [frozenset("xy"), frozenset("z")]
@@ -110,15 +110,15 @@ def test_a_card_with_an_unknown_field(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("card", [card for card in CARDS if card.name != "imdb"], ids=lambda card: card.name)
-def test_cards_tell_the_truth(shared_data: Path, card: Card) -> None:
+def test_cards_match_the_files(shared_data: Path, card: Card) -> None:
     if locate(card) is None:
         pytest.skip(f"{card.folder} is not under PHASEFIT_DATA")
-    found = describe(card.name)
-    assert found.rows == dict(card.rows)
-    assert found.classes == card.classes
-    if found.rows["train"] < 10_000:
+    description = describe(card.name)
+    assert description.rows == dict(card.rows)
+    assert description.classes == card.classes
+    if description.rows["train"] < 10_000:
         data = read_dataset(card.name, sides="any", need_labels=card.kind != "triple")
-        assert {name: len(getattr(data, name)) for name in found.rows} == found.rows
+        assert {name: len(getattr(data, name)) for name in description.rows} == description.rows
         if data.train.labels is not None:
             assert label_space(data.train.labels).kind == card.label_kind
 

@@ -1,4 +1,4 @@
-"""Pairs and triples of texts: finding their columns, reading, taking rows, and what becomes of them without pairs."""
+"""Pairs and triples of texts: finding their columns, reading them, taking rows, and using each side alone."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def find(names: str, sides: Sides = "pairs", text: tuple[str, ...] = (), need_la
         ("anchor positive negative", Columns("anchor", (), ("positive", "negative"))),
     ],
 )
-def test_usual_names(names: str, columns: Columns) -> None:
+def test_common_names(names: str, columns: Columns) -> None:
     assert find(names) == find(names, "each") == find(names, "any") == columns
-    assert find(names, "two") == Columns(columns.text, columns.labels, columns.others[:1])  # a label is of two texts
-    with pytest.raises(PairsError, match=r"are pairs of texts, and single texts are needed here; name one"):
+    assert find(names, "two") == Columns(columns.text, columns.labels, columns.others[:1])  # a label is for two texts
+    with pytest.raises(PairsError, match=r"hold pairs of texts, but single texts are needed here; name one"):
         find(names, "one")
 
 
@@ -56,11 +56,16 @@ def test_named_columns_win() -> None:
         ("a b c d", "pairs", ("a", "b", "c", "d"), "names 4 columns; a row has at most three"),
         ("a b", "pairs", ("a", "a"), "--text names the column 'a' twice"),
         ("a b", "pairs", ("a", "bb"), "there is no column 'bb'"),
-        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), and single texts are needed here"),
-        ("a b c label", "two", ("a", "b", "c"), "names 3 columns; what has a label is one text or a pair of two"),
+        ("a b label", "one", ("a", "b"), r"--text names 2 columns \('a', 'b'\), but single texts are needed here"),
+        (
+            "a b c label",
+            "two",
+            ("a", "b", "c"),
+            "names 3 columns; a labelled row has one text or a pair; name at most two",
+        ),
     ],
 )
-def test_a_doubt_is_an_error(names: str, sides: Sides, text: tuple[str, ...], message: str) -> None:
+def test_ambiguous_columns_are_an_error(names: str, sides: Sides, text: tuple[str, ...], message: str) -> None:
     with pytest.raises(DataError, match=f"^t.csv: .*{message}"):
         find(names, sides, text)
 
@@ -76,10 +81,10 @@ def test_a_frame_and_tuples_give_the_same_table() -> None:
 
 
 @pytest.mark.parametrize("sides", ["pairs", "each", "any"])
-def test_an_empty_side_is_found(sides: Sides, tmp_path) -> None:
+def test_an_empty_side_is_refused(sides: Sides, tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("anchor,positive\na,b\nc, \n")
-    with pytest.raises(DataError, match=r"t.csv, row 2 \(line 3\), column 'positive': 1 text is empty"):
+    with pytest.raises(DataError, match=r"t.csv, row 2 \(line 3\), column 'positive': the text is empty"):
         read_table(path, sides=sides, need_labels=False)
 
 
@@ -89,7 +94,7 @@ def test_an_empty_side_is_found(sides: Sides, tmp_path) -> None:
         ([("a", "b"), ("c",)], "rows of 1 text and 2 texts"),
         ([("a", "b"), "c"], "rows of 1 text and 2 texts"),
         ([("a", "b", "c", "d")], "rows of 4 texts"),
-        ([("a", ""), ("b", "c")], "row 1: 1 text is empty"),
+        ([("a", ""), ("b", "c")], "row 1: the text is empty"),
         (["a", "b"], r"pairs of texts are needed here; give them as tuples"),
     ],
 )
@@ -99,7 +104,7 @@ def test_tuples_of_another_kind(rows: list[object], message: str) -> None:
 
 
 def test_tuples_where_single_texts_are_needed() -> None:
-    with pytest.raises(PairsError, match="these are pairs of texts, and single texts are needed here"):
+    with pytest.raises(PairsError, match="these are pairs of texts, but single texts are needed here"):
         read_table(([("a", "b")], ["x"]))
 
 
@@ -115,12 +120,12 @@ def test_pairs_with_labels_for_both_texts() -> None:
 
 
 @pytest.mark.parametrize("rows", [[("a", "b", "c")], [("a", "b"), "c"], [("a", "b"), ("c",)]])
-def test_what_has_a_label_is_a_text_or_a_pair(rows: list[object]) -> None:
-    with pytest.raises(DataError, match="table: a row has one text, or the two of a pair; found rows of "):
+def test_a_labelled_row_is_a_text_or_a_pair(rows: list[object]) -> None:
+    with pytest.raises(DataError, match="table: rows must have one text or a pair of texts; found rows of "):
         read_table((rows, ["x"] * len(rows)), sides="two")
 
 
-def test_each_side_on_its_own() -> None:
+def test_each_side_as_its_own_row() -> None:
     table = read_table(TRIPLES.assign(label=["x", "y"]), sides="each", need_labels=False)
     assert table.texts == ["a a", "c c", "e e", "b b", "d d", "f f"]
     assert table.others == ()
@@ -130,23 +135,23 @@ def test_each_side_on_its_own() -> None:
     assert plain.flat() is plain
 
 
-def test_rows_keep_what_is_beside_them() -> None:
+def test_rows_keep_their_further_texts() -> None:
     taken = TABLE.take(np.array([2, 0]))
     assert (taken.texts, taken.others) == (["c", "a"], (["f", "d"], ["i", "g"]))
     assert list(taken.all_texts) == ["c", "a", "f", "d", "i", "g"]
 
 
-def test_the_same_row_is_the_same_in_all_its_texts() -> None:
+def test_equal_rows_are_equal_in_all_their_texts() -> None:
     table = Table("t", ["a", "A", "a", "b"], others=(["b", "B ", "c", "a"],))
     same = table.same.tolist()
     assert same[0] == same[1]
     assert len(set(same)) == 3
     assert Table("t", ["a", "b"]).same.tolist() == Table("t", ["A", "b "]).same.tolist()
-    found = hygiene({"train": table}).parts["train"]
-    assert (found.rows, found.repeated, found.near_empty) == (4, 1, 4)
+    part = hygiene({"train": table}).parts["train"]
+    assert (part.rows, part.repeated, part.near_empty) == (4, 1, 4)
 
 
-def test_the_hash_sees_what_is_beside() -> None:
+def test_the_hash_includes_further_texts() -> None:
     tables = [
         Table("t", ["a", "b"]),
         Table("t", ["a", "b"], others=(["c", "d"],)),
@@ -159,7 +164,7 @@ def test_the_hash_sees_what_is_beside() -> None:
 
 @given(rows=st.one_of(*(st.lists(st.tuples(*[ANY_TEXT] * width), min_size=1, max_size=6) for width in (2, 3))))
 @settings(max_examples=40, deadline=None)
-def test_wild_rows_come_back_or_are_refused(rows: list[tuple[str, ...]]) -> None:
+def test_wild_rows_are_kept_or_refused(rows: list[tuple[str, ...]]) -> None:
     try:
         table = read_table(rows, sides="pairs", need_labels=False)
     except DataError as error:
@@ -197,24 +202,24 @@ def test_named_pairs_and_triples(tmp_path) -> None:
     assert read_dataset("goemotions", sides="each", **where).train.labels == [frozenset("xy"), frozenset("z")]
     assert read_dataset("stsb", sides="each", **where).train.labels is None
     assert read_dataset("stsb", text="text_b", **where).train.texts == ["b", "d"]
-    with pytest.raises(DataError, match="'goemotions' holds single texts, and pairs of texts are needed here"):
+    with pytest.raises(DataError, match="'goemotions' holds single texts, but pairs of texts are needed here"):
         read_dataset("goemotions", sides="pairs", **where)
 
 
 @pytest.mark.parametrize("card", [card for card in named_datasets() if card.several_texts], ids=lambda card: card.name)
 def test_pairs_and_triples_are_refused_by_name_where_single_texts_are_needed(card: Card) -> None:
-    said = rf"dataset '{card.name}' holds .* \(kind '{card.kind}'\)"
-    with pytest.raises(LabelError, match=f"{said}, and single texts are needed here; --recipe .*mnr"):
+    content = rf"dataset '{card.name}' holds .* \(kind '{card.kind}'\)"
+    with pytest.raises(LabelError, match=f"{content}, but single texts are needed here; use --recipe .*mnr"):
         read_dataset(card.name)
     if card.kind == "triple":
-        with pytest.raises(LabelError, match=f"{said}; --recipe mnr learns from triples"):
+        with pytest.raises(LabelError, match=f"{content}; to learn from triples use --recipe mnr"):
             read_dataset(card.name, sides="two")
 
 
 # --- plain lines ------------------------------------------------------------------------------------------------------
 
 
-def test_a_text_file_has_one_text_a_line(tmp_path) -> None:
+def test_a_text_file_has_one_text_per_line(tmp_path) -> None:
     path = tmp_path / "lines.txt"
     path.write_bytes('\ufefffirst, with a comma\r\n\r\n  \n"second\n\u2028third\n'.encode())
     table = read_table(path, need_labels=False)
@@ -226,7 +231,7 @@ def test_a_text_file_has_one_text_a_line(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\n\n\xff\n", "t.txt, line 3: broken UTF-8; save the file as UTF-8"),
+        (b"a\n\n\xff\n", "t.txt, line 3: invalid UTF-8; save the file as UTF-8"),
         (b"a\nb\0c\n", "t.txt, line 2: a NUL character"),
         (b" \n\n", "t.txt is empty"),
         ("a".encode("utf-16"), "t.txt is UTF-16"),

@@ -1,4 +1,4 @@
-"""Which pairs belong together, as far as their labels tell."""
+"""Finding the pairs that belong together by their labels."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def table(*labels: Any) -> Table:
         ([1, 0, 2], set()),
     ],
 )
-def test_names_that_mean_yes_beside_others_that_mean_no(labels: list[Any], names: set[str]) -> None:
+def test_names_that_mean_yes_next_to_names_that_mean_no(labels: list[Any], names: set[str]) -> None:
     assert positive_names(labels) == names
 
 
-def test_a_label_is_looked_at_without_capitals_and_spaces() -> None:
+def test_labels_ignore_case_and_spaces() -> None:
     assert all(map(is_positive, ("YES", " Duplicate ", 1, True)))
     assert not any(map(is_positive, ("no", "-1", -1, 0, False, "yes and no")))
 
 
-def test_what_train_decides_holds_for_tables_that_alone_would_not_tell() -> None:
+def test_the_rule_of_train_applies_to_tables_that_have_none() -> None:
     which = positives_of(table("yes", "no", "no"))
     assert which is not None
     assert which.how == "label 'yes'"
@@ -50,10 +50,10 @@ def test_what_train_decides_holds_for_tables_that_alone_would_not_tell() -> None
     assert which.rows(table("no", "no")).tolist() == []
 
 
-def test_scores_are_high_by_the_range_of_train() -> None:
+def test_high_scores_depend_on_the_range_of_train() -> None:
     which = positives_of(table(0.0, 5.0, 3.49, 3.5))
     assert which is not None
-    assert which.how == "scores from 3.5 on"
+    assert which.how == "score of at least 3.5"
     assert which.rows(table(3.4, 3.5, 4.9)).tolist() == [1, 2]
     assert which.rows(table(0.5, 1.5)).tolist() == []
     below = positives_of(table(-1.0, 1.0))
@@ -62,9 +62,9 @@ def test_scores_are_high_by_the_range_of_train() -> None:
 
 
 @pytest.mark.parametrize("labels", [["cats", "dogs"], [frozenset("a"), frozenset("ab")], [("a", "b"), ("a", "c")]])
-def test_labels_that_say_nothing_about_it(labels: list[Any]) -> None:
+def test_labels_that_do_not_mark_positives(labels: list[Any]) -> None:
     assert positives_of(table(*labels)) is None
 
 
-def test_a_table_without_labels_says_nothing_either() -> None:
+def test_a_table_without_labels_has_no_rule() -> None:
     assert positives_of(Table("pairs", ["a"], others=(["b"],))) is None

@@ -38,7 +38,7 @@ def test_a_head_learns_standard_units() -> None:
     assert space.from_standard(standard).tolist() == pytest.approx(scores)
 
 
-def test_groups_are_ranges_of_about_as_many_rows() -> None:
+def test_groups_have_about_equal_sizes() -> None:
     scores = np.random.default_rng(0).exponential(size=1000)
     space = scale(scores.tolist())
     codes = space.encode(scores.tolist())
@@ -50,7 +50,7 @@ def test_groups_are_ranges_of_about_as_many_rows() -> None:
     assert np.array_equal(space.targets(space.values(scores.tolist())), codes)
 
 
-def test_few_different_scores_make_few_groups() -> None:
+def test_few_distinct_scores_make_few_groups() -> None:
     space = scale([0.0] * 50 + [0.5] * 30 + [1.0] * 20)
     assert space.groups == ["below 0.5", "0.5 to 1", "from 1"]
     assert space.encode([0.0, 0.5, 1.0, -9.0, 9.0]).tolist() == [0, 1, 2, 0, 2]
@@ -67,13 +67,13 @@ def test_levels_are_places_on_a_scale() -> None:
     assert space.class_values(np.arange(3)).tolist() == [0.0, 1.0, 2.0]
 
 
-def test_a_level_that_no_row_has_keeps_its_place() -> None:
+def test_a_level_without_rows_keeps_its_place() -> None:
     space = scale([0.0, 2.0], LEVELS)
     assert space.groups[space.encode([2.0])[0]] == "good"
 
 
-def test_ranges_have_no_names_that_could_be_texts() -> None:
-    with pytest.raises(LabelError, match="have no classes whose names could be texts; leave class_texts out"):
+def test_ranges_have_no_class_texts() -> None:
+    with pytest.raises(LabelError, match="have no class names to use as texts; remove class_texts"):
         scale([0.5, 1.5]).class_values(np.arange(2))
 
 
@@ -86,13 +86,13 @@ def test_new_scores_do_not_change_the_scale() -> None:
 
 
 @pytest.mark.parametrize("label", ["a", "1.5", True, None, float("nan"), float("inf"), 10**400, 1e200, frozenset("a")])
-def test_what_is_no_score(label: object) -> None:
-    with pytest.raises(LabelError, match=r"^test, row 2: .* is no score; scores are numbers"):
+def test_values_that_are_not_scores(label: object) -> None:
+    with pytest.raises(LabelError, match=r"^test, row 2: .* is not a score; scores are numbers"):
         scale([0.5, 1.5]).values([1.0, label], where="test")  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("labels", [[0.5, 0.5], [0.5], []])
-def test_equal_scores_teach_nothing(labels: list[float]) -> None:
+def test_equal_scores_are_refused(labels: list[float]) -> None:
     with pytest.raises(LabelError, match=r"^t\.csv: all scores are the same; there is nothing to learn"):
         label_space(labels, "score", where="t.csv")
 
@@ -142,7 +142,7 @@ GOOD = {"kind": "score", "mean": 0.0, "spread": 1.0, "edges": [0.5], "levels": [
 )
 def test_a_damaged_scale_is_refused(damage: dict[str, object]) -> None:
     assert LabelSpace.from_json(GOOD).kind == "score"
-    with pytest.raises(LabelError, match="a saved scale of scores is damaged"):
+    with pytest.raises(LabelError, match="the saved scale of scores is incomplete; the file is damaged"):
         LabelSpace.from_json(GOOD | damage)
 
 

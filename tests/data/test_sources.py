@@ -1,4 +1,4 @@
-"""Whatever the user has becomes a Table or a Dataset."""
+"""Any source becomes a Table or a Dataset."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_texts_alone(source: object) -> None:
         read_table(source, what="unlabelled texts")
 
 
-def test_a_plain_table_is_whatever_part_it_is_given_as(write) -> None:
+def test_a_plain_table_can_be_any_split(write) -> None:
     path = write("held_out.csv", "text,label\na,x\nb,\n")
     with pytest.raises(LabelError, match=r"held_out.csv, row 2"):
         read_table(path, split="test")
@@ -81,7 +81,10 @@ def test_labels_keep_their_type(write) -> None:
     assert [type(label) for label in labels or ()] == [int, int]
     assert read_table((["a", "b"], np.array([True, False]))).labels == [True, False]
     assert read_table(pd.DataFrame({"text": ["a", "b"], "label": [1.0, 0.0]})).labels == [1, 0]
-    assert read_table((["a", "b"], [" a", "b "])).labels == [" a", "b "]  # what fit was given, predict gives back
+    assert read_table((["a", "b"], [" a", "b "])).labels == [
+        " a",
+        "b ",
+    ]  # predict returns labels as given to fit
 
 
 def test_trees() -> None:
@@ -92,7 +95,7 @@ def test_trees() -> None:
     assert read_table((["one", "two"], [list(path) for path in paths]), tree="/").labels == paths
 
 
-def test_labels_that_are_not_needed_are_no_obstacle(write) -> None:
+def test_labels_that_are_not_needed_are_ignored(write) -> None:
     path = write("t.csv", "text,label\na,\nb,x\n")
     assert read_table(path, need_labels=False).labels is None
     with pytest.raises(LabelError):
@@ -107,7 +110,7 @@ def test_splits_of_a_dict_and_a_folder(tmp_path: Path) -> None:
     assert data.train.labels == ["yes", "no"]
     assert data.validation is not None
     assert data.test is not None
-    assert data.test.labels is None  # withheld: nothing can be scored on it
+    assert data.test.labels is None  # withheld: no scores on this split
     write_frame(FRAME, tmp_path / "train.csv")
     write_frame(FRAME[:2], tmp_path / "val.parquet")
     folder = read_dataset(tmp_path)

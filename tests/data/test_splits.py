@@ -1,4 +1,4 @@
-"""Splits: a partition, stratified, the same for the same seed, whatever the class sizes."""
+"""Splits: a stratified partition, the same for the same seed, for any class sizes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_stratified(codes: list[int], seed: int) -> None:
             assert held >= 1 or size < 4
 
 
-def test_sizes_are_the_shares_asked_for() -> None:
+def test_sizes_match_the_requested_shares() -> None:
     codes = np.repeat(np.arange(10), 33)
     parts = split(codes, validation=0.2, test=0.1, seed=0)
     assert (len(parts.train), len(parts.validation), len(parts.test)) == (231, 66, 33)
@@ -65,7 +65,7 @@ def test_no_share_no_rows() -> None:
 
 
 @pytest.mark.parametrize("shares", [(-0.1, 0.1), (0.5, 0.5), (0.9, 0.2), (float("nan"), 0.1)])
-def test_shares_that_make_no_sense(shares: tuple[float, float]) -> None:
+def test_invalid_shares_are_refused(shares: tuple[float, float]) -> None:
     with pytest.raises(DataError, match="leave some rows to train on"):
         split(np.array([0, 1]), validation=shares[0], test=shares[1], seed=0)
     with pytest.raises(DataError, match="no rows to split"):
@@ -88,7 +88,7 @@ def test_a_sample_has_its_size_and_every_class(codes: list[int], data: st.DataOb
 def test_a_sample_keeps_proportions() -> None:
     codes = np.repeat([0, 1, 2], [700, 200, 100])
     assert np.bincount(codes[sample(codes, 100, 0)]).tolist() == [70, 20, 10]
-    with pytest.raises(DataError, match="2 rows cannot hold all 3 classes"):
+    with pytest.raises(DataError, match="2 rows cannot include all 3 classes"):
         sample(codes, 2, 0)
 
 
@@ -128,8 +128,8 @@ def test_without_copies_nothing_changes(codes: list[int], shares: tuple[float, f
         assert np.array_equal(getattr(plain, name), getattr(apart, name))
 
 
-def test_splits_stay_what_they_were() -> None:
-    """Rows drawn by the first version that was used for benchmarks."""
+def test_splits_do_not_change_between_versions() -> None:
+    """The rows are those of the first version used for benchmarks."""
     parts = split(np.arange(30) % 3, validation=0.2, test=0.1, seed=5, same=np.arange(30))
     assert parts.validation.tolist() == [2, 6, 7, 11, 24, 28]
     assert parts.test.tolist() == [3, 4, 20]

@@ -1,4 +1,4 @@
-"""Stop words: the packaged list and a file of one's own."""
+"""Stop words: the packaged list and a user's file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from phasefit.errors import DataError
 def test_english() -> None:
     words = stop_words("english")
     assert {"the", "of", "is", "i'm"} <= words
-    assert not {"not", "no", "never"} & words  # removing one would turn the text around
+    assert not {"not", "no", "never"} & words  # removing one would reverse the meaning of a text
     assert 120 < len(words) < 200
 
 
@@ -20,7 +20,7 @@ def test_a_file(write) -> None:
 
 
 def test_errors(write) -> None:
-    with pytest.raises(DataError, match=r"no stop words 'englsh'.*did you mean 'english'"):
+    with pytest.raises(DataError, match=r"stop words 'englsh'.*did you mean 'english'"):
         stop_words("englsh")
     with pytest.raises(DataError, match="has no words"):
         stop_words(write("empty.txt", "# nothing\n"))

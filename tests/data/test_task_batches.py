@@ -47,7 +47,7 @@ def written(drawn: list[Draw]) -> list[list[list[int]]]:
 
 
 @pytest.mark.parametrize("mix", MIXES)
-def test_an_epoch_is_as_long_as_it_says(mix: str) -> None:
+def test_the_length_of_an_epoch(mix: str) -> None:
     stream = batches(mix)
     assert len(stream) == (7 if mix == "mixed" else 19)
     for epoch in range(3):
@@ -68,27 +68,27 @@ def test_an_epoch_depends_on_its_number_alone(mix: str) -> None:
 
 
 @pytest.mark.parametrize("mix", [mix for mix in MIXES if mix != "mixed"])
-def test_a_batch_is_about_one_task(mix: str) -> None:
+def test_a_batch_has_one_task(mix: str) -> None:
     assert all(len(set(draw["task"].tolist())) == 1 for draw in batches(mix).epoch(0))
 
 
 @pytest.mark.parametrize("mix", MIXES)
-def test_all_rows_are_seen_sooner_or_later(mix: str) -> None:
+def test_all_rows_are_used_eventually(mix: str) -> None:
     stream = batches(mix)
-    found = seen([draw for epoch in range(25) for draw in stream.epoch(epoch)])
-    assert {name: sorted(set(rows)) for name, rows in found.items()} == {
+    rows_by_task = seen([draw for epoch in range(25) for draw in stream.epoch(epoch)])
+    assert {name: sorted(set(rows)) for name, rows in rows_by_task.items()} == {
         name: list(range(many)) for name, many in ROWS.items()
     }
 
 
 @pytest.mark.parametrize("mix", ["round_robin", "uniform", "proportional", "temperature"])
-def test_no_row_comes_twice_before_all_of_its_task_came(mix: str) -> None:
+def test_no_row_repeats_before_all_rows_of_its_task_were_used(mix: str) -> None:
     for name, rows in seen(list(batches(mix, temperature=2).epoch(0))).items():
         times = np.bincount(np.array(rows, dtype=np.int64), minlength=ROWS[name])
         assert times.max() - times.min() <= 1
 
 
-def test_a_task_that_runs_out_begins_anew_in_another_order() -> None:
+def test_a_task_that_runs_out_starts_again_in_another_order() -> None:
     rows = seen(list(batches("round_robin").epoch(0)))["small"]
     passes = [rows[start : start + 10] for start in (0, 10, 20)]
     assert [sorted(one) for one in passes] == [list(range(10))] * 3
@@ -117,7 +117,7 @@ def test_round_robin_takes_turns() -> None:
 
 
 class Many:
-    """A stream of so many batches of one row."""
+    """A stream of `many` batches with one row each."""
 
     def __init__(self, many: int) -> None:
         self.many = many
@@ -153,7 +153,7 @@ def test_which_task_comes_depends_on_the_seed() -> None:
     assert tasks(list(batches("uniform", seed=0).epoch(0))) != tasks(list(batches("uniform", seed=1).epoch(0)))
 
 
-def test_mixed_batches_hold_rows_of_every_task_side_by_side() -> None:
+def test_mixed_batches_interleave_rows_of_every_task() -> None:
     for draw in batches("mixed").epoch(0):
         assert set(draw["task"].tolist()) == {0, 1, 2}
         least = min(Counter(draw["task"].tolist()).values())

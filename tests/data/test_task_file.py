@@ -1,4 +1,4 @@
-"""Task files: several tables to be learned at once."""
+"""Task files: several tables that are learned together."""
 
 from __future__ import annotations
 
@@ -69,16 +69,14 @@ def test_a_file_with_everything(tmp_path: Path, write) -> None:
     assert (file.before.data, file.before.text) == (str(tmp_path / "pairs.csv"), ("anchor", "positive"))
 
 
-def test_what_is_not_said_is_left_to_be_found_out(write) -> None:
+def test_options_that_are_not_set_are_left_to_detection(write) -> None:
     file = read_task_file(write("t.toml", TASK))
     assert (file.shared, file.dropout, file.before) == (False, None, None)
     assert not any(file.tasks[0].options().values())
     assert (file.tasks[0].validation, file.tasks[0].test) == (None, None)
 
 
-def test_files_are_looked_for_beside_the_task_file_first(
-    tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_next_to_the_task_file_come_first(tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     write("near.csv", "text\n")
@@ -92,7 +90,7 @@ def test_files_are_looked_for_beside_the_task_file_first(
 
 def test_a_validation_file_without_a_name_is_not_the_folder(write) -> None:
     task = read_task_file(write("t.toml", f'{TASK}validation = ""\n')).tasks[0]
-    assert task.validation == ""  # which whoever reads it refuses
+    assert task.validation == ""  # the reader of the data refuses it
 
 
 @pytest.mark.parametrize("name", packaged_tasks())
@@ -120,47 +118,47 @@ WRONG = {
     "nothing": ("", "a task file needs at least one [[task]] table, with a name and data"),
     "one table": ('[task]\nname = "a"', "a task file needs at least one [[task]] table"),
     "no tables": ("task = [1, 2]", "a task file needs at least one [[task]] table"),
-    "no name": ('[[task]]\ndata = "b"', "'name' is missing; each task has a name and data", 1),
-    "no data": (f'{TASK}[[task]]\nname = "b"', "'data' is missing; each task has a name and data", 2),
+    "no name": ('[[task]]\ndata = "b"', "'name' is missing; each task needs a name and data", 1),
+    "no data": (f'{TASK}[[task]]\nname = "b"', "'data' is missing; each task needs a name and data", 2),
     "empty data": ('[[task]]\nname = "a"\ndata = ""', "'data' is missing", 1),
     "a number for data": ('[[task]]\nname = "a"\ndata = 3', "'data' is missing", 1),
     "odd name": (
         '[[task]]\nname = "a b"\ndata = "b"',
-        "the name 'a b' holds more than letters, digits, - and _; choose another",
+        "the name 'a b' may contain only letters, digits, - and _; choose another",
         1,
     ),
-    "same name": (TASK * 2, "two tasks are named 'a'; give each a name of its own"),
-    "no rows": (f"{TASK}rows = 0", "rows is a whole number above 0, not 0", 1),
-    "half a row": (f"{TASK}rows = 1.5", "rows is a whole number above 0, not 1.5", 1),
-    "true rows": (f"{TASK}rows = true", "rows is a whole number above 0, not True", 1),
-    "text": (f"{TASK}text = 3", "text is a name or a list of names, not 3", 1),
-    "label": (f'{TASK}label = ["a", 1]', "label is a name or a list of names, not ['a', 1]", 1),
-    "levels": (f"{TASK}levels = [1, 2]", "levels is a name or a list of names, not [1, 2]", 1),
-    "kind": (f"{TASK}kind = 1", "kind is a word, not 1", 1),
-    "validation": (f"{TASK}validation = 1", "validation is a word, not 1", 1),
+    "same name": (TASK * 2, "two tasks are named 'a'; rename one"),
+    "no rows": (f"{TASK}rows = 0", "rows must be a whole number above 0, not 0", 1),
+    "half a row": (f"{TASK}rows = 1.5", "rows must be a whole number above 0, not 1.5", 1),
+    "true rows": (f"{TASK}rows = true", "rows must be a whole number above 0, not True", 1),
+    "text": (f"{TASK}text = 3", "text must be a name or a list of names, not 3", 1),
+    "label": (f'{TASK}label = ["a", 1]', "label must be a name or a list of names, not ['a', 1]", 1),
+    "levels": (f"{TASK}levels = [1, 2]", "levels must be a name or a list of names, not [1, 2]", 1),
+    "kind": (f"{TASK}kind = 1", "kind must be a string, not 1", 1),
+    "validation": (f"{TASK}validation = 1", "validation must be a string, not 1", 1),
     "unknown kind": (f'{TASK}kind = "scores"', "unknown kind of labels 'scores'; did you mean 'score'?", 1),
     "contradiction": (
         f'{TASK}kind = "single"\nseparator = ";"',
-        "--separator is about labels of kind 'multi', and --kind says 'single'",
+        "--separator is for labels of kind 'multi', but --kind is 'single'",
         1,
     ),
-    "one level": (f'{TASK}levels = "low"', "--levels names at least two different levels", 1),
-    "shared": (f"shared = 1\n{TASK}", "shared is true or false, not 1"),
-    "no dropout": (f'dropout = "x"\n{TASK}', "dropout is a number from 0 to below 1, not 'x'"),
-    "all dropped": (f"dropout = 1\n{TASK}", "dropout is a number from 0 to below 1, not 1"),
-    "true dropout": (f"dropout = true\n{TASK}", "dropout is a number from 0 to below 1, not True"),
-    "before is no table": (f"before = 1\n{TASK}", "[before] is a table with data"),
+    "one level": (f'{TASK}levels = "low"', "--levels needs at least two different levels", 1),
+    "shared": (f"shared = 1\n{TASK}", "shared must be true or false, not 1"),
+    "no dropout": (f'dropout = "x"\n{TASK}', "dropout must be a number of at least 0 and below 1, not 'x'"),
+    "all dropped": (f"dropout = 1\n{TASK}", "dropout must be a number of at least 0 and below 1, not 1"),
+    "true dropout": (f"dropout = true\n{TASK}", "dropout must be a number of at least 0 and below 1, not True"),
+    "before is no table": (f"before = 1\n{TASK}", "[before] must be a table with data"),
     "before without data": (f"{TASK}[before]\n", "'data' is missing", "before"),
     "before with a head": (
         f'{TASK}[before]\ndata = "b"\nweight = 2',
-        "unknown option 'weight'; it has no head",
+        "unknown option 'weight'; [before] has no head",
         "before",
     ),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_one_sentence(write, wrong: tuple) -> None:
+def test_errors_are_one_sentence(write, wrong: tuple) -> None:
     content, message, *place = wrong
     where = "".join(f", {'task ' if isinstance(part, int) else ''}{part}" for part in place)
     with pytest.raises(DataError) as caught:
@@ -169,8 +167,8 @@ def test_what_is_wrong_is_one_sentence(write, wrong: tuple) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_labels_that_contradict_themselves_are_an_error_of_labels(write) -> None:
-    with pytest.raises(LabelError, match=r"^t\.toml, task 1: --tree and --separator are about"):
+def test_contradictory_label_options_are_a_label_error(write) -> None:
+    with pytest.raises(LabelError, match=r"^t\.toml, task 1: --tree and --separator are for"):
         read_task_file(write("t.toml", f'{TASK}tree = "/"\nseparator = ";"\n'))
 
 

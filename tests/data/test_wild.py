@@ -1,4 +1,4 @@
-"""Wild texts, labels and bytes: what goes in comes out, or one sentence says why not; never any other exception."""
+"""Wild texts, labels and bytes survive a round trip or raise a DataError of one sentence; never another exception."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ def test_round_trip(ending: str, rows: list[tuple[str, str]]) -> None:
 @example(names=["a"], cells=[""])
 @example(names=['{"'], cells=["a"])
 @example(names=["a;b"], cells=["a"])
-def test_wild_columns_come_back_or_are_refused(ending: str, names: list[str], cells: list[str]) -> None:
-    assume(not names[0].startswith("\ufeff"))  # at the start of a file that is its byte order mark
+def test_wild_columns_are_kept_or_refused(ending: str, names: list[str], cells: list[str]) -> None:
+    assume(not names[0].startswith("\ufeff"))  # at the start of a file this is the byte order mark
     frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name in names})
     message = ""
     try:
-        found = through_a_file(frame, ending)
+        result = through_a_file(frame, ending)
     except DataError as error:
         message = str(error)
     else:
-        assert [str(name) for name in found.columns] == names
-        assert found.values.tolist() == [[cell] * len(names) for cell in cells]
+        assert [str(name) for name in result.columns] == names
+        assert result.values.tolist() == [[cell] * len(names) for cell in cells]
     if not any(half(text) or "\0" in text for text in [*names, *cells]) and all(name.isalnum() for name in names):
         assert message == "", "nothing to refuse here"
 
@@ -90,7 +90,7 @@ def read_or_refuse(ending: str, content: bytes) -> None:
         except DataError as error:
             message = str(error)
         assert "\n" not in message
-        message.encode()  # it can be shown
+        message.encode()  # it can be printed
 
 
 @given(content=st.one_of(st.binary(max_size=200), st.text('ab",\n\r\t\\{}[]:0u d8', max_size=60).map(str.encode)))
@@ -112,7 +112,7 @@ def test_damaged_files_are_read_or_refused_in_one_sentence(ending: str, edits: l
 
 
 @given(rows=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), min_size=1, max_size=8))
-def test_any_table_is_taken_or_refused(rows: list[tuple[str, str]]) -> None:
+def test_any_table_is_read_or_refused(rows: list[tuple[str, str]]) -> None:
     texts, labels = zip(*rows, strict=True)
     try:
         data = read_dataset((list(texts), list(labels)))
@@ -125,7 +125,7 @@ def test_any_table_is_taken_or_refused(rows: list[tuple[str, str]]) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(), st.integers(), st.booleans(), st.text(), st.lists(st.text()))))
-def test_any_labels_are_taken_or_refused(labels: list[object]) -> None:
+def test_any_labels_are_read_or_refused(labels: list[object]) -> None:
     message, taken = "table", None
     try:
         taken = read_table((["x"] * len(labels), labels)).labels
@@ -211,9 +211,9 @@ def test_splits(sizes: list[int], validation: float, test: float, seed: int, far
     for share, rows in ((validation, parts.validation), (test, parts.test)):
         held = dict(zip(*np.unique(codes[rows], return_counts=True), strict=True))
         for code, size in zip(*np.unique(codes, return_counts=True), strict=True):
-            found = held.get(code, 0)
-            assert size > 1 or not found, "a lone row is trained on"
-            assert abs(found - size * share) <= 1 + 1e-9, "stratified within one row"
-            assert found or not share or size < wanted, "in every part from four rows on"
+            count = held.get(code, 0)
+            assert size > 1 or not count, "a lone row stays in train"
+            assert abs(count - size * share) <= 1 + 1e-9, "stratified within one row"
+            assert count or not share or size < wanted, "in every part with four or more rows"
     again = split(codes, validation=validation, test=test, seed=seed)
     assert np.array_equal(again.test, parts.test)

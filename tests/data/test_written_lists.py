@@ -1,4 +1,4 @@
-"""Cells that spell out lists, as JSON or as Python prints them, are several labels."""
+"""Cells with written lists, as JSON or as Python prints them, are several labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from phasefit.data import read_table
 from phasefit.data.labels import kind_by_type
-from phasefit.data.labels.reading import looks_like
+from phasefit.data.labels.reading import detect_kind
 
 SETS = [frozenset("ab"), frozenset("b"), frozenset()]
 
@@ -25,7 +25,7 @@ def read(path: Path, cells: list[str], **options: str) -> list[object]:
     ids=["JSON", "Python", "both, with spaces"],
 )
 def test_a_csv_of_them_has_several_labels_per_text(tmp_path: Path, cells: list[str]) -> None:
-    assert looks_like(cells) == "multi"
+    assert detect_kind(cells) == "multi"
     assert read(tmp_path / "t.csv", cells) == SETS
     assert read(tmp_path / "t.csv", cells, kind="multi") == SETS
 
@@ -34,7 +34,7 @@ def test_lists_of_numbers_are_several_labels_too(tmp_path: Path) -> None:
     assert read(tmp_path / "t.csv", ["[1, 2]", "[2]"]) == [frozenset({1, 2}), frozenset({2})]
 
 
-def test_names_may_hold_what_else_separates_them(tmp_path: Path) -> None:
+def test_names_may_contain_the_separator(tmp_path: Path) -> None:
     assert read(tmp_path / "t.csv", ['["a|b", "c, d"]', '["c, d"]']) == [
         frozenset({"a|b", "c, d"}),
         frozenset({"c, d"}),

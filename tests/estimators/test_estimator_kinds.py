@@ -355,10 +355,10 @@ def test_levels_may_be_whole_numbers(regressor: Make, wrap: Callable) -> None:
 
 
 def test_a_level_that_is_not_known_is_refused_in_one_sentence(regressor: Make, of_levels: TextRegressor) -> None:
-    with pytest.raises(LabelError, match="'god' is not among the levels; did you mean 'good'") as caught:
+    with pytest.raises(LabelError, match="'god' is not one of the levels; did you mean 'good'") as caught:
         regressor(levels=LEVELS).fit(TEXTS, [*LEVELS * 19, "bad", "fair", "god"])
     assert "\n" not in str(caught.value)
-    with pytest.raises(LabelError, match="'god' is not among the levels"):
+    with pytest.raises(LabelError, match="'god' is not one of the levels"):
         of_levels.score(TEXTS[:2], ["bad", "god"])
     with pytest.raises(LabelError, match=r"row 1: .*1\.5"):
         regressor(levels=[1, 2]).fit(TEXTS, [1.5, 2] * 30)

@@ -152,7 +152,7 @@ def test_read_table_reads_columns_and_labels(tmp_path: Path) -> None:
         ({"seed": True}, "`seed` takes a whole number, not True"),
         ({"test_size": None}, "`test_size` takes a number, not None"),
         ({"recipe": 3}, "`recipe` takes a string, not 3"),
-        ({"text": 3}, "give a name or a list of names, not 3"),
+        ({"text": 3}, "expected a column name or a list of column names, not 3"),
         ({"kind": ["single"]}, "`kind` takes a string or None"),
         ({"threads": 1.5}, "`threads` takes a whole number or None, not 1.5"),
     ],
@@ -169,7 +169,7 @@ def test_read_table_refuses_values_of_a_wrong_type() -> None:
     for options in ({"tree": 3}, {"separator": 3}, {"kind": ["single"]}, {"text": 3}, {"label": [3]}, {"data_dir": 3}):
         with pytest.raises(phasefit.PhasefitError):
             phasefit.read_table((TEXTS, LABELS), **options)
-    with pytest.raises(phasefit.DataError, match="column 'label' must be a list of cells, not 3"):
+    with pytest.raises(phasefit.DataError, match="column 'label' must be a list of values, not 3"):
         phasefit.read_table({"text": TEXTS, "label": 3})
 
 

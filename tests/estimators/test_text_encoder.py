@@ -93,7 +93,7 @@ def test_before_a_classifier(make) -> None:
     [
         ("mnr", TEXTS, r"pairs of texts are needed here; give them as tuples"),
         ("mnr", [*PAIRS, ("a", "b", "c")], "rows of 2 texts and 3 texts"),
-        ("mnr", [*PAIRS, ("a", None)], "row 41: 1 text is empty or missing"),
+        ("mnr", [*PAIRS, ("a", None)], "row 41: the text is empty or missing"),
         ("simcse", "a text", "expected a list of texts, got one string"),
         ("simcse", [], "has no rows"),
         ("simcse", [*TEXTS, 3], r"text 41 is not a string \(int\)"),

@@ -1,4 +1,4 @@
-"""TOML that is written reads as what was written, whatever characters are in it."""
+"""Written TOML reads back as the same content, with any characters."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def test_every_text_is_quoted(content: dict[str, Any]) -> None:
     assert tomllib.loads(f"value = {toml_value(content)}")["value"] == content
 
 
-def test_what_toml_has_not_is_refused() -> None:
+def test_types_that_toml_lacks_are_refused() -> None:
     with pytest.raises(TypeError):
         toml_value(None)

@@ -14,7 +14,7 @@ import torch
 from phasefit.data.checks import Place
 from phasefit.data.labels import LABEL_KINDS, LabelSpace, kind_by_type, label_space
 from phasefit.data.labels.kinds import USUAL, LabelFormat
-from phasefit.data.labels.reading import LabelReading, looks_like, read_labels
+from phasefit.data.labels.reading import LabelReading, detect_kind, read_labels
 from phasefit.errors import LabelError, PluginError, RecipeError
 from phasefit.kinds import LabelKind, kind_named
 from phasefit.kinds.contract import LOSS_OPTIONS
@@ -52,7 +52,7 @@ def outputs_of(kind: LabelKind, space: LabelSpace, rows: int = 24) -> np.ndarray
 @every_kind
 def test_labels_are_recognised_by_their_own_kind_alone(name: str) -> None:
     assert kind_named(name).name == name
-    assert [other for other in CELLS if looks_like(CELLS[other]) == name] == [name] * is_recognised(name)
+    assert [other for other in CELLS if detect_kind(CELLS[other]) == name] == [name] * is_recognised(name)
 
 
 @every_kind

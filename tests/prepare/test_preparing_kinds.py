@@ -136,7 +136,7 @@ def test_a_small_table_is_read_by_the_levels_of_the_run_before(write: Write) -> 
     found = prepared(write("more.csv", ["good", "bad"] * 6), base)
     assert set(labels_of(found.train)) == {0.0, 2.0}
     assert found.train.levels == LEVELS
-    with pytest.raises(LabelError, match="'great' is not among the levels"):
+    with pytest.raises(LabelError, match="'great' is not one of the levels"):
         prepared(write("other.csv", ["good", "great"] * 6), base)
 
 

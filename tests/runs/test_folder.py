@@ -94,5 +94,5 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_manifest_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no phasefit model"):
+    with pytest.raises(ModelError, match="is not a phasefit model"):
         read_manifest(tmp_path)

@@ -130,7 +130,7 @@ def test_a_place_that_another_process_took_is_left_to_it(tmp_path: Path, monkeyp
         return moved
 
     monkeypatch.setattr(Path, "rename", slow)
-    with pytest.raises(RunError, match=r"another process is at work.*that was there is in '.*run\.old'"):
+    with pytest.raises(RunError, match=r"another process is using.*that was there is in '.*run\.old'"):
         RunFolder(tmp_path / "run", overwrite=True)
     others[0].finish({})
     assert (seed_of(tmp_path / "run"), seed_of(tmp_path / "run.old")) == (2, 1)

@@ -151,5 +151,5 @@ def test_a_metric_can_be_added_watched_and_kept(folder: Path, tiny_folder: Path,
 
 
 def test_a_name_is_added_once(wrong_and_sure: Metric) -> None:
-    with pytest.raises(PluginError, match="registers the metric 'sure_errors', which is registered already"):
+    with pytest.raises(PluginError, match="registers the metric 'sure_errors', which is already registered"):
         registered.add(wrong_and_sure)

@@ -311,7 +311,7 @@ def test_two_processes_do_not_work_in_one_folder(request_of, tmp_path: Path) -> 
 
     def meddle() -> None:
         for job in (lambda: resume(tmp_path / "run", silent), lambda: train(request_of(overwrite=True), silent)):
-            with pytest.raises(RunError, match="another process is at work in") as caught:
+            with pytest.raises(RunError, match="another process is using") as caught:
                 job()
             refused.append(caught.value)
 
@@ -329,7 +329,7 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> 
     assert holder.stdout is not None
     try:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(RunError, match="another process is at work"):
+        with pytest.raises(RunError, match="another process is using"):
             RunFolder.reopen(tmp_path / "run")
     finally:
         holder.kill()

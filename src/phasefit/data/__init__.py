@@ -1,14 +1,14 @@
 """Data: from files, frames, lists and named datasets to tables, label spaces and splits.
 
-A newcomer starts at `sources` (whatever the user has -> Table or Dataset), which leans on `io/frames` (files ->
-frames), `table_reading` (frames and lists -> Table), `columns` (which column is what), `checks` (texts and labels as
-they must be) and `named/` (cards of known datasets). `labels/` codes raw labels and has the registry of label kinds;
-`splits` and `balance` decide which rows are used, and how often; `batches/` in which order. `hygiene` counts what
-deserves a look: copies, conflicting labels, near-empty texts; `equal_texts` compares texts. `task_file` reads several
-tables as tasks; `positives` knows which labelled pairs belong together.
+Start reading at `sources` (any input -> Table or Dataset). It uses `io/frames` (files -> frames), `table_reading`
+(frames and lists -> Table), `columns` (detects text and label columns), `checks` (validates texts and labels) and
+`named/` (cards of named datasets). `labels/` encodes raw labels and holds the registry of label kinds. `splits` and
+`balance` choose rows and how often each is used; `batches/` chooses their order. `hygiene` counts duplicates,
+conflicting labels and near-empty texts; `equal_texts` compares texts. `task_file` reads several tables as tasks;
+`positives` selects the labelled pairs whose texts belong together.
 
-May import errors, seeds and registry, never torch; pandas, pyarrow and datasets only inside functions, so that
-`phasefit --help` stays quick.
+May import errors, seeds and registry, never torch. Imports pandas, pyarrow and datasets only inside functions, so that
+`phasefit --help` stays fast.
 """
 
 from phasefit.data.balance import corrected_rows, corrected_sizes, growth

@@ -1,4 +1,4 @@
-"""Imbalance correction (Lopez-Avila and Suarez-Paniagua, 2023): small classes grow by copies, logarithmically."""
+"""Imbalance correction (Lopez-Avila and Suarez-Paniagua, 2023): oversample small classes, logarithmically."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MODES = ("paper", "code", "none")
 
 
 def growth(size: int, largest: int, max_ratio: float) -> float:
-    """f(x) = ln(M/x) * R / ln(M): R for a class of one row, 0 for the largest class."""
-    if largest <= 1:  # ln(1) = 0: all classes have one row, none needs to grow
+    """f(x) = ln(M/x) * R / ln(M): R for a class with one row, 0 for the largest class."""
+    if largest <= 1:  # ln(1) = 0: all classes have one row, so none needs to grow
         return 0.0
     return math.log(largest / size) * max_ratio / math.log(largest)
 
@@ -25,8 +25,8 @@ def corrected_sizes(
 ) -> np.ndarray:
     """The size of each class after the correction.
 
-    `paper`: every class grows by max(min_ratio, f), also the largest. `code`: by round(f) where f >= min_ratio,
-    the others are left alone. `none`: no class grows.
+    `paper`: every class, also the largest, grows by max(min_ratio, f). `code`: classes with f >= min_ratio grow by
+    round(f), the others stay. `none`: no class grows.
     """
     if mode not in MODES:
         raise RecipeError(f"unknown imbalance correction '{mode}'; {did_you_mean(mode, MODES)}")
@@ -40,7 +40,7 @@ def corrected_sizes(
 def corrected_rows(
     codes: np.ndarray, *, mode: str = "code", min_ratio: float = 1.5, max_ratio: float = 4.0, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers after the correction: all rows in order, then the copies; and which of them are copies (noisy)."""
+    """Row numbers after the correction (all rows in order, then the copies), and a mask of the copies (noisy)."""
     codes = np.asarray(codes)
     rows = np.arange(len(codes), dtype=np.int64)
     _, classes, sizes = np.unique(codes, return_inverse=True, return_counts=True)
@@ -63,6 +63,6 @@ def _grown(size: int, largest: int, mode: str, min_ratio: float, max_ratio: floa
 
 
 def _copies(rows: np.ndarray, extra: int, rng: np.random.Generator) -> np.ndarray:
-    """So many copies of these rows, each copied as often as the next, give or take one."""
+    """`extra` copies of these rows; the copy counts of two rows differ by at most one."""
     whole, part = divmod(extra, len(rows))
     return np.concatenate([np.tile(rows, whole), rng.choice(rows, size=part, replace=False)])

@@ -1,4 +1,4 @@
-"""Texts and labels as they must be: every doubt is an error that says the row, how many there are and what to do."""
+"""Validate texts and labels: an error states the row, how many rows are affected and what to do."""
 
 from __future__ import annotations
 
@@ -14,50 +14,51 @@ from phasefit.data.table import Label
 from phasefit.errors import DataError, LabelError
 
 CHUNK = 4096
+SURROGATE = "a lone surrogate (an incomplete character)"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where rows come from, for messages: `reviews.csv, row 3 (line 4)`."""
+    """The source of rows, for messages: `reviews.csv, row 3 (line 4)`."""
 
     name: str
     path: Path | None = None
-    column: str = ""  # told where several columns hold texts
+    column: str = ""  # named in messages if several columns hold texts
 
     def row(self, index: int) -> str:
-        """The place of a row (0-based), with its line where the file has lines."""
+        """The location of a row (0-based), with its line if the file has lines."""
         from phasefit.data.io.frames import line_of_row
 
         try:
             line = line_of_row(self.path, index) if self.path else None
-        except DataError:  # a file that only the lenient reader takes: its row number must do
+        except DataError:  # a file that only the lenient reader accepts: the row number must do
             line = None
         column = f", column '{self.column}'" if self.column else ""
         return f"{self.name}, row {index + 1}" + (f" (line {line})" if line else "") + column
 
 
 def check_texts(values: Sequence[Any], place: Place) -> list[str]:
-    """The texts as a list of str; empty, missing and non-text ones are errors."""
+    """The texts as a list of str; DataError for empty, missing and non-text values."""
     if not len(values):
         raise DataError(f"{place.name} has no rows")
     bad = [row for row, value in enumerate(values) if type(value) is not str or not value.strip()]
     texts = list(values)
     if bad:
-        texts = _repaired(texts, bad, place)
+        texts = _converted(texts, bad, place)
     for start in range(0, len(texts), CHUNK):
         try:
             "".join(texts[start : start + CHUNK]).encode()
         except UnicodeEncodeError:
-            row = next(row for row in range(start, len(texts)) if _broken(texts[row]))
-            raise DataError(f"{place.row(row)}: the text holds half a surrogate pair; repair or remove it") from None
+            row = next(row for row in range(start, len(texts)) if _has_surrogate(texts[row]))
+            raise DataError(f"{place.row(row)}: the text contains {SURROGATE}; fix or remove it") from None
     return texts
 
 
 def check_labels(values: Sequence[Any], place: Place, *, paths: bool = False) -> list[Label]:
-    """One class per row; missing ones, decimals and lists are errors (lists are paths where `paths` says so)."""
+    """One class per row; LabelError for missing values, decimals and lists (with `paths`, lists are paths)."""
     labels: list[Any] = [None] * len(values)
     missing: list[int] = []
-    plain: dict[tuple[type, Any], Label] = {}  # equal labels become one object: a million rows, a few strings
+    plain: dict[tuple[type, Any], Label] = {}  # equal labels share one object, which saves memory
     for row, value in enumerate(values):
         kind = type(value)
         if kind is tuple or kind is list or kind is np.ndarray:
@@ -73,21 +74,24 @@ def check_labels(values: Sequence[Any], place: Place, *, paths: bool = False) ->
         except TypeError:
             raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {kind.__name__}") from None
     if missing:
-        raise LabelError(f"{place.row(missing[0])}: {_counted(missing, 'label')} missing; fill in or remove these rows")
+        raise LabelError(f"{place.row(missing[0])}: the label is missing{_advice(missing)}")
     if any(isinstance(label, tuple) for label in labels):  # a bare name among paths is a path of one level
         return [label if isinstance(label, tuple) else (label,) for label in labels]
     return labels
 
 
 def split_paths(labels: Sequence[Label], separator: str, place: Place) -> list[Label]:
-    """The paths of labels such as a/b, split at the separator; one without it is a path of one level."""
+    """The paths of labels such as a/b, split at the separator; a label without it is a path of one level."""
     made: dict[Label, Label] = {}
     paths: list[Label] = []
     for row, label in enumerate(labels):
         if label not in made:
             parts = tuple(part.strip() for part in str(label).split(separator))
             if not all(parts):
-                raise LabelError(f"{place.row(row)}: label '{label}' has an empty level between its '{separator}'")
+                raise LabelError(
+                    f"{place.row(row)}: label '{label}' has an empty level at a '{separator}'; fix the label or change "
+                    "--tree"
+                )
             made[label] = parts
         paths.append(made[label])
     return paths
@@ -97,20 +101,20 @@ def plain_label(value: Any, place: Place, row: int) -> str | int | bool:
     """The label as str, int or bool; whole floats are ints."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str):
-        if _broken(value):
-            raise LabelError(f"{place.row(row)}: the label holds half a surrogate pair; repair or remove it")
+        if _has_surrogate(value):
+            raise LabelError(f"{place.row(row)}: the label contains {SURROGATE}; fix or remove it")
         return str(value)
     if isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         if value.is_integer():
             return int(value)
-        raise LabelError(f"{place.row(row)}: label {value:g} is a number and no class; scores are --kind score")
+        raise LabelError(f"{place.row(row)}: label {value:g} is a decimal, not a class; for scores use --kind score")
     raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {type(value).__name__}")
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, NaT, NA, or a name without a visible character."""
+    """Whether a value is None, NaN, NaT, NA or blank."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, float | np.floating):
@@ -118,42 +122,44 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-def _repaired(texts: list[Any], bad: list[int], place: Place) -> list[str]:
-    """Subclasses of str become str; all else raises."""
+def _converted(texts: list[Any], bad: list[int], place: Place) -> list[str]:
+    """The texts with subclasses of str converted to str; DataError for any other bad value."""
     empty = [row for row in bad if is_missing(texts[row])]
     if empty:
-        count = _counted(empty, "text")
-        raise DataError(f"{place.row(empty[0])}: {count} empty or missing; fill in or remove these rows")
+        raise DataError(f"{place.row(empty[0])}: the text is empty or missing{_advice(empty)}")
     for row in bad:
         if not isinstance(texts[row], str):
             value = f"{type(texts[row]).__name__} {texts[row]!r:.40}"
-            raise DataError(f"{place.row(row)}: a text is needed, found {value}; is it the right column?")
+            raise DataError(f"{place.row(row)}: expected a text, found {value}; is this the right column?")
         texts[row] = str(texts[row])
     return texts
 
 
 def _path(value: Any, place: Place, row: int, paths: bool) -> tuple[str | int, ...]:
     if not paths and not isinstance(value, tuple):
-        raise LabelError(f"{place.row(row)}: the label is a list; several labels per text are --kind multi")
+        raise LabelError(f"{place.row(row)}: the label is a list; for several labels per text use --kind multi")
     levels = list(value)
-    while levels and is_missing(levels[-1]):  # columns of levels that a shorter path does not reach
+    while levels and is_missing(levels[-1]):  # level columns below the end of a shorter path
         levels.pop()
     if not levels:
         raise LabelError(f"{place.row(row)}: the label is an empty path; fill in or remove the row")
     gap = next((level for level, part in enumerate(levels, start=1) if is_missing(part)), None)
     if gap is not None:
         raise LabelError(
-            f"{place.row(row)}: level {gap} of the label is missing above level {len(levels)}, '{levels[-1]}'; fill in "
-            "or remove the row"
+            f"{place.row(row)}: level {gap} of the label is missing, but level {len(levels)} is '{levels[-1]}'; fill "
+            "it in or remove the row"
         )
     return tuple(plain_label(part, place, row) for part in levels)
 
 
-def _counted(rows: Sequence[int], noun: str) -> str:
-    return f"1 {noun} is" if len(rows) == 1 else f"{len(rows)} {noun}s, this the first, are"
+def _advice(rows: Sequence[int]) -> str:
+    """The end of an error about the first of these rows."""
+    if len(rows) == 1:
+        return "; fill in or remove the row"
+    return f" (the first of {len(rows)} such rows); fill in or remove these rows"
 
 
-def _broken(text: str) -> bool:
+def _has_surrogate(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""Hygiene: what deserves a look in a dataset before anything is trained on it.
+"""Hygiene: problems of a dataset that are worth checking before training.
 
-Texts are the same when they differ in case and white space only; of pairs and triples, whole rows are compared. All is
-counted on 64-bit hashes of the texts, in time and memory that grow with the number of rows, not with its square.
+Texts are equal if they differ only in case and white space; pairs and triples are compared as whole rows. Counting
+uses 64-bit hashes of the texts, so time and memory are linear in the number of rows.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 from phasefit.data.equal_texts import are_among, same_text_hashes
 from phasefit.data.table import Label, Table, label_name
 
-EXAMPLES = 5  # conflicts that are shown in full
+EXAMPLES = 5  # conflicts shown in full
 ROWS_SHOWN = 10
-LONGEST_SHOWN = 120  # characters of a text in an example
+LONGEST_SHOWN = 120  # characters of an example text
 NEAR_EMPTY = "fewer than two letters or digits"
 _TWO_LETTERS = re.compile(r"[^\W_].*?[^\W_]", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long texts are, in words or in tokens; the histogram has (from, to, texts), each bin twice as wide."""
+    """Text lengths in words or tokens; the histogram has (from, to, texts), each bin twice as wide as the last."""
 
     least: int
     median: float
@@ -39,16 +39,16 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Conflict:
-    """A text that stands in several rows with different labels: the first row of each label."""
+    """A text with different labels in several rows: the first row of each label."""
 
     text: str
-    rows: tuple[int, ...]  # from 1, as in the file
+    rows: tuple[int, ...]  # numbered from 1, as in the file
     labels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a part; `missing` are those that only other parts have."""
+    """The classes of a part; `missing` are classes that only other parts have."""
 
     sizes: dict[str, int]  # largest first
     imbalance: float  # largest / smallest
@@ -58,22 +58,22 @@ class Classes:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What pairs and triples can have wrong with them; row numbers are those of the file, from 1.
+    """Problems of pairs and triples; rows are numbered from 1, as in the file.
 
-    Phases that learn from pairs take the partners of other rows for negatives: an anchor, or a partner, that several
-    rows have is then pushed away from what belongs to it.
+    Phases that learn from pairs use the partners of other rows as negatives. If several rows share an anchor or a
+    partner, texts that belong together are pushed apart.
     """
 
-    alike: int  # rows in which two texts are the same
+    alike: int  # rows with two equal texts
     alike_rows: tuple[int, ...]  # the first few of them
-    shared_anchors: int  # rows whose anchor another row has too
-    shared_partners: int  # rows whose partner another row has too
-    partners: int  # different partners
+    shared_anchors: int  # rows that share their anchor with another row
+    shared_partners: int  # rows that share their partner with another row
+    partners: int  # distinct partners
 
 
 @dataclass(frozen=True)
 class Part:
-    """One table. Rows that repeat an earlier row's text are `repeated`; row numbers are those of the file, from 1."""
+    """One table. `repeated` rows have the text of an earlier row; rows are numbered from 1, as in the file."""
 
     rows: int
     repeated: int
@@ -84,12 +84,12 @@ class Part:
     conflicting_rows: int = 0
     conflicts: tuple[Conflict, ...] = ()
     classes: Classes | None = None
-    pairs: Pairs | None = None  # of a table with several texts a row
+    pairs: Pairs | None = None  # for tables with several texts per row
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many rows of a part have a text that another part has too, and how many of these no such label there."""
+    """Rows of a part whose text is also in another part, and how many of them have a different label there."""
 
     part: str
     other: str
@@ -99,18 +99,18 @@ class Overlap:
 
 @dataclass(frozen=True)
 class Hygiene:
-    """Each part by name, and what parts share."""
+    """Each part by name, and the overlaps between parts."""
 
     parts: dict[str, Part]
     overlaps: tuple[Overlap, ...] = field(default=())
 
     @property
     def repeated(self) -> int:
-        """Rows that repeat an earlier row of their part."""
+        """The number of rows that repeat an earlier row of their part."""
         return sum(part.repeated for part in self.parts.values())
 
     def leaked(self, part: str) -> int:
-        """How many rows of a part have a training text."""
+        """The number of rows of a part whose text is also in train."""
         return sum(overlap.rows for overlap in self.overlaps if (overlap.part, overlap.other) == (part, "train"))
 
     def to_json(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Hygiene:
 
 
 def hygiene(tables: Mapping[str, Table | None]) -> Hygiene:
-    """Look at all parts (train, validation, test, unlabelled) of a dataset; those that are None are left out."""
+    """Check all parts (train, validation, test, unlabelled) of a dataset; parts that are None are skipped."""
     present = {name: table for name, table in tables.items() if table is not None and len(table)}
     codes, names = _codes(present)
     each = {one for table in present.values() for one in _each(table)}
@@ -134,7 +134,7 @@ def hygiene(tables: Mapping[str, Table | None]) -> Hygiene:
 
 
 def lengths(values: np.ndarray) -> Lengths:
-    """The distribution of some lengths (at least one)."""
+    """The distribution of these lengths (at least one)."""
     return Lengths(
         int(values.min()),
         float(np.median(values)),
@@ -146,9 +146,9 @@ def lengths(values: np.ndarray) -> Lengths:
 
 
 def shared(table: Table, others: Sequence[Table | None]) -> np.ndarray:
-    """Which rows have a text (pairs and triples: all their texts) that one of the other tables has too."""
-    there = [other.same for other in others if other is not None]
-    return are_among(table.same, np.concatenate(there)) if there else np.zeros(len(table), dtype=bool)
+    """Mask of the rows whose text (pairs and triples: all their texts) is also in one of the other tables."""
+    hashes = [other.same for other in others if other is not None]
+    return are_among(table.same, np.concatenate(hashes)) if hashes else np.zeros(len(table), dtype=bool)
 
 
 def _part(table: Table, codes: np.ndarray | None, names: Sequence[str], each: set[str]) -> Part:
@@ -185,7 +185,7 @@ def _pairs(table: Table) -> Pairs:
 
 
 def _codes(tables: Mapping[str, Table]) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Each labelled table's labels as numbers that mean the same in all of them, and the names behind the numbers."""
+    """Label codes of each labelled table, the same in all tables, and the names by code."""
     known: dict[tuple[type, Label], int] = {}
     by_name: dict[str, int] = {}
     codes = {}
@@ -194,19 +194,19 @@ def _codes(tables: Mapping[str, Table]) -> tuple[dict[str, np.ndarray], list[str
             continue
         for label in table.labels:
             if (type(label), label) not in known:
-                # "1" out of a CSV and 1 out of a list are the same class.
+                # "1" from a CSV and 1 from a list are the same class.
                 known[type(label), label] = by_name.setdefault(label_name(label), len(by_name))
         codes[part] = np.fromiter((known[type(label), label] for label in table.labels), np.int64, len(table))
     return codes, list(by_name)
 
 
 def _each(table: Table) -> Iterator[str]:
-    """The labels of texts that have several, one after the other."""
+    """The single labels of texts with several labels."""
     return (str(part) for label in table.labels or () if isinstance(label, frozenset) for part in label)
 
 
 def _classes(table: Table, codes: np.ndarray, names: Sequence[str], each: set[str]) -> Classes | None:
-    """How large the classes are; of several labels per text `each` counts for itself, and scores are no classes."""
+    """The class sizes; None for scores. With several labels per text, `each` label is counted."""
     first = table.labels[0] if table.labels else None
     if isinstance(first, float):
         return None
@@ -228,7 +228,7 @@ def _classes(table: Table, codes: np.ndarray, names: Sequence[str], each: set[st
 def _conflicts(
     table: Table, codes: np.ndarray, names: Sequence[str], order: np.ndarray, starts: np.ndarray
 ) -> dict[str, Any]:
-    """Texts with more than one label; `order` has the copies of a text together, each text from one of `starts` on."""
+    """Texts with more than one label; `order` groups the copies of a text, and each group begins at one of `starts`."""
     sizes = np.diff(np.append(starts, len(order)))
     differ = np.minimum.reduceat(codes[order], starts) != np.maximum.reduceat(codes[order], starts)
     texts = np.flatnonzero(differ)
@@ -261,12 +261,12 @@ def _overlap(one: tuple[str, Table, np.ndarray | None], other: tuple[str, Table,
 
 
 def _labelled(same: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Hashes of texts with their labels: an odd multiple of the code moves the hash to a place of its own."""
+    """Hashes of texts with their labels: an odd multiple of the code makes equal texts with other labels differ."""
     return same.view(np.uint64) + codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 
 def _histogram(values: np.ndarray) -> tuple[tuple[int, int, int], ...]:
-    """Bins 0, 1, 2, 3-4, 5-8, 9-16 ... from the first to the last that has texts."""
+    """Bins 0, 1, 2, 3-4, 5-8, 9-16 ... from the first to the last non-empty one."""
     bins = np.where(values < 1, -1, np.ceil(np.log2(np.maximum(values, 1)))).astype(np.int64)
     low = int(bins.min())
     counts = np.bincount(bins - low).tolist()

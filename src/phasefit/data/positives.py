@@ -1,4 +1,4 @@
-"""Which rows of a table of labelled pairs are texts that belong together: what `mnr` and `cosine` learn from."""
+"""Find the labelled pairs whose texts belong together, which `mnr` and `cosine` learn from."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ NO = frozenset({
     "not_entailment", "dissimilar", "different", "no_match", "not_equivalent",
 })
 # fmt: on
-HIGH = 0.7  # of the range of scores: from 3.5 on where it goes from 0 to 5
+HIGH = 0.7  # share of the score range: 3.5 on a scale from 0 to 5
 
 
 @dataclass(frozen=True)
 class Positives:
-    """How labels say that texts belong together: by names, or by scores from some on; decided on training rows."""
+    """The rule for positive pairs, by label name or by minimum score; decided on training rows."""
 
     how: str
     names: frozenset[str] = frozenset()
     least: float = 0.0
 
     def rows(self, table: Table) -> np.ndarray:
-        """The places of such rows."""
+        """The indices of the positive rows."""
         labels = table.labels or ()
         if self.names:
             return np.flatnonzero([_name(label) in self.names for label in labels])
@@ -39,32 +39,32 @@ class Positives:
 
 
 def positives_of(train: Table) -> Positives | None:
-    """How these labels say it; None where they say nothing about it."""
+    """The rule for these labels; None if they do not mark positive pairs."""
     return None if train.labels is None else LABEL_KINDS[train.label_kind].positives(train.labels)
 
 
 def scored_positives(labels: Iterable[Label]) -> Positives:
-    """The upper part of the scores."""
+    """The rule that selects the highest scores."""
     scores = np.array([label for label in labels if isinstance(label, float)])
     least = float(scores.min() + HIGH * (scores.max() - scores.min()))
-    return Positives(f"scores from {least:g} on", least=least)
+    return Positives(f"score of at least {least:g}", least=least)
 
 
 def named_positives(labels: Iterable[Label]) -> Positives | None:
-    """Names that mean yes, where all others mean no."""
+    """The rule that selects names that mean yes; None unless all other names mean no."""
     names = positive_names(labels)
-    meant = " and ".join(f"'{name}'" for name in sorted(names))
-    return Positives(f"label {meant}", names) if names else None
+    quoted = " and ".join(f"'{name}'" for name in sorted(names))
+    return Positives(f"label {quoted}", names) if names else None
 
 
 def positive_names(labels: Iterable[Label]) -> frozenset[str]:
-    """The names, among these, of what belongs together; none where some mean something else."""
+    """The names among these that mark positive pairs; empty if any name means neither yes nor no."""
     names = {_name(label) for label in labels}
     return frozenset(names & YES) if names <= YES | NO and names & NO else frozenset()
 
 
 def is_positive(label: Label) -> bool:
-    """Whether a label is one of those that mean yes."""
+    """Whether a label is one of the names that mean yes."""
     return _name(label) in YES
 
 

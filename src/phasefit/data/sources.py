@@ -1,4 +1,4 @@
-"""From whatever the user has to Tables: paths, folders, named datasets, the hub, frames, lists."""
+"""Read Tables from any source: paths, folders, named datasets, the hub, frames, lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHER_NAMES = {"validation": ("valid", "val", "dev")}
 
 
 class NoSplitError(DataError):
-    """A dataset without the split that was asked for; whoever has others to look at can go on."""
+    """A dataset lacks the requested split; callers may catch it to try another."""
 
 
 def read_table(
@@ -41,10 +41,10 @@ def read_table(
     usual: Columns | None = None,
     sides: Sides = "one",
 ) -> Table:
-    """One table; `split` picks from sources that have several, `what` names it in messages where no file does."""
+    """One table; `split` selects one of several splits, `what` names the table in messages if it is not a file."""
     options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
     origin = _find(source, options, data_dir, what)
-    if origin.plain:  # a file or a list is whatever part it is given as
+    if origin.plain:  # a file or a list has no splits
         split = "train"
     if split not in origin.parts:
         raise NoSplitError(f"{origin.name} has no split '{split}'; it has {', '.join(origin.parts)}")
@@ -69,9 +69,9 @@ def read_dataset(
     usual: Columns | None = None,
     sides: Sides = "one",
 ) -> Dataset:
-    """All splits that a source brings: a named or hub dataset, a folder, a DatasetDict; of a plain file only train.
+    """All splits of a source (a named or hub dataset, a folder, a DatasetDict); a plain file has only train.
 
-    A validation or test split whose labels are all withheld, as many public ones are, comes with labels None.
+    If all labels of a validation or test split are withheld, as in many public datasets, its labels are None.
     """
     options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
     origin = _find(source, options, data_dir, what)
@@ -85,7 +85,7 @@ def read_dataset(
 
 
 def source_files(source: str | Path, data_dir: Path | None = None) -> dict[str, Path]:
-    """The files that a path or a name stands for, by split; none for what comes from the hub."""
+    """The files of a path or a named dataset, by split; empty for hub datasets."""
     if str(source).startswith("hub:"):
         return {}
     origin = _find_named(str(source), Options((), (), LabelReading(), need_labels=False, sides="any"), data_dir)
@@ -94,7 +94,7 @@ def source_files(source: str | Path, data_dir: Path | None = None) -> dict[str, 
 
 @dataclass(frozen=True)
 class Source:
-    """A source that was recognised: its parts are read only when asked for."""
+    """A recognised source; each part is read when needed."""
 
     name: str
     parts: Mapping[str, Any]  # a path, a frame, or texts with labels
@@ -104,12 +104,12 @@ class Source:
     plain: bool = False  # one table without splits
 
     def table(self, part: str) -> Table:
-        """The Table of one part; only the train part must have labels, the unlabelled part never has any."""
+        """The Table of one part; only train must have labels, and unlabelled never has any."""
         table = self._read(part)
         return Table(table.name, table.flat().texts) if part == "unlabelled" else table
 
     def as_labelled(self, train: Table) -> Source:
-        """The same, with labels of the kind that those of `train` turned out to be: a few rows may look otherwise."""
+        """The same source with the label kind of `train`: a small split may look like another kind."""
         if train.labels is None or self.options.reading.stated_kind:
             return self
         reading = replace(self.options.reading, kind=train.label_kind)
@@ -141,13 +141,13 @@ def _find(source: Any, options: Options, data_dir: Path | None, what: str) -> So
 
 def _find_named(source: str, options: Options, data_dir: Path | None) -> Source:
     if not source.strip():
-        raise DataError("the name of the data is empty; give a file or the name of a dataset")
+        raise DataError("the data source is empty; give a file or the name of a dataset")
     if source.startswith("hub:"):
         return _find_hub(source, options)
     path = Path(source).expanduser()
     try:
         is_file = path.is_file()
-    except OSError:  # a text given where a file is meant: its "name" is too long
+    except OSError:  # a text in place of a file name is too long
         raise cards.not_known(source) from None
     if is_file:
         return Source(stem(path), {"train": path}, options, plain=True)
@@ -170,7 +170,7 @@ def _find_named(source: str, options: Options, data_dir: Path | None) -> Source:
 
 
 def _unlisted_folder(source: str, data_dir: Path | None) -> Path:
-    """A folder of the user's own among the data folders; a name with an ending was meant as a file."""
+    """A user's folder inside the data folders; a name with an extension must be a file."""
     if Path(source).suffix or "/" in source:
         raise cards.not_known(source) if not Path(source).suffix else DataError(f"no such file: {source}")
     for folder in cards.data_folders(data_dir):
@@ -180,9 +180,9 @@ def _unlisted_folder(source: str, data_dir: Path | None) -> Path:
 
 
 def _for_card(card: Card, options: Options, text: tuple[str, ...], label: tuple[str, ...]) -> Options:
-    """The options with the columns of the card where none are named; a card that cannot be used so is refused."""
+    """The options, completed with the columns of the card; an error if the card does not suit the options."""
     card.check_handled(sides=options.sides, need_labels=options.need_labels, named=len(options.text))
-    one_side = options.sides == "each" or len(options.text) == 1  # a label of the pair says nothing of it
+    one_side = options.sides == "each" or len(options.text) == 1  # the label of a pair is not about one side
     no_labels = card.kind == "triple" or (card.several_texts and one_side and not options.label)
     reading = options.reading
     if reading == LabelReading() and not options.label:
@@ -192,7 +192,7 @@ def _for_card(card: Card, options: Options, text: tuple[str, ...], label: tuple[
 
 
 def _card_labels(card: Card, options: Options) -> tuple[str, ...]:
-    # `--tree /` asks for the levels inside one column, so a card's several columns step back.
+    # `--tree /` reads the levels from one column, so a card's several level columns do not apply.
     return () if options.reading.tree and len(card.label) > 1 else card.label
 
 
@@ -211,7 +211,7 @@ def _find_hub(source: str, options: Options) -> Source:
 
 
 def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The splits under our names: dev and val are validation."""
+    """The splits by phasefit's names: dev and val are validation."""
     renamed = {other: part for part, others in OTHER_NAMES.items() for other in others}
     return {renamed.get(name, name): value for name, value in content.items()}
 
@@ -225,7 +225,7 @@ def _options(
     sides: Sides,
 ) -> Options:
     if reading.tree == "":
-        raise LabelError("--tree is empty; give what separates the levels of a label, such as --tree /")
+        raise LabelError("--tree is empty; give the separator between the levels of a label, such as --tree /")
     if reading.separator == "":
-        raise LabelError("--separator is empty; give what separates the labels of a text, such as --separator ';'")
+        raise LabelError("--separator is empty; give the separator between labels, such as --separator ';'")
     return Options(as_names(text), as_names(label), reading, need_labels, usual=usual, sides=sides)

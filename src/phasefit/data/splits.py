@@ -1,4 +1,4 @@
-"""Which rows train, validate, test: stratified, and made for classes with few rows, which scikit-learn refuses."""
+"""Stratified splits into train, validation and test, also for classes too small for scikit-learn's splitters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRAIN, VALIDATION, TEST = range(3)
 
 @dataclass(frozen=True)
 class Splits:
-    """Row numbers of each part, ascending, and how many classes have a single row or text (those stay in train)."""
+    """Row numbers of each part, ascending; `lone` counts the classes with a single row or text, which stay in train."""
 
     train: np.ndarray
     validation: np.ndarray
@@ -24,11 +24,11 @@ class Splits:
 
 
 def split(codes: np.ndarray, *, validation: float, test: float, seed: int, same: np.ndarray | None = None) -> Splits:
-    """Split the rows of these class codes, stratified.
+    """Split rows by their class codes, stratified.
 
-    A class with one row stays in train; with four or more rows it is in every part; between, it goes where rounding
-    is fairest, but always to train too. Rows of the same number in `same` are copies of one text and go the same way:
-    one row stands for them all, and it is these that are counted.
+    A class with one row stays in train; a class with four or more rows is in every part. A class in between is always
+    in train, and in the other parts as rounding allows. Rows with equal numbers in `same` are copies of one text and
+    go to the same part; the shares count distinct texts.
     """
     if min(validation, test) < 0 or not validation + test < 1:
         raise DataError(
@@ -43,55 +43,56 @@ def split(codes: np.ndarray, *, validation: float, test: float, seed: int, same:
         return _splits(parts, lone=int((sizes == 1).sum()))
     texts = DistinctTexts.of_rows(copies, classes, sizes)
     smallest = shares[shares > 0].min(initial=1.0)
-    parts = _draw(classes[texts.standing], shares, rng, last=texts.fill(classes, smallest))[texts.of]
-    parts[np.isin(texts.of, texts.to_keep(classes, parts == TRAIN))] = TRAIN
+    last = texts.too_frequent(classes, smallest)
+    parts = _draw(classes[texts.representative], shares, rng, last=last)[texts.of_row]
+    parts[np.isin(texts.of_row, texts.to_keep(classes, parts == TRAIN))] = TRAIN
     return _splits(parts, lone=texts.lone(classes))
 
 
 def sample(codes: np.ndarray, rows: int, seed: int) -> np.ndarray:
-    """A stratified sample of this many rows that keeps one, where possible two, rows of every class."""
+    """A stratified sample of `rows` rows with at least one, and if possible two, rows of every class."""
     classes, sizes = _classes(codes)
     if rows >= len(classes):
         return np.arange(len(classes), dtype=np.int64)
     if rows < len(sizes):
-        raise DataError(f"{rows} rows cannot hold all {len(sizes)} classes; ask for at least {len(sizes)}")
+        raise DataError(f"{rows} rows cannot include all {len(sizes)} classes; use at least {len(sizes)}")
     rng = generator(seed, "sample")
     kept = np.minimum(sizes, 2)
     if kept.sum() > rows:
         kept = np.minimum(sizes, 1)
-    wish = np.maximum(rows * sizes / len(classes) - kept, 0)
+    wanted = np.maximum(rows * sizes / len(classes) - kept, 0)
     left = int(rows - kept.sum())
-    if left and wish.sum() > 0:
-        kept = kept + _largest_remainder(left * wish / wish.sum(), left, sizes - kept, rng)
+    if left and wanted.sum() > 0:
+        kept = kept + _largest_remainder(left * wanted / wanted.sum(), left, sizes - kept, rng)
     order, rank = _shuffled_ranks(classes, sizes, rng)
     return np.sort(order[rank < kept[classes[order]]])
 
 
 def folds(codes: np.ndarray, number: int, seed: int, same: np.ndarray | None = None) -> np.ndarray:
-    """The fold of each row, 0 to `number` - 1, stratified; -1 for what is never held out: the only text of a class.
+    """The fold of each row, 0 to `number` - 1, stratified; -1 for the only text of a class, which is never held out.
 
-    Not scikit-learn's StratifiedGroupKFold, which weighs every group against every fold and so takes minutes where
-    this takes milliseconds: copies of one text (equal in `same`) are one text here, dealt out class by class.
+    Copies of one text (equal in `same`) share a fold. scikit-learn's StratifiedGroupKFold compares every group with
+    every fold and takes minutes; dealing out the texts class by class takes milliseconds.
     """
     if number < 2:
         raise DataError(f"cross-validation needs at least 2 folds, not {number}")
     classes, sizes = _classes(codes)
     copies = np.arange(len(classes)) if same is None else np.unique(same, return_inverse=True)[1].reshape(-1)
     texts = DistinctTexts.of_rows(copies, classes, sizes)
-    owner, counts = _classes(classes[texts.standing])
-    order, _ = _shuffled_ranks(owner, counts, generator(seed, "folds"))
-    dealt = np.empty(len(order), dtype=np.int64)
-    dealt[order] = np.arange(len(order)) % number
-    fold_of_row: np.ndarray = dealt[texts.of]
-    for one in range(len(sizes)):  # a class that lies in one fold alone could not be learned where that is held out
-        own = fold_of_row[classes == one]
-        if own.min() == own.max() >= 0:
-            fold_of_row[texts.of == texts.of[classes == one][0]] = -1
+    class_of_text, counts = _classes(classes[texts.representative])
+    order, _ = _shuffled_ranks(class_of_text, counts, generator(seed, "folds"))
+    fold_of_text = np.empty(len(order), dtype=np.int64)
+    fold_of_text[order] = np.arange(len(order)) % number
+    fold_of_row: np.ndarray = fold_of_text[texts.of_row]
+    for code in range(len(sizes)):  # a class in a single fold could not be learned while that fold is held out
+        class_folds = fold_of_row[classes == code]
+        if class_folds.min() == class_folds.max() >= 0:
+            fold_of_row[texts.of_row == texts.of_row[classes == code][0]] = -1
     return fold_of_row
 
 
 def few_shot(codes: np.ndarray, per_class: int, seed: int) -> np.ndarray:
-    """So many random rows of every class, or all it has."""
+    """At most `per_class` random rows of every class."""
     if per_class < 1:
         raise DataError(f"few-shot needs at least one row per class, not {per_class}")
     classes, sizes = _classes(codes)
@@ -102,7 +103,7 @@ def few_shot(codes: np.ndarray, per_class: int, seed: int) -> np.ndarray:
 def _draw(
     codes: np.ndarray, shares: np.ndarray, rng: np.random.Generator, last: np.ndarray | None = None
 ) -> np.ndarray:
-    """The part of each row; rows marked as `last` are held out only where their class has too few others."""
+    """The part of each row; rows marked as `last` are held out only if their class has too few others."""
     classes, sizes = _classes(codes)
     held = _held_out(sizes, shares, rng)
     order, rank = _shuffled_ranks(classes, sizes, rng, last)
@@ -119,7 +120,7 @@ def _splits(parts: np.ndarray, lone: int) -> Splits:
 
 
 def _classes(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes without gaps (a class may have no row here) and the size of each class."""
+    """Codes without gaps (some classes may have no rows here), and the size of each class."""
     codes = np.asarray(codes)
     if len(codes) == 0:
         raise DataError("there are no rows to split")
@@ -128,14 +129,14 @@ def _classes(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _held_out(sizes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """How many rows of each class (rows) go to validation and to test (columns)."""
+    """The number of rows of each class (rows) in validation and in test (columns)."""
     quota = sizes[:, None] * shares[None, :]
     held: np.ndarray = np.floor(quota + 1e-9).astype(np.int64)
     wanted = shares > 0
-    # From twice as many rows as there are held-out parts on, train still keeps half: a class is then in every part.
+    # With at least two rows per held-out part, a class is in every part, and train still keeps half of its rows.
     present = (sizes >= 2 * max(1, int(wanted.sum())))[:, None] & wanted[None, :]
     held = np.where(present, np.maximum(held, 1), held)
-    greedy = held.sum(axis=1) >= sizes  # extreme shares with forced presence: train keeps its row
+    greedy = held.sum(axis=1) >= sizes  # extreme shares: train still keeps one row
     largest = held.argmax(axis=1)
     held[greedy, largest[greedy]] -= held.sum(axis=1)[greedy] - sizes[greedy] + 1
     for part in np.flatnonzero(wanted):
@@ -148,7 +149,7 @@ def _held_out(sizes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -
 
 
 def _largest_remainder(quota: np.ndarray, total: int, room: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Whole numbers near the quotas that sum to the total where the room allows; ties are drawn."""
+    """Whole numbers near the quotas that sum to the total if the room allows; ties are broken at random."""
     counts: np.ndarray = np.minimum(np.floor(quota + 1e-9).astype(np.int64), room)
     rest = np.where(counts < room, quota - counts, -1.0)
     order = np.lexsort((rng.random(len(quota)), -np.round(rest, 9)))
@@ -160,7 +161,7 @@ def _largest_remainder(quota: np.ndarray, total: int, room: np.ndarray, rng: np.
 def _shuffled_ranks(
     classes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator, last: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers grouped by class, shuffled within each (`last` behind), and the place of each within its class."""
+    """Row numbers grouped by class, shuffled within each class (`last` rows last), and the rank within the class."""
     shuffled = rng.permutation(len(classes))
     if last is not None:
         shuffled = shuffled[np.argsort(last[shuffled], kind="stable")]

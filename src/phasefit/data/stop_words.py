@@ -1,4 +1,4 @@
-"""Stop words: the packaged English list, or a file of one's own for another language."""
+"""Stop words: the packaged English list, or your own file for another language."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def stop_words(name_or_path: str | Path) -> frozenset[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise DataError(f"stop words '{path}': the file is not UTF-8") from None
+        raise DataError(f"stop words '{path}': the file is not UTF-8; save it as UTF-8") from None
     except OSError:
         near = did_you_mean(str(name_or_path), packaged)
-        raise DataError(f"no stop words '{name_or_path}': neither a packaged list nor a file; {near}") from None
+        raise DataError(f"stop words '{name_or_path}' are neither a packaged list nor a file; {near}") from None
     words = frozenset(word.casefold() for line in lines if (word := line.partition("#")[0].strip()))
     if not words:
-        raise DataError(f"stop words '{path}': the file has no words")
+        raise DataError(f"stop words '{path}': the file has no words; write one word per line")
     return words

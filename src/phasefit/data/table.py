@@ -1,6 +1,6 @@
-"""A Table: texts with, perhaps, their labels, in the order they were read. A Dataset: the tables of one task.
+"""Table: texts and optional labels, in the order they were read. Dataset: the tables of one task.
 
-The hash of a dataset's content tells when it changes.
+The hash of a dataset's content detects changes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 4096
 
 Label: TypeAlias = str | int | bool | float | tuple[str | int, ...] | frozenset[str | int]
-"""A raw label: a name or a number (single), the path of names from the root to the leaf (tree), the set of all that
-hold (multi), or a float (score)."""
+"""A raw label: a name or a number (single), the path of names from the root to the leaf (tree), the set of all labels
+of a text (multi), or a float (score)."""
 
 
 def label_name(label: Label) -> str:
-    """How a label is written, whatever its kind."""
+    """The label as text, for any kind."""
     if isinstance(label, tuple):
         return "/".join(map(str, label))
     if isinstance(label, frozenset):
@@ -39,10 +39,10 @@ def label_name(label: Label) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """Texts, labels (None where the table has none) and the frame they came from, for `predict` to keep its columns.
+    """Texts, labels (None if the table has none) and their source frame, whose columns `predict` keeps.
 
-    `rows` are the row numbers (from 0) in what was read, for messages; None where the table is all of it. `others` are
-    the texts beside each text of a pair (its positive) or of a triple (its positive, its hard negative).
+    `rows` are row numbers (from 0) in the source, for messages; None if the table is the whole source. `others` are the
+    further texts of pairs (the positive) and triples (the positive and the hard negative).
     """
 
     name: str
@@ -50,48 +50,48 @@ class Table:
     labels: Sequence[Label] | None = None
     frame: pd.DataFrame | None = None
     rows: np.ndarray | None = field(default=None, compare=False)
-    columns: Columns | None = field(default=None, compare=False)  # where texts and labels stood
+    columns: Columns | None = field(default=None, compare=False)  # the columns of texts and labels
     others: tuple[Sequence[str], ...] = ()
-    levels: tuple[str, ...] = ()  # the names of scores 0, 1, 2 ..., where labels are levels of a scale
-    kind: str | None = field(default=None, compare=False)  # of the labels; None: what their types speak for
+    levels: tuple[str, ...] = ()  # the names of scores 0, 1, 2 ..., if labels are levels of a scale
+    kind: str | None = field(default=None, compare=False)  # the label kind; None: inferred from the types of the labels
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @cached_property
     def same(self) -> np.ndarray:
-        """A number per row, equal where texts (of pairs: all of them) are the same but for case and white space."""
+        """One number per row, equal if the texts (of pairs: all of them) differ only in case and white space."""
         return row_hashes([same_text_hashes(side) for side in self.sides])
 
     @property
     def sides(self) -> tuple[Sequence[str], ...]:
-        """The texts, and those beside them."""
+        """The texts and the further texts of pairs or triples."""
         return (self.texts, *self.others)
 
     @property
     def inputs(self) -> list[Any]:
-        """What a model predicts on: texts, or pairs of them."""
+        """The inputs of a model: texts or pairs of texts."""
         return list(zip(self.texts, self.others[0], strict=True)) if self.others else list(self.texts)
 
     @property
     def all_texts(self) -> Iterator[str]:
-        """Every text there is, one side after the other."""
+        """All texts, one side after the other."""
         return chain(*self.sides)
 
     @property
     def label_kind(self) -> str:
         """The kind of the labels."""
-        from phasefit.data.labels import kind_by_type  # which needs this file
+        from phasefit.data.labels import kind_by_type  # avoids a circular import
 
         return kind_by_type(self.labels or ()) if self.kind is None else self.kind
 
     @property
     def level_names(self) -> list[str]:
-        """The level of each row by its name, where labels are levels of a scale."""
+        """The level name of each row, if labels are levels of a scale."""
         return [self.levels[int(label)] for label in self.labels or () if isinstance(label, float)]
 
     def flat(self) -> Table:
-        """Each side of a pair or triple as a row of its own, without labels: those were of the whole row."""
+        """Each side of a pair or triple as its own row, without labels, because those describe the whole row."""
         if not self.others:
             return self
         numbers = np.arange(len(self)) if self.rows is None else self.rows
@@ -99,7 +99,7 @@ class Table:
         return Table(self.name, texts, rows=np.repeat(numbers, len(self.sides)), columns=self.columns)
 
     def row_numbers(self, places: np.ndarray) -> np.ndarray:
-        """Row numbers, from 1, that the reader of the source would count for these places in the table."""
+        """Row numbers in the source, from 1, of these indices of the table."""
         return (places if self.rows is None else self.rows[places]) + 1
 
     def take(self, rows: np.ndarray) -> Table:
@@ -109,14 +109,14 @@ class Table:
         numbers = rows if self.rows is None else self.rows[rows]
         texts, *others = ([side[row] for row in rows] for side in self.sides)
         taken = Table(self.name, texts, labels, frame, numbers, self.columns, tuple(others), self.levels, self.kind)
-        if "same" in self.__dict__:  # hashing a million texts takes seconds: once is enough
+        if "same" in self.__dict__:  # hashing a million texts takes seconds
             taken.__dict__["same"] = self.same[rows]
         return taken
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """The splits that a source brings (None where it has none), its card if it is a named one, its content's hash."""
+    """The splits of a source (None if missing), the card of a named dataset, and the hash of the content."""
 
     name: str
     train: Table
@@ -128,7 +128,7 @@ class Dataset:
 
 
 def content_hash(tables: Iterable[Table | None]) -> str:
-    """SHA-256 of all texts and labels in order; which table is missing counts too."""
+    """SHA-256 of all texts and labels in order; a missing table changes the hash too."""
     digest = hashlib.sha256()
     for table in tables:
         digest.update(b"-" if table is None else f"{len(table)}:{table.labels is not None};".encode())
@@ -138,7 +138,7 @@ def content_hash(tables: Iterable[Table | None]) -> str:
             digest.update(f"{len(table.others)} beside;".encode())
         for start in range(0, len(table), ROWS_AT_ONCE):
             stop = min(start + ROWS_AT_ONCE, len(table))
-            # Each piece carries its length, so that no two tables share a stream of bytes.
+            # Each piece starts with its length, so that no two tables have the same bytes.
             pieces = [text.encode() for side in table.sides for text in side[start:stop]]
             if table.labels is not None:
                 pieces += [_written(label).encode() for label in table.labels[start:stop]]
@@ -147,7 +147,7 @@ def content_hash(tables: Iterable[Table | None]) -> str:
 
 
 def _written(label: Label) -> str:
-    """A label with its type; a set in an order of its own, which Python's is not."""
+    """A label with its type; sets are sorted, because Python's order varies."""
     if isinstance(label, frozenset):
         return f"set {sorted(f'{type(part).__name__} {part!r}' for part in label)}"
     return f"{type(label).__name__} {label!r}"

@@ -1,4 +1,4 @@
-"""One table: from a file, a frame or lists, with its columns found and its texts and labels checked."""
+"""Read one table from a file, a frame or lists: find its columns and check its texts and labels."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Which columns to read, and whether a table without labels, or with several texts a row, will do."""
+    """Which columns to read, and whether missing labels or several texts per row are accepted."""
 
     text: tuple[str, ...] = ()
     label: tuple[str, ...] = ()
     reading: LabelReading = field(default_factory=LabelReading)
     need_labels: bool = True
-    usual: Columns | None = None  # what to take where no column is named and the table has these
-    may_lack: bool = False  # a split whose labels are all missing is taken as one without labels
+    usual: Columns | None = None  # columns to use if none are named and the table has these
+    may_lack: bool = False  # if all labels of a split are missing, read it as a table without labels
     sides: Sides = "one"
-    no_labels: bool = False  # what stands in the label column is not about the text
+    no_labels: bool = False  # ignore the label column: it is not about the text
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Texts (or pairs and triples of them, as tuples) and labels as Python sequences."""
+    """Texts (or pairs and triples as tuples) and labels as Python sequences."""
 
     texts: Sequence[Any]
     labels: Sequence[Any] | None
 
 
 def content_of(source: Any) -> Any:
-    """A frame, or Lists, of an object in memory."""
+    """An object in memory as a frame or as Lists."""
     if hasattr(source, "iloc"):
         return source if hasattr(source, "columns") else Lists(source.tolist(), None)
     if hasattr(source, "features") and hasattr(source, "to_pandas"):
@@ -52,10 +52,10 @@ def content_of(source: Any) -> Any:
 
         for name, column in source.items():
             if isinstance(column, str) or not hasattr(column, "__len__"):
-                raise DataError(f"column '{name}' must be a list of cells, not {column!r}")
+                raise DataError(f"column '{name}' must be a list of values, not {column!r}")
         return pd.DataFrame({str(key): pd.Series(list(value), dtype=object) for key, value in source.items()})
     if isinstance(source, str) or not hasattr(source, "__len__"):
-        raise DataError(f"texts are needed as a file, a frame or a list, not {type(source).__name__}")
+        raise DataError(f"expected a file, a frame or a list of texts, not {type(source).__name__}")
     if isinstance(source, tuple) and len(source) == 2 and not any(isinstance(item, str) for item in source):
         return Lists(_listed(source[0]), None if source[1] is None else _listed_labels(source[1]))
     return Lists(_listed(source), None)
@@ -67,7 +67,7 @@ def _listed(values: Any) -> list[Any]:
 
 def _listed_labels(labels: Any) -> list[Any]:
     if getattr(labels, "ndim", 1) == 2 and {0, 1}.issuperset(rows := labels.ravel().tolist()) and rows:
-        raise LabelError("labels are a matrix of zeros and ones without names; give each text the list of its labels")
+        raise LabelError("a matrix of zeros and ones has no label names; give each text a list of its labels")
     return _listed(labels)
 
 
@@ -79,7 +79,7 @@ def table_from_path(path: Path, name: str, options: Options) -> Table:
 
 
 def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Place) -> Table:
-    """The Table of a frame, which it keeps."""
+    """The Table of a frame; it keeps a reference to the frame."""
     names = [str(column) for column in frame.columns]
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
     if frame.columns.has_duplicates:
@@ -89,21 +89,21 @@ def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Pl
     wanted: dict[str, Any] = {"need_labels": options.need_labels, "where": place.name, "sides": options.sides}
     columns = find_columns(names, text=text, label=label, **wanted)
     texts, *others = (_side(frame[column].tolist(), column, columns, place) for column in columns.texts)
-    about: dict[str, Any] = {}
+    label_fields: dict[str, Any] = {}
     if columns.labels and not options.no_labels:
         values = [frame[column].tolist() for column in columns.labels]
         raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
-        about = _labels(raw, options, place)
-    table = Table(name, texts, frame=frame, columns=columns, others=tuple(others), **about)
+        label_fields = _labels(raw, options, place)
+    table = Table(name, texts, frame=frame, columns=columns, others=tuple(others), **label_fields)
     return table.flat() if options.sides == "each" else table
 
 
 def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns that were named, or else those that are usual here, where the table has them."""
+    """The named columns, or by default those of `options.usual` that the table has."""
     text, label, usual = options.text, options.label, options.usual
     if usual is None:
         return text, label
-    # Of a run that learned from pairs no side is the usual one, where the table has several.
+    # If a run learned from pairs, no single side is the default for a table with several.
     if not text and options.sides in ("any", "two", "pairs") and usual.others and {*usual.texts[:2]} <= {*columns}:
         text = tuple(column for column in usual.texts if column in columns)
     if not text and usual.text in columns and not {*usual.others} & {*columns}:
@@ -114,44 +114,44 @@ def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ..
 
 
 def _side(values: Sequence[Any], column: str, columns: Columns, place: Place) -> list[str]:
-    """The texts of one column, which messages name where there are several."""
+    """The texts of one column; messages name the column if there are several."""
     return check_texts(values, place if not columns.others else replace(place, column=column))
 
 
 def table_from_lists(lists: Lists, name: str, options: Options, place: Place) -> Table:
     """The Table of texts and labels in memory."""
     texts, *others = _columns_of_rows(lists.texts, options.sides, place)
-    about: dict[str, Any] = {}
+    label_fields: dict[str, Any] = {}
     if lists.labels is None:
         if options.need_labels:
-            raise NoLabelsError(f"{place.name}: labels are needed; give (texts, labels)")
+            raise NoLabelsError(f"{place.name}: labels are needed; pass (texts, labels)")
     elif len(lists.labels) != len(texts):
-        raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels")
+        raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels; give one label per text")
     else:
-        about = _labels(lists.labels, options, place)
-    table = Table(name, texts, others=tuple(others), **about)
+        label_fields = _labels(lists.labels, options, place)
+    table = Table(name, texts, others=tuple(others), **label_fields)
     return table.flat() if options.sides == "each" else table
 
 
 def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[list[str]]:
-    """The texts as one list, or as two or three where the rows are pairs or triples of them."""
+    """The texts as one list, or as two or three lists if the rows are pairs or triples."""
     widths = {len(row) if isinstance(row, tuple | list) else 1 for row in rows}
     if not any(isinstance(row, tuple | list) for row in rows):
         if sides == "pairs" and len(rows):
             raise DataError(
-                f"{place.name}: pairs of texts are needed here; give them as tuples of two, or of three where a hard "
-                "negative stands behind them"
+                f"{place.name}: pairs of texts are needed here; give them as tuples of two texts, or of three with a "
+                "hard negative last"
             )
         return [check_texts(rows, place)]
     if sides == "one":
         raise PairsError(
-            f"{place.name}: these are pairs of texts, and single texts are needed here; give one text a row"
+            f"{place.name}: these are pairs of texts, but single texts are needed here; give one text per row"
         )
     if sides == "two" and widths != {2}:
-        raise DataError(f"{place.name}: a row has one text, or the two of a pair; found rows of {_listing(widths)}")
+        raise DataError(f"{place.name}: rows must have one text or a pair of texts; found rows of {_listing(widths)}")
     if len(widths) > 1 or not widths <= {2, 3}:
         raise DataError(
-            f"{place.name}: all rows must be pairs or all triples of texts; found rows of {_listing(widths)}"
+            f"{place.name}: rows must be all pairs or all triples of texts; found rows of {_listing(widths)}"
         )
     return [check_texts(list(side), place) for side in zip(*rows, strict=True)]
 
@@ -161,9 +161,9 @@ def _listing(widths: set[int]) -> str:
 
 
 def _labels(values: Sequence[Any], options: Options, place: Place) -> dict[str, Any]:
-    """Checked labels, their kind and levels, as a Table has them.
+    """The fields of a Table for its checked labels: labels, kind and levels.
 
-    Where none are needed and none were asked for, a column that holds none is left alone.
+    If labels are neither needed nor requested, an invalid label column is ignored.
     """
     if options.may_lack and all(is_missing(value) for value in values):
         return {}

@@ -1,15 +1,15 @@
-"""A task file: several tables that one encoder learns at once, each with a head of its own.
+"""A task file: several tables that one encoder learns together, each with its own head.
 
-shared = true                  # a layer that all heads share, behind the encoder; false if not given
-dropout = 0.1                  # inside the heads that do not say their own
+shared = true                  # a layer after the encoder that all heads share; default: false
+dropout = 0.1                  # for heads that do not set their own
 
 [[task]]
 name = "sst"
-data = "cs224n-sst"            # a file beside this one, a dataset's name or hub:owner/name
-kind = "single"                # found out if not given, as are the columns: text, label
-weight = 2                     # what its loss counts for; and whatever else a head can be told
+data = "cs224n-sst"            # a file next to this one, the name of a dataset or hub:owner/name
+kind = "single"                # detected by default, as are the columns: text, label
+weight = 2                     # the weight of its loss; any other head option may follow
 
-[before]                       # pairs or texts for phases that come before the tasks
+[before]                       # pairs or texts for phases before the tasks
 data = "nli-triples"
 """
 
@@ -30,9 +30,9 @@ HERE = Path(__file__).parent / "tasks"
 TABLE = ("data", "text", "label", "kind", "tree", "separator", "levels", "validation", "test", "rows")
 TOP = ("task", "before", "shared", "dropout")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
-# What a container of torch calls its own, and no head can be called.
+# Attributes of torch containers, which cannot be names of heads.
 # fmt: off
-TAKEN = frozenset({
+RESERVED = frozenset({
     "T_destination", "add_module", "apply", "bfloat16", "buffers", "call_super_init", "children", "clear", "compile",
     "cpu", "cuda", "double", "dump_patches", "eval", "extra_repr", "float", "forward", "get_buffer",
     "get_extra_state", "get_parameter", "get_submodule", "half", "ipu", "items", "keys", "load_state_dict", "modules",
@@ -48,7 +48,7 @@ TAKEN = frozenset({
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """One table and what is said about it; `head` is what its head is told, checked by whoever trains it."""
+    """One table and its options; `head` are the options of its head, which the phase that trains it checks."""
 
     name: str
     data: str
@@ -64,18 +64,18 @@ class TaskSpec:
     head: Mapping[str, Any] = field(default_factory=dict)
 
     def options(self) -> dict[str, Any]:
-        """How its tables are read."""
+        """The options for reading its tables."""
         names = ("text", "label", "kind", "tree", "separator", "levels")
         return {name: getattr(self, name) for name in names}
 
     def part(self, split: str) -> str:
-        """The source that has this split: a file of its own, or the data."""
+        """The source of this split: its own file, or the data."""
         return str(getattr(self, split, None) or self.data)
 
 
 @dataclass(frozen=True)
 class TaskFile:
-    """All tasks in order, what comes before them, and what their heads share."""
+    """All tasks in order, the table for phases before them, and what their heads share."""
 
     name: str
     tasks: tuple[TaskSpec, ...]
@@ -85,7 +85,7 @@ class TaskFile:
 
 
 def is_task_file(source: Any) -> bool:
-    """Whether this names a task file: a TOML file, or a packaged one."""
+    """Whether this is a TOML file or the name of a packaged task file."""
     if not isinstance(source, str | Path):
         return False
     return str(source).endswith(".toml") or str(source) in packaged_tasks()
@@ -97,7 +97,7 @@ def packaged_tasks() -> list[str]:
 
 
 def read_task_file(source: str | Path) -> TaskFile:
-    """The tasks of a file; whatever is wrong with it is one sentence."""
+    """The tasks of a file; DataError if it is invalid."""
     path = Path(source).expanduser()
     if not _is_file(path) and str(source) in packaged_tasks():
         path = HERE / f"{source}.toml"
@@ -118,70 +118,70 @@ def read_task_file(source: str | Path) -> TaskFile:
     names = [task.name for task in tasks]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise DataError(f"{path.name}: two tasks are named '{twice}'; give each a name of its own")
+        raise DataError(f"{path.name}: two tasks are named '{twice}'; rename one")
     before = content.get("before")
     if before is not None and not isinstance(before, dict):
-        raise DataError(f"{path.name}: [before] is a table with data")
+        raise DataError(f"{path.name}: [before] must be a table with data")
     shared, dropout = content.get("shared", False), content.get("dropout")
     if not isinstance(shared, bool):
-        raise DataError(f"{path.name}: shared is true or false, not {shared!r}")
+        raise DataError(f"{path.name}: shared must be true or false, not {shared!r}")
     if dropout is not None and (
         not isinstance(dropout, int | float) or isinstance(dropout, bool) or not 0 <= dropout < 1
     ):
-        raise DataError(f"{path.name}: dropout is a number from 0 to below 1, not {dropout!r}")
+        raise DataError(f"{path.name}: dropout must be a number of at least 0 and below 1, not {dropout!r}")
     first = None if before is None else _task({"name": "before", **before}, f"{path.name}, before", path)
     if first is not None and first.head:
-        raise DataError(f"{path.name}, before: unknown option '{next(iter(first.head))}'; it has no head")
+        raise DataError(f"{path.name}, before: unknown option '{next(iter(first.head))}'; [before] has no head")
     return TaskFile(path.stem, tasks, first, shared, dropout)
 
 
 def _task(table: dict[str, Any], where: str, path: Path) -> TaskSpec:
     for key in ("name", "data"):
         if not isinstance(table.get(key), str) or not table[key]:
-            raise DataError(f"{where}: '{key}' is missing; each task has a name and data")
+            raise DataError(f"{where}: '{key}' is missing; each task needs a name and data")
     name = table["name"]
     if not NAME.fullmatch(name):
-        raise DataError(f"{where}: the name '{name}' holds more than letters, digits, - and _; choose another")
-    if name in TAKEN or name.startswith("_"):
-        raise DataError(f"{where}: a task cannot be named '{name}'; choose another name")
+        raise DataError(f"{where}: the name '{name}' may contain only letters, digits, - and _; choose another")
+    if name in RESERVED or name.startswith("_"):
+        raise DataError(f"{where}: a task cannot be named '{name}', which is reserved; choose another name")
     rows = table.get("rows")
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
-        raise DataError(f"{where}: rows is a whole number above 0, not {rows!r}")
+        raise DataError(f"{where}: rows must be a whole number above 0, not {rows!r}")
     lists = {key: _names(table.get(key), key, where) for key in ("text", "label", "levels")}
-    words = {key: _word(table.get(key), key, where) for key in ("kind", "tree", "separator")}
+    strings = {key: _string(table.get(key), key, where) for key in ("kind", "tree", "separator")}
     try:
-        LabelReading(**words, levels=lists["levels"])  # which refuses what contradicts itself
+        LabelReading(**strings, levels=lists["levels"])  # raises if the options contradict each other
     except LabelError as error:
         raise LabelError(f"{where}: {error}") from None
-    places = {key: _beside(table.get(key), key, where, path) for key in ("data", "validation", "test")}
+    sources = {key: _source(table.get(key), key, where, path) for key in ("data", "validation", "test")}
     head = {key: value for key, value in table.items() if key not in (*TABLE, "name")}
-    return TaskSpec(name=name, rows=rows, head=head, **lists, **words, **places)  # type: ignore[arg-type]
+    return TaskSpec(name=name, rows=rows, head=head, **lists, **strings, **sources)  # type: ignore[arg-type]
 
 
 def _names(value: Any, key: str, where: str) -> tuple[str, ...]:
     names = as_names(value) if value is None or isinstance(value, str | list) else None
     if names is None or not all(isinstance(name, str) for name in names):
-        raise DataError(f"{where}: {key} is a name or a list of names, not {value!r}")
+        raise DataError(f"{where}: {key} must be a name or a list of names, not {value!r}")
     return names
 
 
-def _word(value: Any, key: str, where: str) -> str | None:
+def _string(value: Any, key: str, where: str) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise DataError(f"{where}: {key} is a word, not {value!r}")
+        raise DataError(f"{where}: {key} must be a string, not {value!r}")
     return value
 
 
-def _beside(value: Any, key: str, where: str, path: Path) -> str | None:
-    """Files are looked for beside the task file."""
-    name = _word(value, key, where)
+def _source(value: Any, key: str, where: str, path: Path) -> str | None:
+    """A data source; a file next to the task file comes first."""
+    name = _string(value, key, where)
     if not name or name.startswith("hub:"):
         return name
-    near = path.parent / Path(name).expanduser()
-    return str(near) if near.exists() else name
+    file = path.parent / Path(name).expanduser()
+    return str(file) if file.exists() else name
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name that is too long for one
+    except OSError:  # a name that is too long for a file
         return False

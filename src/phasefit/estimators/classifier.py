@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from phasefit.data.labels.kinds import LABEL_KINDS, USUAL
-from phasefit.data.labels.reading import looks_like
+from phasefit.data.labels.reading import detect_kind
 from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_label_rows, as_rows
@@ -120,14 +120,14 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self._refuse_encoders("classifier")
         labels, columns = as_label_rows(y)
         names = all(isinstance(label, str) for label in labels)  # a string is always one label
-        if not names and not LABEL_KINDS[looks_like(labels)].has_classes:
+        if not names and not LABEL_KINDS[detect_kind(labels)].has_classes:
             raise LabelError(
                 "y contains decimal numbers, which are scores; use TextRegressor, or convert class labels to strings"
             )
         base = base_run(self.model)
         base_kind = None if base is None or base.space is None else base.space.kind
         plain = USUAL if names and labels and base_kind in (None, USUAL) else None
-        kind = looks_like(labels) if columns is not None else plain
+        kind = detect_kind(labels) if columns is not None else plain
         scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
         more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
         self._columns = columns

@@ -1,4 +1,4 @@
-"""Files of a run or model folder: atomic writes, the manifest `phasefit.json`, and the lock of a folder.
+"""Files of a run or model folder: atomic writes, the manifest `phasefit.json`, and the folder lock.
 
-Everyone may use it; it may import `errors` only. It imports no torch.
+Any package may import this one; it may import only `errors`, and no torch.
 """

@@ -1,4 +1,4 @@
-"""One process per run folder: a lock that the system lets go of when the process ends, however it ends."""
+"""One process per run folder: a lock that the operating system releases when the process ends, even if killed."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from phasefit.errors import RunError
 LOCK = ".lock"
 
 
-def locked(path: Path) -> FileLock:
-    """Hold the folder, or say who does not let go of it."""
+def acquire_lock(path: Path) -> FileLock:
+    """Lock the folder; RunError if another process holds the lock."""
     lock = FileLock(path / LOCK)
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise RunError(f"another process is at work in {path}; wait until it is done, or stop it") from error
+        raise RunError(f"another process is using {path}; wait until it is done, or stop it") from error
     except OSError as error:
         raise RunError(f"the run folder {path} cannot be written to: {error.strerror or error}") from error
     return lock
 
 
-def unlocked(path: Path, lock: FileLock) -> None:
-    """Let go of a finished folder and leave no trace; the file goes first, while nobody else can hold it."""
-    with suppress(OSError):  # a system that removes no open file keeps it
+def release_lock(path: Path, lock: FileLock) -> None:
+    """Release the lock and delete its file; the file is deleted first, while no other process can hold the lock."""
+    with suppress(OSError):  # Windows does not delete open files
         (path / LOCK).unlink()
     lock.release()
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process is at work in the folder."""
+    """Whether a process is using the folder."""
     if not (path / LOCK).exists():
         return False
     try:
-        locked(path).release()
+        acquire_lock(path).release()
     except RunError:
         return True
     return False

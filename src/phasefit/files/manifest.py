@@ -1,4 +1,4 @@
-"""`phasefit.json`: what a folder holds, in which format, and how it came about."""
+"""`phasefit.json`: the content of a folder, its format, and how it was made."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers", "accel
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a finished run or saved model; anything else is refused by name."""
+    """The manifest of a finished run or saved model; ModelError for any other folder."""
     content = check_format(folder, read_json(folder / MANIFEST))
     if content.get("status") != FINISHED:
         old = folder.resolve().with_name(f"{folder.resolve().name}.old")
-        kept = f"; the run that it was replacing is in '{old}'" if old.exists() else ""
-        raise ModelError(
-            f"the run in '{folder}' is not finished; go on with it: phasefit train --resume {folder}{kept}"
-        )
+        kept = f"; the run it was replacing is in '{old}'" if old.exists() else ""
+        raise ModelError(f"the run in '{folder}' is not finished; resume it: phasefit train --resume {folder}{kept}")
     return content
 
 
 def check_format(folder: Path, content: Any) -> dict[str, Any]:
-    """Refuse a manifest that is none, or is of a time to come."""
+    """Return the manifest; ModelError if it is damaged or was written by a later version."""
     number = content.get("format") if isinstance(content, dict) else None
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ModelError(f"'{folder}': {MANIFEST} is damaged; train or save the model again")
     if number > FORMAT:
-        raise ModelError(f"'{folder}' is in format {number}, this phasefit reads up to {FORMAT}; upgrade phasefit")
+        raise ModelError(
+            f"'{folder}' has format {number}, and this version of phasefit reads up to {FORMAT}; upgrade phasefit"
+        )
     manifest: dict[str, Any] = content
     return manifest
 
 
 def versions() -> dict[str, str]:
-    """The versions that matter for repeating a run, without importing what they are of."""
-    known = {}
+    """The package versions needed to repeat a run, read without importing the packages."""
+    installed = {}
     for package in PACKAGES:
         try:
-            known[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return known
+    return installed

@@ -1,4 +1,4 @@
-"""Writing TOML: whole files, and single values in one line. Everything that is quoted is quoted by tomli_w."""
+"""Write TOML: whole files, and single values on one line. tomli_w does all quoting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def to_toml(content: Mapping[str, Any]) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """One value as TOML, in one line; TypeError for what TOML does not have."""
+    """One value as TOML, on one line; TypeError for types that TOML lacks."""
     if isinstance(value, Mapping):
         inside = ", ".join(f"{_key(name)} = {toml_value(inner)}" for name, inner in value.items())
         return f"{{ {inside} }}" if inside else "{}"

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from phasefit.data.labels import LabelSpace
 from phasefit.errors import DataError, ModelError, RunError
-from phasefit.files.atomic import flush, read_json, settle, write_json
+from phasefit.files.atomic import apply_umask_and_flush, flush, read_json, write_json
 from phasefit.files.manifest import MANIFEST, read_manifest
 from phasefit.kinds.decision import Decision
 from phasefit.models.device import pick_device
@@ -32,12 +32,12 @@ def write_model(model: Model, folder: Path) -> dict[str, Any]:
         shutil.rmtree(part, ignore_errors=True)
         model.encoder.save(part)
         for file in filter(Path.is_file, part.rglob("*")):
-            settle(file)
+            apply_umask_and_flush(file)
         shutil.rmtree(folder / ENCODER, ignore_errors=True)
         os.replace(part, folder / ENCODER)
         weights = {name: value.detach().cpu().contiguous() for name, value in model.heads.state_dict().items()}
         save_file(weights, folder / f"{HEADS}.part")
-        settle(folder / f"{HEADS}.part")
+        apply_umask_and_flush(folder / f"{HEADS}.part")
         os.replace(folder / f"{HEADS}.part", folder / HEADS)
         flush(folder)
     except (OSError, SafetensorError) as error:

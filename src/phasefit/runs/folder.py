@@ -15,7 +15,7 @@ from typing import Any
 
 from phasefit.errors import ModelError, RunError
 from phasefit.files.atomic import read_json, write_json
-from phasefit.files.lock import LOCK, is_locked, locked, unlocked
+from phasefit.files.lock import LOCK, acquire_lock, is_locked, release_lock
 from phasefit.files.manifest import FINISHED, FORMAT, MANIFEST, check_format, versions
 from phasefit.training.checkpoint_folder import CHECKPOINTS
 
@@ -31,16 +31,16 @@ class RunFolder:
         self._manifest: dict[str, Any] = {}
         self._replaces: list[Path] = []  # what goes when this run is finished; the first is what stood here
         check_free(path, overwrite=overwrite)
-        old = locked(path) if holds_something(path) else None
+        old = acquire_lock(path) if holds_something(path) else None
         try:
             if old is not None:
                 self._replaces = _set_aside(path)
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = locked(path)
+            self._lock = acquire_lock(path)
         except BaseException as error:
             kept = self._put_back()
             if old is not None:
-                unlocked(kept or path, old)
+                release_lock(kept or path, old)
             if not isinstance(error, OSError):
                 raise
             problem = (
@@ -48,13 +48,13 @@ class RunFolder:
             )
             raise RunError(problem + (f"; the run that was there is in '{kept}'" if kept else "")) from error
         if old is not None:
-            unlocked(self._replaces[0], old)
+            release_lock(self._replaces[0], old)
 
     @classmethod
     def reopen(cls, path: Path) -> RunFolder:
         """The folder of a run that was begun and not finished."""
         read_begun(path)
-        lock = locked(path)
+        lock = acquire_lock(path)
         manifest = read_begun(path)  # again: another process may just have finished it
         folder = cls.__new__(cls)
         folder.path, folder._manifest, folder._lock = path, manifest, lock
@@ -89,7 +89,7 @@ class RunFolder:
             shutil.rmtree(aside, ignore_errors=True)
         if "replaces" in self._manifest:
             self._write(self.facts)
-        unlocked(self.path, self._lock)
+        release_lock(self.path, self._lock)
 
     def leave(self) -> None:
         """Let go of the folder as it is: another process may take it up."""
@@ -155,7 +155,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         return
     if "resume" in _manifest(path):
         if is_locked(path):
-            raise RunError(f"another process is at work in {path}; give another folder with -o")
+            raise RunError(f"another process is using {path}; choose another folder with -o")
         raise RunError(
             f"{path} holds an unfinished run; go on with --resume {path}, replace it with --overwrite, or give another "
             "folder with -o"

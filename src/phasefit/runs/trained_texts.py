@@ -12,7 +12,7 @@ import numpy as np
 
 from phasefit.data.equal_texts import same_text_hashes
 from phasefit.errors import ModelError
-from phasefit.files.atomic import settle
+from phasefit.files.atomic import apply_umask_and_flush
 
 SEEN = "trained_on.safetensors"
 
@@ -26,7 +26,7 @@ def write_seen(
     earlier = before if before is not None else np.empty(0, np.int64)
     hashes = np.unique(np.concatenate([same_text_hashes(texts), earlier, *rows]))
     save_file({"texts": hashes}, folder / SEEN)
-    settle(folder / SEEN)
+    apply_umask_and_flush(folder / SEEN)
 
 
 def read_seen(folder: Path) -> np.ndarray:

@@ -29,7 +29,7 @@ from phasefit.data.sources import read_dataset
 from phasefit.errors import DataError, PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import read_json, write_json, write_text
-from phasefit.files.lock import LOCK, locked
+from phasefit.files.lock import LOCK, acquire_lock
 from phasefit.files.manifest import MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
@@ -79,7 +79,7 @@ def main(cell: Cell, folder: Path, keep: bool) -> None:
 
 def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
     """Do what is not done yet, and write the result down."""
-    lock = locked(folder)
+    lock = acquire_lock(folder)
     started = time.perf_counter()
     try:
         if finished_result(folder, with_model=keep and not cell.is_baseline) is not None:

@@ -1,7 +1,7 @@
-"""Batches: seeded streams of row numbers at O(n) memory.
+"""Batches: seeded streams of row numbers with O(n) memory.
 
-A stream has no state to save: `epoch(k)` is a function of the seed and k, so a run is resumed by skipping ahead.
-`contract` says what a stream promises. May import seeds, nothing else of `data`.
+A stream has no state to save: `epoch(k)` is a function of the seed and k, so a run resumes by skipping ahead.
+`contract` defines the interface of a stream. May import seeds, and nothing else from `data`.
 """
 
 from phasefit.data.batches.class_aware import ClassBatches

@@ -1,7 +1,7 @@
-"""Several streams of batches as one: side by side, or those of several tasks, of which each step takes some.
+"""Combine streams of batches: in parallel, or the streams of several tasks by a schedule.
 
-Every schedule of tasks costs the same per epoch, give or take one batch. Sequential is the exception: its order may
-name a task twice, and each time all its rows are seen.
+Every schedule has the same number of batches per epoch, up to one batch. Sequential is the exception: its order may
+name a task twice, and each time all its rows are used.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from phasefit.data.batches.contract import Batches, Draw
 from phasefit.seeds import generator
 
 MIXES = ("sequential", "round_robin", "uniform", "proportional", "temperature", "mixed")
-PASSES = 1_000_000  # of one task within an epoch; no epoch takes so many
+PASSES = 1_000_000  # upper limit for the passes over one task within an epoch
 
 
 class ZippedBatches:
-    """An epoch is one of the longest stream; the others begin anew as often as needed.
+    """An epoch is one epoch of the longest stream; the others start again as often as needed.
 
-    `alternate` gives one stream per batch in turn, otherwise every batch holds all. Keys become `name.key`.
+    With `alternate` each batch comes from one stream in turn, else every batch combines all streams. Keys become
+    `name.key`.
     """
 
     def __init__(self, streams: Mapping[str, Batches], *, alternate: bool = False) -> None:
@@ -45,17 +46,17 @@ class ZippedBatches:
 
     @staticmethod
     def _endless(stream: Batches, skipped: int) -> Iterator[Draw]:
-        """The stream from its batch number `skipped` on, epoch after epoch."""
-        epoch, place = divmod(skipped, len(stream))
+        """The batches of all epochs, without the first `skipped` ones."""
+        epoch, first = divmod(skipped, len(stream))
         while True:
             for index, draw in enumerate(stream.epoch(epoch)):
-                if index >= place:
+                if index >= first:
                     yield draw
-            epoch, place = epoch + 1, 0
+            epoch, first = epoch + 1, 0
 
 
 class TaskBatches:
-    """Draws `{"rows", "task"}`: row numbers and, for each, the place of its task among the streams."""
+    """Draws `{"rows", "task"}`: row numbers and, for each row, the index of its task among the streams."""
 
     def __init__(
         self,
@@ -77,14 +78,14 @@ class TaskBatches:
         return -(-batches // len(self._streams)) if self._mix == "mixed" else batches
 
     def shares(self) -> np.ndarray:
-        """How probable each task is at each step: its share of the batches, evened out by a temperature."""
+        """The probability of each task per step: its share of the batches, smoothed by a temperature."""
         sizes = np.array([len(stream) for stream in self._streams], dtype=np.float64)
         power = {"proportional": 1.0, "temperature": 1 / self._temperature}.get(self._mix, 0.0)
         weights = sizes**power
         return np.asarray(weights / weights.sum())
 
     def epoch(self, number: int) -> Iterator[Draw]:
-        """The batches of one epoch; a task that runs out of rows begins anew, in another order."""
+        """The batches of one epoch; a task that runs out of rows starts again, in another order."""
         if self._mix == "sequential":
             yield from self._in_order(number)
             return
@@ -104,18 +105,18 @@ class TaskBatches:
             yield from random.choice(len(self._streams), size=len(self), p=self.shares()).tolist()
 
     def _in_order(self, number: int) -> Iterator[Draw]:
-        seen = [0] * len(self._streams)
+        passes = [0] * len(self._streams)
         for task in self._order:
-            for draw in self._streams[task].epoch(number * PASSES + seen[task]):
+            for draw in self._streams[task].epoch(number * PASSES + passes[task]):
                 yield _of_task(draw, task)
-            seen[task] += 1
+            passes[task] += 1
 
     def _endless(self, task: int, number: int) -> Iterator[Draw]:
-        times = number * PASSES
+        epoch = number * PASSES
         while True:
-            for draw in self._streams[task].epoch(times):
+            for draw in self._streams[task].epoch(epoch):
                 yield _of_task(draw, task)
-            times += 1
+            epoch += 1
 
 
 def _of_task(draw: Draw, task: int) -> Draw:
@@ -123,7 +124,7 @@ def _of_task(draw: Draw, task: int) -> Draw:
 
 
 def _interleaved(draws: Sequence[Draw]) -> Draw:
-    """Several draws as one, a row of each in turn, so that each process gets some of every task."""
-    place = np.concatenate([np.arange(len(draw["rows"])) for draw in draws])
-    order = np.argsort(place, kind="stable")
+    """Several draws as one, one row of each in turn, so that each process gets rows of every task."""
+    positions = np.concatenate([np.arange(len(draw["rows"])) for draw in draws])
+    order = np.argsort(positions, kind="stable")
     return {name: np.concatenate([draw[name] for draw in draws])[order] for name in ("rows", "task")}

@@ -1,4 +1,4 @@
-"""What every stream of batches promises."""
+"""The interface of all streams of batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Draw: TypeAlias = dict[str, np.ndarray]
 
 
 class Batches(Protocol):
-    """A stream whose every epoch has the same number of batches and depends on nothing but its number."""
+    """A stream in which every epoch has the same number of batches and depends only on its number."""
 
     def __len__(self) -> int:
         """Batches per epoch."""

@@ -11,14 +11,14 @@ from phasefit.data.batches.similar import jittered
 from phasefit.seeds import generator
 
 WINDOW = 50  # batches that are shuffled together, then sorted by length: small enough to stay random
-JITTER = 0.05  # a length counts as up to this share more or less, so that a table of one window is cut anew each time
+JITTER = 0.05  # lengths vary by up to this share, so that a table of one window is batched differently in each epoch
 
 
 class ShuffledBatches:
-    """Rows in random order; inside a window of 50 batches they are sorted by length, then the batches are shuffled.
+    """Rows in random order; within a window of 50 batches they are sorted by length, then the batches are shuffled.
 
-    Lengths are jittered before they are compared, and the batch that is smaller than the others may hold any lengths:
-    a row meets other rows in every epoch, and neither the longest nor the shortest texts are always in small company.
+    Lengths are jittered before sorting, and the incomplete batch is a random one. So a row meets different rows in each
+    epoch, and neither the longest nor the shortest texts are always in the incomplete batch.
     """
 
     def __init__(self, rows: np.ndarray, lengths: np.ndarray, *, batch_size: int, seed: int, key: str = "rows") -> None:
@@ -37,13 +37,13 @@ class ShuffledBatches:
             part = order[start : start + window]
             lengths = jittered(self._lengths[part], random, JITTER)
             part = part[np.argsort(lengths, kind="stable")]
-            for begin, end in random.permutation(self._cuts(len(part), random)).tolist():
+            for begin, end in random.permutation(self._bounds(len(part), random)).tolist():
                 yield {self._key: self._rows[part[begin:end]]}
 
-    def _cuts(self, many: int, random: np.random.Generator) -> np.ndarray:
-        """Where batches begin and end (batches, 2); one of them, any, may be smaller than the others."""
-        count = -(-many // self._size)
+    def _bounds(self, rows: int, random: np.random.Generator) -> np.ndarray:
+        """The start and end of each batch (batches, 2); one random batch may be incomplete."""
+        count = -(-rows // self._size)
         sizes = np.full(count, self._size)
-        sizes[random.integers(count)] -= count * self._size - many
+        sizes[random.integers(count)] -= count * self._size - rows
         ends = np.cumsum(sizes)
         return np.stack([ends - sizes, ends], axis=1)

@@ -1,4 +1,4 @@
-"""Files in and out: CSV, TSV, JSON Lines, Parquet, plain lines, and datasets of the hub.
+"""Read and write files: CSV, TSV, JSON Lines, Parquet, plain lines, and datasets from the hub.
 
-`frames` reads and writes any of them and leans on the others. May import errors; pandas only inside functions.
+`frames` reads and writes all formats with the other modules. May import errors; pandas only inside functions.
 """

@@ -1,4 +1,4 @@
-"""CSV and TSV: read fast by pyarrow, everything as text; when that fails, row by row to say which row is to blame."""
+"""CSV and TSV: pyarrow reads all columns as text; if it fails, the file is read row by row to find the bad row."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from phasefit.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-BLOCK = 16 << 20  # pyarrow needs a whole record in two blocks; 16 MB holds any sane text
+BLOCK = 16 << 20  # pyarrow needs each record within two blocks; 16 MB is enough for any realistic text
 
 
 def read_delimited(path: Path, separator: str) -> pd.DataFrame:
-    """A frame of text columns; ragged rows, broken UTF-8, NUL and unclosed quotes are errors with their row."""
+    """A frame of text columns; ragged rows, invalid UTF-8, NUL and unclosed quotes raise an error with the row."""
     names = _header(path, separator)
     try:
         table = _read_fast(path, separator, names, quoted=True)
@@ -34,7 +34,7 @@ def read_delimited(path: Path, separator: str) -> pd.DataFrame:
 
 
 def line_of_row(path: Path, separator: str, row: int) -> int | None:
-    """The line of the file where this data row (0-based) ends; None where it cannot be told."""
+    """The line of the file where this data row (0-based) ends; None if there is no such row."""
     for number, (_, line) in enumerate(_records(path, separator)):
         if number == row + 1:
             return line
@@ -51,8 +51,8 @@ def _header(path: Path, separator: str) -> list[str]:
     names = [_checked(name, path, 0, 1) for name in record]
     if not any(name.strip() for name in names):
         if any(cell.strip() for row, _ in records for cell in row):
-            raise DataError(f"{path.name}: the first line names no columns; give it a header such as text,label")
-        raise DataError(f"{path.name} is empty: there is nothing but white space in it")
+            raise DataError(f"{path.name}: the first line has no column names; add a header such as text,label")
+        raise DataError(f"{path.name} is empty: it contains only white space")
     other = next((mark for mark in (";", "\t", "|") if mark != separator and mark in names[0]), None)
     if len(names) == 1 and other is not None:
         shown = "a tab" if other == "\t" else f"'{other}'"
@@ -67,7 +67,7 @@ def _refuse_json(path: Path) -> None:
     with open_bytes(path) as file:
         start = file.read(START).lstrip()
     if start.startswith((b'{"', b'[{"')):
-        raise DataError(f"{path.name} seems to hold JSON; write one object per line and name it .jsonl")
+        raise DataError(f"{path.name} seems to be JSON; write one object per line and name it .jsonl")
 
 
 def _read_fast(path: Path, separator: str, names: list[str], *, quoted: bool) -> Any:
@@ -86,21 +86,21 @@ def _read_fast(path: Path, separator: str, names: list[str], *, quoted: bool) ->
                 column_types={name: pa.string() for name in names}, strings_can_be_null=False
             ),
         )
-    # pyarrow forgives a stray quote, which then swallows the rows up to the next one: where a cell has several lines,
-    # the strict reader must agree.
+    # pyarrow accepts a stray quote, which then swallows the rows up to the next quote. If a cell has several lines, the
+    # strict reader checks the file as well.
     if quoted and any(pc.any(pc.match_substring(column, "\n")).as_py() for column in table.columns):
         _diagnose(path, separator, len(names))
     return table
 
 
 def _reread(path: Path, separator: str, names: list[str]) -> Any:
-    """After a failure: the error with its row, or the table where only pyarrow could not cope."""
+    """Read again after a failure: raise the error with its row, or return the table if only pyarrow failed."""
     try:
         return _diagnose(path, separator, len(names), keep=True)
     except DataError:
         if separator != "\t":
             raise
-        # Many TSV files know no quoting and hold stray quote characters; that reading counts if it fits throughout.
+        # Many TSV files do not use quoting but contain quote characters; accept the file if every row fits that way.
         try:
             return _read_fast(path, separator, names, quoted=False)
         except ValueError:
@@ -109,7 +109,7 @@ def _reread(path: Path, separator: str, names: list[str]) -> Any:
 
 
 def _diagnose(path: Path, separator: str, width: int, *, keep: bool = False) -> Any:
-    """Read row by row and raise at the first bad one."""
+    """Read row by row and raise at the first bad row."""
     import pyarrow as pa
 
     rows: list[list[str]] = []
@@ -129,19 +129,19 @@ def _diagnose(path: Path, separator: str, width: int, *, keep: bool = False) -> 
 
 
 def _checked(cell: str, path: Path, row: int, line: int) -> str:
-    """The cell, if it was UTF-8 and has no NUL."""
+    """The cell; DataError for invalid UTF-8 or NUL."""
     try:
         cell.encode()
     except UnicodeEncodeError:
         place = f"row {row} (line {line})" if row else "the header"
-        raise DataError(f"{path.name}, {place}: broken UTF-8; save the file as UTF-8") from None
+        raise DataError(f"{path.name}, {place}: invalid UTF-8; save the file as UTF-8") from None
     if "\0" in cell:
         raise DataError(_nul(path, row, line))
     return cell
 
 
 def _records(path: Path, separator: str) -> Iterator[tuple[list[str], int]]:
-    """Records with their line numbers, blank lines left out; broken bytes come as surrogates."""
+    """Records with their line numbers, without blank lines; invalid bytes become surrogates."""
     with open_bytes(path) as file, _any_field_size():
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text, delimiter=separator, strict=True)
@@ -154,7 +154,7 @@ def _records(path: Path, separator: str) -> Iterator[tuple[list[str], int]]:
                 reason = "a quote is not closed" if "end of data" in str(error) else f"bad quoting ({error})"
                 place = f"row {number}" if number else "the header"
                 what = f"{path.name}, {place} (line {start}): {reason}"
-                raise DataError(f'{what}; close it, or write a quote inside a text twice ("")') from None
+                raise DataError(f'{what}; close it, or write quotes inside a text twice ("")') from None
             if record is None:
                 return
             if record:
@@ -164,7 +164,7 @@ def _records(path: Path, separator: str) -> Iterator[tuple[list[str], int]]:
 
 @contextmanager
 def _any_field_size() -> Iterator[None]:
-    """The csv module refuses fields over 131,072 characters unless told; the limit is global, so it is put back."""
+    """Lift the csv module's limit of 131,072 characters per field; the limit is global, so it is restored."""
     before = csv.field_size_limit(1 << 31)
     try:
         yield
@@ -183,4 +183,4 @@ def _refuse_nul(table: Any, path: Path, separator: str) -> None:
 
 def _nul(path: Path, row: int, line: int | None) -> str:
     place = "the header" if row == 0 else f"row {row}" + (f" (line {line})" if line else "")
-    return f"{path.name}, {place}: a NUL character; the file is damaged, or not a text file"
+    return f"{path.name}, {place}: a NUL character; the file is damaged or not a text file"

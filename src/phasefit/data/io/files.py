@@ -1,4 +1,4 @@
-"""File endings, gzip and the errors that opening a file can give: what readers and writers share."""
+"""File extensions, gzip and errors when opening files, shared by readers and writers."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ ENDINGS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-SPREADSHEET = "save a spreadsheet as CSV (UTF-8)"
+SPREADSHEET = "save the spreadsheet as CSV (UTF-8)"
 INSTEAD = {
     ".json": "write one object per line and name it .jsonl",
     **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), SPREADSHEET),
 }
-# Byte order marks; that of UTF-32 begins like that of UTF-16.
+# Byte order marks; UTF-32 comes first because its mark starts like that of UTF-16.
 MARKS = {
     b"\xff\xfe\0\0": "UTF-32",
     b"\0\0\xfe\xff": "UTF-32",
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-START = 64  # bytes that are looked at to tell what a file really is
+START = 64  # bytes to read for detecting a file's actual format
 
 
 def file_format(path: Path, also: Iterable[str] = ()) -> tuple[str, bool]:
-    """The format (csv, tsv, jsonl, parquet) and whether it is gzipped, both by the file's ending.
+    """The format (csv, tsv, jsonl, parquet) and whether the file is gzipped, both from its extension.
 
-    `also` are endings that the caller knows besides; they are named when the ending is unknown.
+    `also` are further extensions that the caller supports; the error about an unknown extension lists them.
     """
     name = path.name.lower()
     gzipped = name.endswith(".gz")
@@ -46,23 +46,25 @@ def file_format(path: Path, also: Iterable[str] = ()) -> tuple[str, bool]:
     if ending not in ENDINGS:
         known = ", ".join((*ENDINGS, *also))
         instead = f"; {INSTEAD[ending]}" if ending in INSTEAD else ""
-        raise DataError(f"{path.name}: unknown file ending '{ending}'; known: {known}, each also with .gz{instead}")
+        raise DataError(
+            f"{path.name}: unknown file extension '{ending}'; supported: {known}, each also with .gz{instead}"
+        )
     return ENDINGS[ending], gzipped
 
 
 def stem(path: Path) -> str:
-    """The file's name without its endings: reviews.csv.gz is reviews."""
+    """The file name without extensions: reviews.csv.gz becomes reviews."""
     name = path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name
     return Path(name).stem if Path(name).suffix.lower() in (*ENDINGS, ".txt") else name
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """The file's bytes, unzipped by its ending."""
+    """The file opened as bytes, decompressed if it ends in .gz."""
     return cast(IO[bytes], gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def refuse_other_content(path: Path) -> None:
-    """A clear error where what should be text is, by its first bytes, UTF-16, packed, a spreadsheet or Parquet."""
+    """DataError if the first bytes are those of UTF-16, an archive, a spreadsheet or Parquet instead of text."""
     with open_bytes(path) as file:
         start = file.read(START)
     encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), None)
@@ -79,7 +81,7 @@ def refuse_other_content(path: Path) -> None:
 
 
 def _every_second_is_nul(start: bytes) -> bool:
-    """UTF-16 without a mark: of Latin letters, every second byte is NUL and no other is."""
+    """Whether this looks like UTF-16 without a mark: Latin letters have NUL as every second byte."""
     first, second = start[::2], start[1::2]
     for one, other in ((first, second), (second, first)):
         if len(one) > 2 and one.count(0) * 2 > len(one) and 0 not in other:
@@ -89,7 +91,7 @@ def _every_second_is_nul(start: bytes) -> bool:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what the system says about a file into one sentence."""
+    """Turn operating system errors about a file into a DataError."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):
@@ -97,8 +99,8 @@ def readable(path: Path) -> Iterator[None]:
     except IsADirectoryError:
         raise DataError(f"{path} is a folder, not a file") from None
     except PermissionError:
-        raise DataError(f"{path.name} may not be read: permission denied") from None
+        raise DataError(f"{path.name} cannot be read: permission denied") from None
     except (gzip.BadGzipFile, zlib.error, EOFError):
         raise DataError(
-            f"{path.name} is not a whole gzip file: it is damaged or cut off; make or download it again"
+            f"{path.name} is not a complete gzip file: it is damaged or truncated; create or download it again"
         ) from None

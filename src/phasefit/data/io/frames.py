@@ -1,4 +1,4 @@
-"""Files in and out as pandas frames: CSV, TSV, JSON Lines, Parquet, lines, also gzipped, by the file's ending."""
+"""Read and write files as pandas frames: CSV, TSV, JSON Lines, Parquet, lines, also gzipped, by file extension."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """The rows of a file; CSV and TSV columns are all text, nothing is guessed ("NA" stays "NA")."""
+    """The rows of a file; all CSV and TSV columns are text, without type inference ("NA" stays "NA")."""
     path = Path(path)
     with readable(path):
         if path.is_dir():
@@ -44,7 +44,7 @@ def read_frame(path: Path) -> pd.DataFrame:
 
 
 def line_of_row(path: Path, row: int) -> int | None:
-    """The line of a text file that holds this data row (0-based), for messages; None where there are no lines."""
+    """The line of a text file with this data row (0-based), for messages; None if the format has no lines."""
     if lines.is_lines(path):
         return lines.line_of_row(path, row)
     kind, _ = file_format(path)
@@ -54,8 +54,8 @@ def line_of_row(path: Path, row: int) -> int | None:
 
 
 def free_unused() -> None:
-    """Give back to the system what files took and nobody holds any more: pyarrow keeps such memory for itself."""
-    pyarrow = sys.modules.get("pyarrow")  # where it was never imported there is nothing to give back
+    """Return unused memory to the system: pyarrow keeps it otherwise."""
+    pyarrow = sys.modules.get("pyarrow")  # not imported: nothing to release
     if pyarrow is not None:
         pyarrow.default_memory_pool().release_unused()
 
@@ -65,12 +65,12 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     from pyarrow import parquet
 
     content: Any = path
-    if path.name.lower().endswith(".gz"):  # parquet is read from its end, so the whole file is unzipped first
+    if path.name.lower().endswith(".gz"):  # Parquet is read from the end, so the whole file is decompressed first
         with open_bytes(path) as file:
             content = io.BytesIO(file.read())
     try:
         table = parquet.read_table(content, partitioning=None)
-        table.validate(full=True)  # texts that are no UTF-8 would fail only when they are used
+        table.validate(full=True)  # otherwise invalid UTF-8 fails only when a text is used
     except (pa.ArrowException, OSError, ValueError):
         raise DataError(_no_parquet(path)) from None
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
@@ -78,7 +78,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         raise DataError(f"{path.name}: two columns are named '{twice[0]}'; rename one")
     if table.num_rows == 0:
         raise DataError(f"{path.name} has no rows")
-    # A frame's named index is a column like any other; an index without a name is dropped.
+    # A named index becomes a column; an unnamed index is dropped.
     try:
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
     except (pa.ArrowException, ValueError, OverflowError):  # e.g. dates out of range
@@ -87,13 +87,13 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _no_parquet(path: Path) -> str:
-    return f"{path.name} is not a Parquet file, or a damaged one; write or download it again"
+    return f"{path.name} is not a Parquet file or is damaged; write or download it again"
 
 
 def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = None) -> None:
-    """Write to a file in one go (a `.part` beside it, then renamed), or to standard output where path is None.
+    """Write to a file atomically (to a `.part` file that is then renamed), or to standard output if path is None.
 
-    The format is the file's ending unless given; standard output is CSV unless given.
+    The default format is that of the file extension, and CSV for standard output.
     """
     if format is not None and format not in FORMATS:
         raise DataError(f"unknown output format '{format}'; {did_you_mean(format, FORMATS)}")
@@ -107,7 +107,7 @@ def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = Non
     try:
         with part.open("wb") as raw:
             if path.name.lower().endswith(".gz"):
-                # No name, no time: the same rows give the same bytes.
+                # Without name and time, the same rows give the same bytes.
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
                     _write(frame, cast(IO[bytes], file), kind)
             else:
@@ -116,7 +116,9 @@ def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = Non
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
     except UnicodeEncodeError:
-        raise DataError(f"{path} cannot be written: a text holds half a surrogate pair; repair or remove it") from None
+        raise DataError(
+            f"{path} cannot be written: a text contains a lone surrogate (an incomplete character); fix or remove it"
+        ) from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -132,11 +134,11 @@ def _write(frame: pd.DataFrame, file: IO[bytes], kind: str) -> None:
         separator = "\t" if kind == "tsv" else ","
         frame.to_csv(cast(Any, text), sep=separator, index=False, lineterminator="\n", quoting=_quoting(frame))
     text.flush()
-    text.detach()  # the file is the caller's to close
+    text.detach()  # the caller closes the file
 
 
 def _quoting(frame: pd.DataFrame) -> Literal[0, 1]:
-    """Minimal, but all where a text has a carriage return: the csv module leaves that bare, and it ends a row."""
+    """Minimal quoting; full quoting if a text has a carriage return, which the csv module leaves unquoted."""
     texts = [column for column in frame.columns if frame[column].dtype.kind in "OU" or frame[column].dtype == "str"]
     bare = any(isinstance(value, str) and "\r" in value for column in texts for value in frame[column])
     return csv.QUOTE_ALL if bare or any("\r" in str(name) for name in frame.columns) else csv.QUOTE_MINIMAL
@@ -154,5 +156,5 @@ def _missing(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy numbers and arrays as Python's own, anything else as text."""
+    """NumPy numbers and arrays as Python objects, anything else as text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,4 +1,4 @@
-"""Datasets of the hub, only when asked for as `hub:owner/name[:config]`: the one file here that uses the network."""
+"""Load datasets from the hub, named `hub:owner/name[:config]`. Only this module uses the network."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PREFIX = "hub:"
-SECONDS = "10"  # per request: an unreachable hub must be a sentence soon, not a hang
+SECONDS = "10"  # per request: an unreachable hub must raise an error soon
 
 
 def load_hub(source: str) -> dict[str, pd.DataFrame]:
-    """The splits of a hub dataset as frames, class numbers turned into class names."""
+    """The splits of a hub dataset as frames, with class names instead of class numbers."""
     name, _, config = source.removeprefix(PREFIX).partition(":")
     if not name:
         raise DataError(f"'{source}' names no dataset; write hub:owner/name or hub:owner/name:config")
-    # Read once when huggingface_hub is imported.
+    # huggingface_hub reads these once, on import.
     for variable in ("HF_HUB_ETAG_TIMEOUT", "HF_HUB_DOWNLOAD_TIMEOUT"):
         os.environ.setdefault(variable, SECONDS)
     try:
         import datasets
     except ImportError:
-        raise MissingExtra("datasets of the hub need the library datasets: pip install 'phasefit[hub]'") from None
+        raise MissingExtra("hub datasets need the datasets library; install it: pip install 'phasefit[hub]'") from None
     address = _address(name)
     if not Path(address).is_dir():
         _check_reachable(name)
@@ -34,8 +34,8 @@ def load_hub(source: str) -> dict[str, pd.DataFrame]:
         splits = datasets.load_dataset(address, config or None)
     except ConnectionError:
         raise DataError(
-            f"{source} is not on this machine and the hub cannot be asked; "
-            "unset HF_HUB_OFFLINE if it is set, or give a file"
+            f"{source} is not on this machine and the hub cannot be reached; "
+            "unset HF_HUB_OFFLINE if it is set, or use a file"
         ) from None
     except (OSError, ValueError, RuntimeError, TypeError, KeyError, datasets.exceptions.DatasetsError) as error:
         raise DataError(f"{source}: the hub dataset cannot be loaded: {_one_line(error)}") from None
@@ -53,29 +53,29 @@ def frame_of(table: Any) -> pd.DataFrame:
 
 
 def _address(name: str) -> str:
-    """What `load_dataset` is given for a hub id; a test points it at a local folder."""
+    """The argument of `load_dataset` for a hub id; tests replace it with a local folder."""
     return name
 
 
 def _check_reachable(name: str) -> None:
-    """One quick request: tells 'no such dataset' from 'no network', and spares the library's long retries."""
+    """Distinguish 'no such dataset' from 'no network' by one quick request, without the library's long retries."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
 
     try:
         HfApi().dataset_info(name, timeout=float(SECONDS))
     except GatedRepoError:
-        raise DataError(f"hub:{name} asks for a login: run `hf auth login` first") from None
+        raise DataError(f"hub:{name} requires a login; run `hf auth login` first") from None
     except RepositoryNotFoundError:
-        raise DataError(f"hub:{name}: there is no such dataset on the hub") from None
+        raise DataError(f"hub:{name}: there is no such dataset on the hub; check the name") from None
     except OfflineModeIsEnabled:
-        return  # the library then looks into its cache only, which is quick
+        return  # the library then checks only its cache, which is quick
     except ValueError as error:
-        raise DataError(f"hub:{name} is no valid hub id: {_one_line(error)}") from None
+        raise DataError(f"hub:{name} is not a valid hub id: {_one_line(error)}") from None
     except Exception as error:  # noqa: BLE001  the HTTP client, and so its errors, changed with each major release
         raise DataError(
             f"hub:{name}: the hub cannot be reached ({_one_line(error)}); "
-            "set HF_HUB_OFFLINE=1 to use a dataset that was downloaded before"
+            "set HF_HUB_OFFLINE=1 to use a dataset that is already downloaded"
         ) from None
 
 

@@ -20,7 +20,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def read_jsonl(path: Path) -> pd.DataFrame:
-    """A frame with a column per key; a key that a line lacks is None there."""
+    """A frame with one column per key; a missing key becomes None."""
     import pandas as pd
 
     refuse_other_content(path)
@@ -35,14 +35,14 @@ def read_jsonl(path: Path) -> pd.DataFrame:
     if not count:
         raise DataError(f"{path.name} is empty")
     if not columns:
-        raise DataError(f"{path.name}: its objects are all empty; give them keys such as text and label")
+        raise DataError(f"{path.name}: all objects are empty; give them keys such as text and label")
     for column in columns.values():
         column.extend([None] * (count - len(column)))
     return pd.DataFrame({key: _series(column) for key, column in columns.items()}, index=range(count))
 
 
 def line_of_row(path: Path, row: int) -> int | None:
-    """The line of the file that holds this data row (0-based)."""
+    """The line of the file with this data row (0-based)."""
     return next((number for index, (number, _) in enumerate(_lines(path)) if index == row), None)
 
 
@@ -59,32 +59,32 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
-        raise DataError(f"{path.name}, line {number}: broken UTF-8; save the file as UTF-8") from None
+        raise DataError(f"{path.name}, line {number}: invalid UTF-8; save the file as UTF-8") from None
     except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", "a number or a nesting without end")
+        reason = getattr(error, "msg", "a number is too long or the nesting too deep")
         raise DataError(f"{path.name}, line {number}: not valid JSON ({reason}); give one object per line") from None
     if not isinstance(value, dict):
         kind = KINDS.get(type(value), "null")
         example = '{"text": ..., "label": ...}'
-        raise DataError(f"{path.name}, line {number}: a JSON object such as {example} is needed, found {kind}")
+        raise DataError(f"{path.name}, line {number}: expected a JSON object such as {example}, found {kind}")
     if _SURROGATE.search(line):
-        _refuse_half_characters(value, path, number)
+        _refuse_surrogates(value, path, number)
     return value
 
 
-def _refuse_half_characters(record: dict[str, Any], path: Path, number: int) -> None:
-    """Half a surrogate pair, which JSON can spell, can be neither shown nor written again."""
+def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:
+    """DataError for lone surrogates: JSON can contain them, but they cannot be printed or written."""
     for key, value in record.items():
         try:
             json.dumps([key, value], ensure_ascii=False).encode()
         except UnicodeEncodeError:
             name = key.encode(errors="replace").decode()
             where = f"{path.name}, line {number}: '{name}'"
-            raise DataError(f"{where} holds half a surrogate pair; repair or remove it") from None
+            raise DataError(f"{where} contains a lone surrogate (an incomplete character); fix or remove it") from None
 
 
 def _series(values: list[Any]) -> pd.Series[Any]:
-    """Text columns as pandas' compact text type, all else as the objects they are (3 beside null stays 3)."""
+    """Text columns with pandas' compact text type, all others as objects (in a column with null, 3 stays 3)."""
     import pandas as pd
 
     if all(type(value) is str for value in values):

@@ -1,4 +1,4 @@
-"""Plain text files: one text a line; lines without a visible character are left out."""
+"""Plain text files: one text per line; blank lines are skipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMN = "text"
 
 
 def is_lines(path: Path) -> bool:
-    """Whether a file is one of plain lines, by its ending."""
+    """Whether a file holds plain lines, by its extension."""
     return path.name.lower().removesuffix(".gz").endswith(ENDING)
 
 
@@ -32,21 +32,21 @@ def read_lines(path: Path) -> pd.DataFrame:
 
 
 def line_of_row(path: Path, row: int) -> int | None:
-    """The line of the file that holds this text (0-based)."""
-    filled = (number for number, line in enumerate(_lines(path), start=1) if line.strip())
-    return next((number for place, number in enumerate(filled) if place == row), None)
+    """The line of the file with this text (0-based)."""
+    non_blank = (number for number, line in enumerate(_lines(path), start=1) if line.strip())
+    return next((number for index, number in enumerate(non_blank) if index == row), None)
 
 
 def _lines(path: Path) -> list[str]:
-    """Not by splitlines, because a form feed or U+2028 is part of a text."""
+    """All lines; not with splitlines, because a text may contain a form feed or U+2028."""
     with open_bytes(path) as file:
         data = file.read()
     try:
         whole = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path.name}, line {line}: broken UTF-8; save the file as UTF-8") from None
+        raise DataError(f"{path.name}, line {line}: invalid UTF-8; save the file as UTF-8") from None
     if "\0" in whole:
         line = whole.count("\n", 0, whole.index("\0")) + 1
-        raise DataError(f"{path.name}, line {line}: a NUL character; is it a text file?")
+        raise DataError(f"{path.name}, line {line}: a NUL character; the file is damaged or not a text file")
     return whole.replace("\r\n", "\n").split("\n")

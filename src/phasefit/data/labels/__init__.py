@@ -1,6 +1,6 @@
-"""Labels: raw labels to codes and back. `kinds` has the registry of label kinds; `label_space` makes their spaces.
+"""Encode and decode raw labels. `kinds` has the registry of label kinds; `label_space` builds their spaces.
 
-May import errors, registry and the rest of `data`; never `phasefit.kinds`, which it looks up by name.
+May import errors, registry and the rest of `data`. Never imports `phasefit.kinds`: kinds are looked up by name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 def label_space(
     labels: Sequence[Label], kind: str | None = None, where: str = "", levels: Sequence[str] = ()
 ) -> LabelSpace:
-    """The label space of these labels; without `kind`, by their type.
+    """The label space of these labels; the default `kind` follows from their types.
 
     `where` names the table in messages; `levels` are the names of scores 0, 1, 2 ...
     """
@@ -44,7 +44,7 @@ def label_space(
 
 
 def kind_by_type(labels: Sequence[Label]) -> str:
-    """The kind that the types of the labels speak for: tuples are paths, frozensets sets, floats scores."""
+    """The kind that matches the types of the labels: tuples are paths, frozensets sets, floats scores."""
     types = {type(label) for label in labels}
     for name in LABEL_KINDS:
         made_of = LABEL_KINDS[name].made_of

@@ -27,20 +27,20 @@ class SingleLabels(LabelSpace):
         return np.asarray(values, dtype=np.int64)
 
 
-ENDED = -1  # the code on the levels below the end of a path
+ENDED = -1  # the code of levels below the end of a path
 _END = object()
 
 
 class TreeLabels(LabelSpace):
-    """One path per text, from the root to wherever it ends; a class is a whole path. `depth` is that of the longest."""
+    """One path per text, from the root down; a class is a whole path. `depth` is the length of the longest path."""
 
     kind = "tree"
 
     def __init__(self, classes: Sequence[Label]) -> None:
-        """Take the paths as they stand, in the order of their codes."""
+        """Create the space of these paths, in the order of their codes."""
         paths = [label if isinstance(label, tuple) else (label,) for label in classes]
         if not all(paths):
-            raise LabelError("a path of a tree has no level; every label needs at least one")
+            raise LabelError("a tree label has no levels; every label needs at least one")
         super().__init__(cast("list[Label]", paths))
         depths = {len(path) for path in paths} or {1}
         self.shallowest, self.depth = min(depths), max(depths)
@@ -54,19 +54,19 @@ class TreeLabels(LabelSpace):
     def targets(self, values: np.ndarray) -> np.ndarray:
         """Codes per level, (n, depth) int64; -1 below the end of a path.
 
-        Equal names on one level share a code whatever their parent, so compare prefixes: the agreement of two rows
-        is the number of leading equal levels / depth. Two paths that end in the same place agree wholly.
+        Equal names on one level share a code, even with different parents, so compare prefixes: the agreement of two
+        rows is the number of leading equal levels / depth. Equal paths agree fully.
         """
         return cast(np.ndarray, self._levels[np.asarray(values, dtype=np.int64)])
 
 
 class NoLabels(LabelSpace):
-    """The space of texts without labels: no classes, and every row's code is -1. It is never saved."""
+    """The space of texts without labels: no classes, and the code -1 for every row. It is never saved."""
 
     kind = "none"
 
     def __init__(self) -> None:
-        """Nothing to take."""
+        """Create an empty space."""
         super().__init__(())
 
     def name(self, label: Label) -> str:
@@ -83,6 +83,6 @@ class NoLabels(LabelSpace):
 
 
 def _codes_in_order(names: Iterable[Hashable]) -> list[int]:
-    """Codes by first appearance: they stay the same when the space is extended."""
+    """Codes by first appearance, which do not change when the space is extended."""
     seen: dict[Hashable, int] = {}
     return [ENDED if name is _END else seen.setdefault(name, len(seen)) for name in names]

@@ -1,6 +1,6 @@
-"""The registry of label kinds, and what `data` knows of a kind; `phasefit.kinds` has the kinds and all the rest.
+"""The registry of label kinds and their interface for `data`; `phasefit.kinds` implements the kinds.
 
-`data` looks kinds up by name: the modules are imported when a kind is first asked for, and never by `data` itself.
+`data` looks kinds up by name and never imports their modules; the registry imports a kind on first use.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class LabelFormat(ABC):
-    """How labels of one kind are recognised, read and coded."""
+    """How labels of one kind are recognised, read and encoded."""
 
     name: ClassVar[str]
     space: ClassVar[type[LabelSpace]]
-    answer: ClassVar[Literal["class", "set", "number"]]  # what a text gets: one class, any number of them, a number
-    options: ClassVar[tuple[str, ...]] = ()  # the fields of LabelReading that are about this kind
-    made_of: ClassVar[type | None] = None  # the Python type that labels of this kind alone have once they are read
+    answer: ClassVar[Literal["class", "set", "number"]]  # the prediction: one class, any number of them, a number
+    options: ClassVar[tuple[str, ...]] = ()  # the fields of LabelReading that apply to this kind
+    made_of: ClassVar[type | None] = None  # the Python type of labels after reading, if it is unique to this kind
 
     @property
     def has_classes(self) -> bool:
@@ -35,12 +35,12 @@ class LabelFormat(ABC):
         return self.answer != "number"
 
     def recognises(self, values: Sequence[Any], different: Collection[Any]) -> bool:
-        """Whether labels that nobody named a kind for are of this one; `different` are those that are not missing."""
+        """Whether labels without a stated kind are of this kind; `different` are the distinct non-missing labels."""
         return False
 
     @abstractmethod
     def read(self, values: Sequence[Any], place: Place, how: LabelReading) -> list[Label]:
-        """The labels of a table's rows, checked; `place` names rows in messages."""
+        """The checked labels of a table's rows; `place` names rows in messages."""
 
     def build(self, labels: Sequence[Label], levels: Sequence[str] = ()) -> LabelSpace:
         """The space of these labels; `levels` are the names of scores 0, 1, 2 ..."""
@@ -51,14 +51,14 @@ class LabelFormat(ABC):
         return space
 
     def build_classes(self, labels: Sequence[Label]) -> LabelSpace:
-        """The space of all classes that occur, however few."""
+        """The space of all classes that occur, with no minimum number."""
         types = {type(part) for label in labels if type(label) is not str for part in _parts(plain(label))}
-        if {bool, int} <= types:  # True equals 1, so one of them would be lost
-            raise LabelError("labels mix true/false with numbers; give them one type")
+        if {bool, int} <= types:  # True == 1 in Python, so one of them would be lost
+            raise LabelError("labels mix true/false with numbers; use one type")
         return self.space.build(labels)
 
     def positives(self, labels: Sequence[Label]) -> Positives | None:
-        """Which labels of pairs say that two texts belong together; None where they say nothing about it."""
+        """The rule for pairs whose texts belong together; None if these labels do not mark them."""
         return None
 
 
@@ -74,7 +74,7 @@ LABEL_KINDS: Registry[LabelFormat] = Registry(
     },
     base=LabelFormat,
 )
-USUAL = "single"  # the kind of labels that no other kind recognises
+USUAL = "single"  # the default, for labels that no other kind recognises
 
 
 def _parts(label: Any) -> tuple[Any, ...]:

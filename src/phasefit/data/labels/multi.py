@@ -1,4 +1,4 @@
-"""Several labels per text, or none: how cells hold them, and the space of their classes."""
+"""Any number of labels per text: reading them from cells, and the space of their classes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from phasefit.data.labels.space import LabelSpace, in_order, plain
 from phasefit.data.table import Label
 from phasefit.errors import LabelError
 
-SEPARATOR = "|"  # between the labels of a text where they are written in one cell
-NO_LABEL = "(no label)"  # the group of texts without any
+SEPARATOR = "|"  # between several labels in one cell
+NO_LABEL = "(no label)"  # the group of texts without labels
 LISTS = (list, set, frozenset, np.ndarray)
 SEVERAL = (*LISTS, tuple)
 
@@ -31,11 +31,11 @@ class MultiLabels(LabelSpace):
 
     @property
     def groups(self) -> list[str]:
-        """The classes, and what texts without any are called."""
+        """The classes and the group of texts without labels."""
         return [*self.names, NO_LABEL]
 
     def name(self, label: Label) -> str:
-        """The class as text; a set joined with a bar, in the order of its names."""
+        """The class as text; a set as its sorted names, joined with a bar."""
         return SEPARATOR.join(sorted(map(str, label))) if isinstance(label, frozenset) else str(label)
 
     def values(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
@@ -48,35 +48,35 @@ class MultiLabels(LabelSpace):
         return members
 
     def encode(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
-        """The rarest class of each text among these texts: rows of one code have at least that class in common."""
+        """The rarest class of each text: rows with the same code share at least that class."""
         members = self.values(labels, where)
-        sizes = np.append(members.sum(axis=0), len(members) + 1)  # having no label at all is never rarer than one
+        sizes = np.append(members.sum(axis=0), len(members) + 1)  # the group without labels is never the rarest
         marked = np.hstack([members, np.ones((len(members), 1), dtype=bool)])
         return np.asarray(np.where(marked, sizes, np.iinfo(np.int64).max).argmin(axis=1), dtype=np.int64)
 
     def none(self, rows: int) -> np.ndarray:
-        """Nothing."""
+        """No classes, (rows, classes) bool."""
         return np.zeros((rows, len(self)), dtype=bool)
 
     def class_values(self, codes: np.ndarray) -> np.ndarray:
-        """That class alone."""
+        """Sets with only that class."""
         return np.asarray(np.eye(len(self), dtype=bool)[np.asarray(codes, dtype=np.int64)])
 
     def targets(self, values: np.ndarray) -> np.ndarray:
-        """The sets themselves: they agree by their Jaccard index."""
+        """The sets themselves; their agreement is the Jaccard index."""
         return np.asarray(values, dtype=bool)
 
     def knows(self, label: Label) -> bool:
-        """Whether it knows every class of the set."""
+        """Whether every class of the set is known."""
         return all(super(MultiLabels, self).knows(part) for part in parts(label))
 
     def sets(self, chosen: np.ndarray) -> list[Label]:
-        """The sets of classes in (n, classes) bool."""
+        """The sets of classes marked in `chosen`, (n, classes) bool."""
         names = cast("tuple[str | int, ...]", self.classes)
         return [frozenset(names[code] for code in np.flatnonzero(row)) for row in chosen]
 
     def extend(self, labels: Iterable[Label]) -> LabelSpace:
-        """The classes of these sets too, behind the known ones."""
+        """A space with the classes of these sets added after the known ones."""
         return super().extend([part for label in labels for part in parts(label)])
 
 
@@ -90,7 +90,7 @@ def parts(label: Any) -> Iterable[Any]:
 
 
 def are_sets(values: Sequence[Any], different: Collection[Any]) -> bool:
-    """Whether labels look like several per text: lists, lists as cells spell them, or joined names."""
+    """Whether labels look like several per text: lists, lists written in cells, or joined names."""
     if any(isinstance(value, LISTS) for value in values):
         return True
     names = [value for value in different if isinstance(value, str)]
@@ -100,8 +100,8 @@ def are_sets(values: Sequence[Any], different: Collection[Any]) -> bool:
 
 
 def read_sets(values: Sequence[Any], place: Place, separator: str) -> list[Label]:
-    """The sets of all rows; a cell is split at the separator, and an empty one is a text without labels."""
-    made: dict[Any, Label] = {}  # equal labels become one object
+    """The label sets of all rows; a cell is split at the separator, and an empty cell means no labels."""
+    made: dict[Any, Label] = {}  # equal labels share one object
     labels: list[Label] = []
     for row, value in enumerate(values):
         if isinstance(value, np.ndarray):
@@ -111,7 +111,7 @@ def read_sets(values: Sequence[Any], place: Place, separator: str) -> list[Label
         if isinstance(value, SEVERAL):
             members = list(value)
         elif is_missing(value):
-            members = []  # a text that has none of the labels
+            members = []  # a text without labels
         elif isinstance(value, str):
             if value not in made:
                 names = filter(None, (part.strip() for part in value.split(separator)))
@@ -121,20 +121,20 @@ def read_sets(values: Sequence[Any], place: Place, separator: str) -> list[Label
         else:
             members = [value]
         if any(isinstance(part, SEVERAL) or is_missing(part) for part in members):
-            raise LabelError(f"{place.row(row)}: one of several labels is missing or a list; give names or numbers")
+            raise LabelError(f"{place.row(row)}: one of the labels is missing or a list; use names or numbers")
         label = frozenset(plain_label(part, place, row) for part in members)
         if len(label) < len(members) and set(members) <= {0, 1}:
             raise LabelError(
-                f"{place.row(row)}: the labels are zeros and ones; a matrix of them is given as an array, np.array(y)"
+                f"{place.row(row)}: the labels are zeros and ones; pass a label matrix as an array, np.array(y)"
             )
         labels.append(label)
     if len(labels) > 1 and set(labels) == {frozenset({0, 1})}:
-        raise LabelError(f"{place.name}: all labels are 0 and 1; a matrix of them is given as an array, np.array(y)")
+        raise LabelError(f"{place.name}: all labels are 0 and 1; pass a label matrix as an array, np.array(y)")
     return labels
 
 
 def written_list(text: str) -> list[Any] | None:
-    """The list that a cell spells out, as JSON or as Python prints it; None for any other text."""
+    """The list written in a cell, as JSON or as Python prints it; None for any other text."""
     if not (text.strip().startswith("[") and text.strip().endswith("]")):
         return None
     try:
@@ -145,7 +145,7 @@ def written_list(text: str) -> list[Any] | None:
 
 
 def _are_joined(names: Sequence[str]) -> bool:
-    """Names with bars in them are several labels where their parts come back: no more of them than names."""
+    """Names with bars are several labels if their parts recur: no more distinct parts than names."""
     if not any(SEPARATOR in name for name in names):
         return False
     parts = [part.strip() for name in names for part in name.split(SEPARATOR)]

@@ -1,4 +1,4 @@
-"""LabelSpace: what every kind of label promises; one class per kind stands beside this file."""
+"""LabelSpace: the interface of all label kinds; the other modules of this package implement it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ from phasefit.errors import LabelError
 
 
 class LabelSpace(ABC):
-    """The classes of one task, in a fixed order: a class's code is its place in it.
+    """The classes of one task in a fixed order; the code of a class is its position.
 
-    Each label is seen in two ways. `encode` gives one code per row, for whatever draws or groups rows: its class, or
-    what comes nearest to one (of several labels the rarest, of scores a range). `values` gives all there is to learn
-    and to score.
+    A label has two representations. `encode` gives one code per row, for sampling and grouping rows: the class, the
+    rarest of several labels, or the range of a score. `values` gives the full target for losses and metrics.
     """
 
     kind: ClassVar[str]
     depth: int = 1
 
     def __init__(self, classes: Sequence[Label]) -> None:
-        """Take the classes as they stand, in the order of their codes."""
+        """Create the space of these classes, in the order of their codes."""
         self.classes: tuple[Label, ...] = tuple(classes)
         self.names: list[str] = [self.name(label) for label in self.classes]
-        # 1 and "1", or ("a/b", "c") and ("a", "b/c"), would be one column of the predictions.
+        # 1 and "1", or ("a/b", "c") and ("a", "b/c"), would share a column of the predictions.
         if len(set(self.names)) < len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise LabelError(f"two different labels are both written '{twice}'; give them one type and one spelling")
+            raise LabelError(f"two different labels are both written '{twice}'; use one type and one spelling")
         self._codes: dict[Hashable, int] = {label: code for code, label in enumerate(self.classes)}
-        if len(self._codes) < len(self.classes):  # Python takes True for 1
-            raise LabelError("labels mix true and false with the numbers 1 and 0; give them one type")
+        if len(self._codes) < len(self.classes):  # in Python, True == 1
+            raise LabelError("labels mix true and false with the numbers 1 and 0; use one type")
         self._codes_by_name = {name: code for code, name in enumerate(self.names)}
 
     def __len__(self) -> int:
@@ -56,40 +55,40 @@ class LabelSpace(ABC):
 
     @abstractmethod
     def name(self, label: Label) -> str:
-        """How a label is written in tables, columns and messages."""
+        """The label as text, for tables, columns and messages."""
 
     @abstractmethod
     def targets(self, values: np.ndarray) -> np.ndarray:
-        """What contrastive objectives see of these `values`; see objectives/agreement.py."""
+        """The targets of contrastive objectives for these `values`; see objectives/agreement.py."""
 
     @property
     def outputs(self) -> int:
-        """How many numbers a head has to give."""
+        """The number of outputs of a head."""
         return len(self)
 
     @property
     def groups(self) -> list[str]:
-        """The names of what `encode` gives."""
+        """The names of the codes that `encode` gives."""
         return self.names
 
     def values(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
-        """What losses and metrics see, one along the first axis for each row: here the codes."""
+        """The targets of losses and metrics, one per row along the first axis: here the codes."""
         return self.encode(labels, where)
 
     def none(self, rows: int) -> np.ndarray:
-        """What stands for the `values` of rows without labels."""
+        """Placeholder `values` for rows without labels."""
         return np.full(rows, -1, dtype=np.int64)
 
     def class_values(self, codes: np.ndarray) -> np.ndarray:
-        """The `values` of texts that stand for one class each, such as its name."""
+        """The `values` of texts that represent one class each, such as class names."""
         return np.asarray(codes, dtype=np.int64)
 
     def encode(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
-        """Codes (n,) int64; a label that is not known raises with its row and the nearest known one."""
+        """Codes (n,) int64; an unknown label raises LabelError with its row and the closest known label."""
         known = self._codes
         try:
             codes = [known.get(label, -1) for label in labels]
-        except TypeError:  # lists where tuples are meant
+        except TypeError:  # lists instead of tuples
             codes = [-1] * len(labels)
         for row, code in enumerate(codes):
             if code < 0:
@@ -97,12 +96,12 @@ class LabelSpace(ABC):
         return np.asarray(codes, dtype=np.int64)
 
     def _code_by_name(self, label: Label, where: str, row: int) -> int:
-        # "1" out of a CSV and 1 out of a list are the same class.
+        # "1" from a CSV and 1 from a list are the same class.
         name = self.name(label)
         code = self._codes_by_name.get(name)
         if code is None:
             place = f"{where}, row {row + 1}"
-            raise LabelError(f"{place}: label '{name}' is not among the {len(self)} known: {self._near(name)}")
+            raise LabelError(f"{place}: label '{name}' is not one of the {len(self)} known labels; {self._near(name)}")
         return code
 
     def _near(self, name: str) -> str:
@@ -110,10 +109,10 @@ class LabelSpace(ABC):
         if near:
             return f"did you mean '{near[0]}'?"
         shown = ", ".join(self.names[:10])
-        return shown if len(self) <= 10 else f"{shown}, ..."
+        return f"known: {shown}" if len(self) <= 10 else f"known: {shown}, ..."
 
     def knows(self, label: Label) -> bool:
-        """Whether `encode` would take this label."""
+        """Whether `encode` accepts this label."""
         return label in self._codes or self.name(label) in self._codes_by_name
 
     def decode(self, codes: np.ndarray | Sequence[int]) -> list[Label]:
@@ -121,12 +120,12 @@ class LabelSpace(ABC):
         return [self.classes[code] for code in np.asarray(codes, dtype=np.int64).tolist()]
 
     def extend(self, labels: Iterable[Label]) -> LabelSpace:
-        """A space with these labels too: known classes keep their codes, new ones follow, sorted."""
-        fresh = {self.name(label): label for label in map(plain, labels) if not self.knows(label)}
-        return type(self)(self.classes + tuple(in_order(fresh.values()))) if fresh else self
+        """A space with these labels added: known classes keep their codes, new ones follow, sorted."""
+        added = {self.name(label): label for label in map(plain, labels) if not self.knows(label)}
+        return type(self)(self.classes + tuple(in_order(added.values()))) if added else self
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; `labels.from_json` gives the space back."""
+        """The space as plain JSON, for `from_json`."""
         return {"kind": self.kind, "classes": [list(c) if isinstance(c, tuple) else c for c in self.classes]}
 
     @classmethod
@@ -134,28 +133,28 @@ class LabelSpace(ABC):
         """The space of this kind that `to_json` wrote."""
         classes = data.get("classes")
         if not isinstance(classes, list) or not classes:
-            raise LabelError("a saved label space has no classes; the file is damaged")
+            raise LabelError("the saved label space has no classes; the file is damaged")
         if not all(_is_class(label) for label in classes):
-            raise LabelError("a saved label space has a class that is neither a name nor a number; the file is damaged")
+            raise LabelError("the saved label space has a class that is not a name or number; the file is damaged")
         return cls(cast("list[Label]", [tuple(c) if isinstance(c, list) else c for c in classes]))
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> LabelSpace:
-        """The space that `to_json` wrote, of whichever kind."""
+        """The space of any kind that `to_json` wrote."""
         from phasefit.data.labels.kinds import LABEL_KINDS
 
         return LABEL_KINDS[str(data.get("kind"))].space.of_json(data)
 
 
 def plain(label: Any) -> Label:
-    """NumPy's scalars as Python's own, which JSON knows; lists as paths."""
+    """NumPy scalars as Python objects, for JSON; lists as paths."""
     if isinstance(label, tuple | list):
         return cast(Label, tuple(map(plain, label)))
     return cast(Label, label.item() if isinstance(label, np.generic) else label)
 
 
 def in_order(labels: Iterable[Any]) -> list[Any]:
-    """As scikit-learn sorts: numbers by value, names by character; a mix by how it is written."""
+    """Labels in scikit-learn's order: numbers by value, names by character; mixed types by their text."""
     items = list(labels)
     try:
         return sorted(items)

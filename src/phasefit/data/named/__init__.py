@@ -1,4 +1,4 @@
-"""Named datasets: their cards, where their files are, and what they contain.
+"""Named datasets: their cards, the location of their files, and summaries of their content.
 
-May import the rest of `data`; `data` itself reads cards only in `sources`.
+May import the rest of `data`; the rest of `data` uses cards only in `sources`.
 """

@@ -1,6 +1,6 @@
-"""Datasets with a name: their cards, and where their files are on this machine.
+"""Cards of named datasets, and the location of their files on this machine.
 
-A card says what a dataset is, where it comes from and which columns it has.
+A card describes a dataset, its origin and its columns.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from phasefit.errors import DataError, LabelError
 HERE = Path(__file__).parent.parent
 PACKAGED = HERE / "packaged"
 VARIABLE = "PHASEFIT_DATA"
-SEVERAL_TEXTS = {  # the kinds whose rows have more than one text
+SEVERAL_TEXTS = {  # kinds with more than one text per row
     "pair": "pairs of texts",
     "score": "pairs of texts with scores",
     "triple": "triples of texts without labels",
 }
-OTHER_NAMES = {"pair": "single", "triple": None}  # of the kinds that are not called by their labels
+OTHER_NAMES = {"pair": "single", "triple": None}  # label kinds, where the dataset kind has another name
 
 
 @dataclass(frozen=True)
 class Card:
-    """Where a named dataset's columns and splits are, what kind it is, where it comes from.
+    """The columns, splits, kind and origin of a named dataset.
 
-    `splits` says which file feeds which use; `hub_text` and `hub_label` are the columns on the hub where they differ.
+    `splits` maps each split to its file; `hub_text` and `hub_label` are the columns on the hub if they differ.
     """
 
     name: str
     title: str
     description: str
     folder: str
-    kind: str = "single"  # of its labels, or pair or triple
+    kind: str = "single"  # the label kind, or pair or triple
     text: tuple[str, ...] = ("text",)
     label: tuple[str, ...] = ("label",)
     separator: str | None = None  # between several labels in one cell (multi)
@@ -57,7 +57,7 @@ class Card:
 
     @property
     def hub_source(self) -> str | None:
-        """How the same data is asked for on the hub, with the column options it needs; None where it is not there."""
+        """The hub source of the same data, with the column options it needs; None if it is not on the hub."""
         if self.hub is None:
             return None
         options = "".join(f" --label {name}" for name in self.hub_label)
@@ -65,7 +65,7 @@ class Card:
 
     @property
     def has_classes(self) -> bool:
-        """Whether its labels are classes: of a text, of several per text, or of a pair."""
+        """Whether its labels are classes."""
         return self.label_kind is not None and LABEL_KINDS[self.label_kind].has_classes
 
     @property
@@ -79,25 +79,25 @@ class Card:
         return OTHER_NAMES.get(self.kind, self.kind)
 
     def check_handled(self, *, sides: Sides = "one", need_labels: bool = True, named: int = 0) -> None:
-        """Raise, by name, for the kinds that cannot be used as asked; `named` is how many text columns the user named.
+        """Raise if this kind of dataset does not suit the request; `named` is the number of text columns named.
 
-        Triples are for who learns from texts beside each other or from every side alone: they have no labels.
+        Triples have no labels, so they suit only recipes that learn from pairs or from each side separately.
         """
         content = f"dataset '{self.name}' holds {SEVERAL_TEXTS.get(self.kind)} (kind '{self.kind}')"
         if self.several_texts and sides == "one" and (need_labels or named != 1):
-            other = "mnr learns from triples" if self.kind == "triple" else "finetune and mnr learn from pairs"
-            raise LabelError(f"{content}, and single texts are needed here; --recipe {other}")
+            recipes = "--recipe mnr" if self.kind == "triple" else "--recipe finetune or --recipe mnr"
+            raise LabelError(f"{content}, but single texts are needed here; use {recipes}")
         if self.kind == "triple" and sides == "two" and need_labels:
-            raise LabelError(f"{content}; --recipe mnr learns from triples")
+            raise LabelError(f"{content}; to learn from triples use --recipe mnr")
         if self.kind not in SEVERAL_TEXTS and sides == "pairs" and named < 2:
             raise DataError(
-                f"dataset '{self.name}' holds single texts, and pairs of texts are needed here; "
-                "'phasefit datasets' tells which have pairs or triples"
+                f"dataset '{self.name}' holds single texts, but pairs of texts are needed here; "
+                "'phasefit datasets' lists those with pairs or triples"
             )
 
 
 def read_card(path: Path) -> Card:
-    """The card in a TOML file; an unknown field is an error."""
+    """The card in a TOML file; DataError for an unknown field."""
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     unknown = set(data) - {item.name for item in fields(Card)}
     if unknown:
@@ -129,7 +129,7 @@ def hub_card(hub: str) -> Card | None:
 
 
 def data_folders(data_dir: Path | None = None) -> list[Path]:
-    """Where named datasets are looked for, in order: packaged, the folder given, the folder of PHASEFIT_DATA."""
+    """The folders to search for named datasets, in order: packaged, `data_dir`, PHASEFIT_DATA."""
     if data_dir and not Path(data_dir).is_dir():
         raise DataError(f"--data-dir {data_dir}: there is no such folder")
     variable = os.environ.get(VARIABLE)
@@ -137,7 +137,7 @@ def data_folders(data_dir: Path | None = None) -> list[Path]:
 
 
 def locate(card: Card, data_dir: Path | None = None) -> Path | None:
-    """The folder that holds this dataset's files, or None."""
+    """The folder with this dataset's files, or None."""
     folders = (folder / card.folder for folder in data_folders(data_dir))
     return next((folder for folder in folders if folder.is_dir() and split_file(folder, "train")), None)
 
@@ -165,13 +165,13 @@ def not_here(card: Card) -> DataError:
 
 
 def not_known(name: str) -> DataError:
-    """The error for a source that is neither a file nor a known dataset."""
+    """The error for a source that is neither a file nor a named dataset."""
     from difflib import get_close_matches
 
     names = sorted({*_cards(), *(card.folder for card in named_datasets())})
     near = get_close_matches(name, names, n=3)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "`phasefit datasets` lists the names."
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "`phasefit datasets` lists all datasets."
     return DataError(
-        f"no file and no dataset '{name:.80}'; {hint} "
+        f"there is no file or dataset '{name:.80}'; {hint} "
         f"Set {VARIABLE} to a folder of datasets, or write hub:owner/name for one on the hub"
     )

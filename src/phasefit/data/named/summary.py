@@ -1,4 +1,4 @@
-"""What a dataset holds, in numbers: for `phasefit datasets NAME` and for the report before training."""
+"""Summary statistics of a dataset, for `phasefit datasets NAME` and the report before training."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PARTS = ("train", "validation", "test", "unlabelled")
 
 @dataclass(frozen=True)
 class Description:
-    """Sizes, classes and lengths (in words); counts and lengths are those of the train part."""
+    """Sizes, classes and lengths (in words); counts and lengths are those of train."""
 
     name: str
     title: str
     kind: str
-    where: Path | None  # the folder of a named dataset; None where it is in memory or not on this machine
+    where: Path | None  # the folder of a named dataset; None if it is in memory or not on this machine
     rows: dict[str, int] = field(default_factory=dict)  # per part
     classes: int | None = None
     counts: dict[str, int] = field(default_factory=dict)  # rows per class, largest first
@@ -40,7 +40,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A dataset seen closer: its description, its tables, and the columns that its train part was made of."""
+    """The description of a dataset, its tables, and the columns of its train part."""
 
     description: Description
     tables: Mapping[str, Table] = field(default_factory=dict)
@@ -48,12 +48,12 @@ class Inspection:
 
 
 def describe(source: Any, *, data_dir: Path | None = None, **options: Any) -> Description:
-    """Describe a named dataset, a Dataset, a Table, or anything `read_dataset` takes; counts only what is here."""
+    """Describe a named dataset, a Dataset, a Table or any source of `read_dataset`, if it is on this machine."""
     return inspect_dataset(source, data_dir=data_dir, **options).description
 
 
 def describe_card(card: Card, data_dir: Path | None = None) -> Description:
-    """Describe a named dataset of any kind, also those that cannot be trained on yet."""
+    """Describe a named dataset of any kind."""
     folder = cards.locate(card, data_dir)
     if folder is None:
         return Description(card.name, card.title, card.kind, None, dict(card.rows), card.classes, card=card)
@@ -61,7 +61,7 @@ def describe_card(card: Card, data_dir: Path | None = None) -> Description:
 
 
 def inspect_dataset(source: Any, *, data_dir: Path | None = None, **options: Any) -> Inspection:
-    """Describe it and keep what was read, to be looked at closer."""
+    """Describe a dataset and keep its tables and columns."""
     if isinstance(source, Table):
         source = Dataset(source.name, source)
     if isinstance(source, str) and not options and not Path(source).exists():
@@ -77,22 +77,22 @@ def inspect_dataset(source: Any, *, data_dir: Path | None = None, **options: Any
     title = source.card.title if source.card else source.name
     base = Description(source.name, title, _kind(train), None, rows, card=source.card)
     description = _described(base, _class_names(labels), list(train.all_texts))
-    names = train.columns.texts if train.others and train.columns else ("text", "beside it", "and not it")
+    names = train.columns.texts if train.others and train.columns else ("text", "second text", "third text")
     columns: dict[str, Sequence[object]] = dict(zip(names, train.sides, strict=False))
     return Inspection(description, tables, columns | ({"label": list(map(label_name, labels))} if labels else {}))
 
 
 def read_for_inspection(source: Any, *, data_dir: Path | None = None, **options: Any) -> Dataset:
-    """Whatever it is: with labels or without, single texts, pairs or triples; labels that are there must be right."""
+    """Any dataset: single texts, pairs or triples, with or without labels; labels that exist must be valid."""
     dataset = read_dataset(source, data_dir=data_dir, sides="any", need_labels=False, **options)
     train = dataset.train
     if train.labels is None and not train.others and train.columns is not None and train.columns.labels:
-        return read_dataset(source, data_dir=data_dir, **options)  # which says what is wrong with them
+        return read_dataset(source, data_dir=data_dir, **options)  # raises the error about the labels
     return dataset
 
 
 def _class_names(labels: Sequence[Label]) -> Iterator[str]:
-    """The classes of all rows, one after the other; scores are none."""
+    """The classes of all rows; nothing for scores."""
     for label in labels:
         if isinstance(label, frozenset):
             yield from map(str, label)
@@ -124,7 +124,7 @@ def _frames(card: Card, folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def _table(card: Card, part: str, frame: pd.DataFrame) -> Table:
-    """A split as a table, unchecked; several labels or scores are none."""
+    """A split as an unchecked table; without labels unless each text has one class."""
     texts, *others = (frame[column].tolist() for column in card.text)
     one_class = card.label_kind is not None and LABEL_KINDS[card.label_kind].answer == "class"
     if part == "unlabelled" or not one_class:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phasefit.errors import RunError
-from phasefit.files.atomic import flush, settle
+from phasefit.files.atomic import apply_umask_and_flush, flush
 
 if TYPE_CHECKING:
     from phasefit.models.encoder.encoder import Encoder
@@ -25,7 +25,7 @@ def keep_phase(run: Path, phase: str, encoder: Encoder) -> None:
         shutil.rmtree(part, ignore_errors=True)
         encoder.save(part)
         for file in filter(Path.is_file, part.rglob("*")):
-            settle(file)
+            apply_umask_and_flush(file)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(part, folder)
         flush(folder.parent)
