@@ -78,7 +78,7 @@ def test_a_task_without_a_test_of_its_own_is_refused_by_name(tmp_path: Path) -> 
     own = '[[task]]\nname = "one"\ndata = "one.csv"\ntest = "one-test.csv"\n'
     tasks.write_text(own + '[[task]]\nname = "two"\ndata = "two.csv"\n')
     request = run_spec(str(tasks), recipe="multitask")
-    with pytest.raises(DataError, match=r"tasks, task 'two': it has no test rows of its own.*--test-size 0"):
+    with pytest.raises(DataError, match=r"tasks, task 'two' has no separate test rows.*--test-size 0"):
         question_for("tasks", request, TASKS, None)
     question_for("tasks", request.replace(test_size=0.0), TASKS, None)
     tasks.write_text(own)

@@ -1,4 +1,4 @@
-"""Spaces: every packaged one fits its recipe; what is wrong is said before any trial."""
+"""Spaces: every packaged one fits its recipe; errors are raised before any trial."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def test_try_takes_choices_and_ranges() -> None:
     [
         ("finetune.lr", "write it as phase.option=A,B,C"),
         ("finetun.lr=1e-5,1e-4", "did you mean 'finetune'?"),
-        ("finetune.lr=a..b", "'a' is no number"),
-        ("finetune.lr=2..1", "from low to a higher high"),
+        ("finetune.lr=a..b", "'a' is not a number"),
+        ("finetune.lr=2..1", "low and high must be numbers, with low below high"),
         ("denoise.ratio=0.1,0.2", "finetune has no phase 'denoise'"),
     ],
 )
-def test_what_try_cannot_mean_is_refused(text: str, said: str) -> None:
+def test_an_invalid_try_is_refused(text: str, said: str) -> None:
     with pytest.raises(RecipeError, match=said.replace("?", r"\?")):
         parse_tries([text], read_recipe("finetune"))
 
@@ -98,14 +98,14 @@ def test_what_try_cannot_mean_is_refused(text: str, said: str) -> None:
         ("finetune.objective.temperatur", Choices(("1",)), "temperatur"),
     ],
 )
-def test_an_option_or_value_that_the_recipe_does_not_take_is_refused(
+def test_an_option_or_value_that_the_recipe_does_not_accept_is_refused(
     option: str, values: Choices | Range, said: str
 ) -> None:
     with pytest.raises(RecipeError, match=said.replace("?", r"\?")):
         check_space(Space("own", {option: values}), "supcon-finetune", {})
 
 
-def test_a_space_of_ones_own(tmp_path: Path) -> None:
+def test_a_space_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("[finetune]\nlr = { low = 1e-5, high = 1e-4, log = true }\nlrs.head = [1e-3, 1e-2]\n")
     space = read_space(str(path), read_recipe("finetune"))

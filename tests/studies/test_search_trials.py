@@ -148,8 +148,8 @@ def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
     found = read_history(study_in(tmp_path), question(THREE))
     assert (found.complete, found.failed, found.stopped) == (3, 0, 0)
     said = trial_counts(question(THREE), found)
-    assert said.startswith("Trials: 3 complete, 0 given up early, 0 failed")
-    assert said.endswith("these are all 3 points of the space, and more --trials would add none.")
+    assert said.startswith("Trials: 3 complete, 0 stopped early, 0 failed")
+    assert said.endswith("all 3 points of the space have been tried, so more --trials would add nothing.")
 
 
 def test_a_point_that_fails_is_not_tried_again_by_the_same_command(
@@ -189,7 +189,7 @@ def test_one_failure_is_told_and_three_in_a_row_end_it(
     answers: list[float | str] = ["broken", 0.5, "broken", "broken", "broken for good"]
     monkeypatch.setattr(trials, "run_stream", fake_stream(lambda _: answers.pop(0)))
     told: list[TrialDone] = []
-    with pytest.raises(CellError, match="3 trials in a row failed, the last for this: broken for good"):
+    with pytest.raises(CellError, match="3 trials in a row failed, the last with: broken for good"):
         Trials(question(LR), study_in(tmp_path), Limits(9), told.append).run(tmp_path)
     assert [one.state for one in told[:2]] == ["failed", "complete"]
 
@@ -346,23 +346,23 @@ def test_the_question_is_the_same_wherever_and_however_long_it_is_asked(
         (0.01, 0.03, True, "are better than"),
         (0.01, 0.03, False, "are worse than"),
         (-0.03, -0.01, True, "are worse than"),
-        (-0.01, 0.03, True, "are not proved better than"),
-        (None, None, True, "is not known"),
+        (-0.01, 0.03, True, "are not significantly better than"),
+        (None, None, True, "It is unknown whether the tuned settings are better"),
     ],
 )
 def test_the_verdict_is_that_of_the_interval(low: float | None, high: float | None, maximise: bool, said: str) -> None:
     rows = (
-        Row("topics", "as it is", 3, 0.8),
-        Row("topics", "as found", 3, 0.81, difference=0.01, difference_low=low, difference_high=high),
+        Row("topics", "untuned", 3, 0.8),
+        Row("topics", "tuned", 3, 0.81, difference=0.01, difference_low=low, difference_high=high),
     )
     assert said in verdict(Table("fresh", "test.accuracy", rows), maximise=maximise)
 
 
 @pytest.mark.parametrize(
-    ("seeds", "said"), [(1, "+0.0000, of one seed."), (3, "the same difference with all 3 seeds.")]
+    ("seeds", "said"), [(1, "+0.0000, one seed only."), (3, "+0.0000, identical for all 3 seeds.")]
 )
-def test_a_verdict_without_an_interval_says_how_many_seeds_there_were(seeds: int, said: str) -> None:
-    rows = (Row("topics", "as it is", seeds, 0.8), Row("topics", "as found", seeds, 0.8, difference=0.0))
+def test_a_verdict_without_an_interval_states_the_number_of_seeds(seeds: int, said: str) -> None:
+    rows = (Row("topics", "untuned", seeds, 0.8), Row("topics", "tuned", seeds, 0.8, difference=0.0))
     assert verdict(Table("fresh", "test.accuracy", rows), maximise=True).endswith(said)
 
 
