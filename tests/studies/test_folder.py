@@ -38,13 +38,13 @@ def test_a_given_folder_keeps_its_own_cells(tmp_path: Path) -> None:
 def test_what_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     out = tmp_path / "mine"
     StudyFolder.open("x", {"keys": ["a"]}, out)
-    with pytest.raises(RunError, match="holds another study"):
+    with pytest.raises(RunError, match="has another study"):
         StudyFolder.open("x", {"keys": ["b"]}, out)
     StudyFolder.open("x", {"keys": ["b"]}, out, overwrite=True)
     assert read_json(out / "study.json")["keys"] == ["b"]
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "holiday.jpg").write_text("x")
-    with pytest.raises(RunError, match="not a study"):
+    with pytest.raises(RunError, match="not a phasefit study"):
         StudyFolder.open("x", {}, tmp_path / "photos", overwrite=True)
     (tmp_path / "file").write_text("x")
     with pytest.raises(RunError, match="is a file"):

@@ -101,7 +101,7 @@ def test_a_process_that_left_nothing_is_an_error_that_names_the_cell(
 ) -> None:
     inline_cells(monkeypatch)
     monkeypatch.setattr("inline_cells.carry_out", lambda *_: {})
-    with pytest.raises(CellError, match="majority on snips, seed 0: its process was ended from outside"):
+    with pytest.raises(CellError, match="majority on snips, seed 0: its process was killed"):
         run_cells(cells(1), tmp_path)
 
 
@@ -122,7 +122,8 @@ def test_an_interrupted_study_ends_its_cells_and_says_how_to_go_on(monkeypatch: 
             os.kill(os.getpid(), signal.SIGTERM)
 
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(Interrupted, match="4 cells are done and kept; the same command goes on") as caught:
+    kept = r"finished cells are kept \(4\); run the same command again to resume"
+    with pytest.raises(Interrupted, match=kept) as caught:
         study()
     assert caught.value.signal == signal.SIGTERM
     assert process.told == ["terminate", "join", "kill", "join"]

@@ -176,7 +176,7 @@ def test_a_scale_cuts_and_says_so() -> None:
         "finetune.lr = 0.0001 (A instead of 1e-05)",
     ):
         assert part in said
-    assert all("Cut to the quick scale" in table.note for table in found.study.tables)
+    assert all("Reduced to the quick scale" in table.note for table in found.study.tables)
     assert [table.number for table in found.study.tables] == ["1"]
 
 
@@ -193,8 +193,8 @@ def test_what_a_user_names_wins_over_the_scale() -> None:
     [
         (Selection("tiny"), "no scale 'tiny'; known: full, quick"),
         (Selection(FULL, ("C",)), "no dataset 'C'"),
-        (Selection(FULL, (), ("3",)), "--table 3: the study has no table of that number; they are: 1, 2"),
-        (Selection("quick", (), ("2",)), "--table 2 is about B, which this scale or --datasets leaves out"),
+        (Selection(FULL, (), ("3",)), "--table 3: the study has no table with this number; known: 1, 2"),
+        (Selection("quick", (), ("2",)), "--table 2 uses B, which this scale or --datasets leaves out"),
     ],
 )
 def test_choices_that_are_none(choice: Selection, said: str) -> None:
@@ -324,7 +324,7 @@ def test_what_a_file_may_not_say(change: dict[str, Any], message: str) -> None:
 def test_a_setting_for_a_phase_that_no_variant_has() -> None:
     content = {"title": "T", "set": {"denoise": {"lr": 1.0}}, "dataset": {"d": {"data": "snips"}}}
     file = parse_study(content | {"variant": {"v": {"recipe": "finetune"}}}, "s.toml")
-    with pytest.raises(RecipeError, match=r"denoise.lr=1.0: none of the recipes has such a phase"):
+    with pytest.raises(RecipeError, match=r"denoise.lr=1.0: none of the recipes has this phase"):
         scale_study(file, "s", Selection())
 
 

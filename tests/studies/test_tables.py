@@ -188,7 +188,7 @@ def test_the_base_is_the_first_variant_or_none() -> None:
     table = fill(study, TableSpec("T"), grid, results)
     assert [row.variant for row in table.rows] == ["base", "ours"]
     assert [row.difference for row in table.rows] == [None, None], "nothing is measured against the second in silence"
-    assert table.note.startswith("Without a figure 'test.accuracy': first on A.")
+    assert table.note.startswith("No value of 'test.accuracy' for: first on A.")
     told = fill(study, TableSpec("T", against="base", variants=("base", "ours")), grid, results)
     assert told.rows[1].difference == pytest.approx(0.04)
 

@@ -119,7 +119,7 @@ def _compare(
     notes = proof_notes(question, winner.history, winner.settings, options.limits.seed, study.seeds, scored)
     study = replace(study, notes=(verdict(tables[0], maximise=question.maximise), *notes))
     curves = trial_curve(winner.history, question)
-    write_files(winner.folder, study, tables, cells, results, options.command, curves)
+    write_files(winner.folder, study, tables, cells, results, options.command, curves, "--fresh-seeds")
     return replace(winner, tables=tables, notes=study.notes)
 
 

@@ -125,9 +125,7 @@ def _around(value: Mapping[str, Any], own: Any, where: str) -> Range:
     if not _is_number(factor) or factor <= 1 or len(value) > 1:
         raise RecipeError(f"{where}: around must be a number above 1, without other keys")
     if not _is_number(own) or own <= 0:
-        raise RecipeError(
-            f"{where}: around needs a positive number in the recipe, not {own!r}; give low and high"
-        )
+        raise RecipeError(f"{where}: around needs a positive number in the recipe, not {own!r}; give low and high")
     if isinstance(own, int):
         return Range(max(round(own / factor), 1), round(own * factor), log=True, whole=True)
     return Range(own / factor, own * factor, log=True)
