@@ -241,7 +241,7 @@ def test_quick_is_smaller_and_says_how(info: StudyInfo) -> None:
     assert len(quick.study.seeds) * (quick.study.folds or 1) >= 2  # or there is no interval
     assert quick.changes
     assert not full.changes
-    assert "Cut to the quick scale" in quick.study.notes[0]
+    assert "Reduced to the quick scale" in quick.study.notes[0]
 
 
 @every_study
