@@ -80,7 +80,7 @@ def test_another_study_in_the_same_folder_is_refused(compared: tuple[Result, Pat
     _, _, words = compared
     result = invoke(*words, "--rows", "50")
     assert result.exit_code == 2
-    assert "has another study" in result.stderr
+    assert "contains another study" in result.stderr
 
 
 def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Path) -> None:

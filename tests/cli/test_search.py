@@ -139,7 +139,7 @@ def test_a_study_of_another_table_is_refused_by_the_option_that_gave_it(
 ) -> None:
     _, folder, words = searched
     said = sentence(invoke("snips", *words[1:-2]))
-    assert f"{folder} has another study; give another folder with --study" in said
+    assert f"{folder} contains another study; give another folder with --study" in said
 
 
 def test_a_grid_that_cannot_be_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The page of a study, out of plain data."""
+"""The page of a study, from plain data."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_scored_rows_add_up_over_folds_and_are_unknown_if_seeds_differ() -> None
     assert repetitions(cells, {}) == {}
 
 
-def test_ranks_know_which_way_a_score_is_better() -> None:
+def test_ranks_decide_who_leads() -> None:
     page = study_page(content([row("one", 0.8, rank=1.0), row("two", 0.9, rank=2.0)])).html()
     assert "On snips, one leads with 0.8000" in page
 

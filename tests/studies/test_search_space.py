@@ -26,7 +26,7 @@ def test_a_packaged_space_fits_the_recipe_that_it_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_default_space_fits_any_recipe_and_holds_its_own_values(name: str) -> None:
+def test_the_default_space_fits_any_recipe_and_contains_its_values(name: str) -> None:
     recipe = read_recipe(name)
     space = read_space("default", recipe)
     check_space(space, name, {})
@@ -50,7 +50,7 @@ def test_the_papers_rates_of_three_phase() -> None:
     assert "denoise.lr" not in read_space("three-phase", read_recipe("contrast-finetune")).dimensions
 
 
-def test_the_recipe_as_it_is_is_a_point_that_changes_nothing() -> None:
+def test_the_original_recipe_is_a_point_that_changes_nothing() -> None:
     recipe = read_recipe("finetune")
     space = read_space("default", recipe)
     own = space.own_point(recipe)
@@ -60,22 +60,22 @@ def test_the_recipe_as_it_is_is_a_point_that_changes_nothing() -> None:
     assert read_recipe("finetune", settings) == recipe
 
 
-def test_try_takes_choices_and_ranges() -> None:
+def test_try_accepts_choices_and_ranges() -> None:
     recipe = read_recipe("finetune")
-    found = parse_tries(
+    dimensions = parse_tries(
         ["finetune.lr=1e-5..1e-3", "finetune.head=mlp,linear", "finetune.batch_size=8..16", "max_length=64,128"], recipe
     )
-    assert found == {
+    assert dimensions == {
         "finetune.lr": Range(1e-5, 1e-3, log=True),
         "finetune.head": Choices(("mlp", "linear")),
         "finetune.batch_size": Range(8, 16, whole=True),
         "max_length": Choices(("64", "128")),
     }
-    assert found["finetune.lr"].as_setting(0.000123456) == 0.000123
+    assert dimensions["finetune.lr"].as_setting(0.000123456) == 0.000123
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("finetune.lr", "write it as phase.option=A,B,C"),
         ("finetun.lr=1e-5,1e-4", "did you mean 'finetune'?"),
@@ -84,13 +84,13 @@ def test_try_takes_choices_and_ranges() -> None:
         ("denoise.ratio=0.1,0.2", "finetune has no phase 'denoise'"),
     ],
 )
-def test_an_invalid_try_is_refused(text: str, said: str) -> None:
-    with pytest.raises(RecipeError, match=said.replace("?", r"\?")):
+def test_an_invalid_try_is_refused(text: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message.replace("?", r"\?")):
         parse_tries([text], read_recipe("finetune"))
 
 
 @pytest.mark.parametrize(
-    ("option", "values", "said"),
+    ("option", "values", "message"),
     [
         ("finetune.epoch", Choices(("1", "2")), "did you mean 'epochs'?"),
         ("finetune.head", Choices(("mlp", "lstm")), "option 'head'"),
@@ -99,9 +99,9 @@ def test_an_invalid_try_is_refused(text: str, said: str) -> None:
     ],
 )
 def test_an_option_or_value_that_the_recipe_does_not_accept_is_refused(
-    option: str, values: Choices | Range, said: str
+    option: str, values: Choices | Range, message: str
 ) -> None:
-    with pytest.raises(RecipeError, match=said.replace("?", r"\?")):
+    with pytest.raises(RecipeError, match=message.replace("?", r"\?")):
         check_space(Space("own", {option: values}), "supcon-finetune", {})
 
 

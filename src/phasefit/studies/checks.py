@@ -48,7 +48,7 @@ def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> No
     if cell.pairs is None and not _predicts(cell):
         raise DataError("the recipe trains an encoder only and makes no predictions to score; remove it")
     if cell.pairs is not None and cell.is_baseline and cell.spec.recipe.name != "untrained":
-        raise DataError("this study scores encoders on pairs, and 'untrained' is the only baseline with one; remove it")
+        raise DataError("baselines other than 'untrained' have no encoder to score on pairs; remove this one")
     spec = cell.spec
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
     if cell.is_baseline and cell.pairs is None:

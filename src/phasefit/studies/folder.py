@@ -90,9 +90,11 @@ def _check(path: Path, digest: str, option: str, *, overwrite: bool) -> None:
     if not path.is_dir() or not any(path.iterdir()) or _question(path) == digest:
         return
     if not (path / MANIFEST).is_file():
-        raise RunError(f"{path} has files that are not a phasefit study; give another folder with {option}")
+        raise RunError(f"{path} contains files that are not a phasefit study; give another folder with {option}")
     if not overwrite:
-        raise RunError(f"{path} has another study; give another folder with {option}, or replace it with --overwrite")
+        raise RunError(
+            f"{path} contains another study; give another folder with {option}, or replace it with --overwrite"
+        )
 
 
 def _delete_rows(path: Path) -> None:

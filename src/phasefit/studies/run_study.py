@@ -62,7 +62,7 @@ def run_study(
     filled = tuple(fill(study, spec, cells, results) for spec in specs)
     for table in filled:
         if not table.rows:
-            raise DataError(f"{table.title}: no run has a score '{table.metric}'; name another score")
+            raise DataError(f"{table.title}: no run has a score '{table.metric}'; choose another score")
     write_files(folder.path, study, filled, cells, results, command, curves(cells, results))
     folder.finish({"command": command, "cells": keys})
     return StudyResult(folder.path, study, filled, tuple(cells), results)

@@ -130,7 +130,7 @@ def verdict(table: Table, *, maximise: bool) -> str:
     low, high = tuned.difference_low, tuned.difference_high
     if low is None or high is None:
         seeds = "one seed only" if tuned.n < 2 else f"identical for all {tuned.n} seeds"
-        return f"It is unknown whether the tuned settings are better: {gain}, {seeds}."
+        return f"It is unknown whether the tuned settings are better: {gain}, {seeds}; use more --fresh-seeds."
     gain += f", 95 % interval {low:+.4f} to {high:+.4f}"
     if low > 0 or high < 0:
         is_better = (low > 0) == maximise

@@ -141,7 +141,7 @@ def _range(value: Mapping[str, Any], where: str) -> Range:
         raise RecipeError(f"{where}: step must be a number above 0")
     log = value.get("log", step is None and low > 0 and high >= DECADE * low)
     if log and (low <= 0 or step is not None):
-        raise RecipeError(f"{where}: log needs a low above 0 and no step")
+        raise RecipeError(f"{where}: log = true needs low above 0 and no step")
     whole = isinstance(low, int) and isinstance(high, int) and (step is None or isinstance(step, int))
     return Range(low, high, bool(log), step, whole)
 
