@@ -26,7 +26,7 @@ from phasefit.recipes.recipe import Recipe
 from phasefit.runs.specification import DEFAULTS, MachineSpec
 from phasefit.studies import key
 from phasefit.studies.cell import Cell
-from phasefit.studies.key import PROTOCOL, SHOWN, UNFELT, defaults, differing
+from phasefit.studies.key import NO_EFFECT, OUTPUT_ONLY, PROTOCOL, defaults, differing
 from specs import run_spec
 
 RECORD = Path(__file__).with_name("defaults.json")
@@ -152,7 +152,7 @@ def test_no_default_changes_under_one_protocol() -> None:
 
 def all_defaults() -> dict[str, Any]:
     """The default of every option of a run, by name."""
-    shown = (*SHOWN, *UNFELT, "data", "out")
+    shown = (*OUTPUT_ONLY, *NO_EFFECT, "data", "out")
     content = {f"run.{name}": value for name, value in DEFAULTS.items() if name not in shown}
     content |= {f"recipe.{name}": defaults(Recipe)[name] for name in ("max_length", "prompt", "long")}
     for kind, options in PHASES.items():

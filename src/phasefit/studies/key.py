@@ -31,8 +31,8 @@ itself. Keep it for a new option whose default changes nothing, and for new vers
 records. With a higher protocol every cell is run again."""
 
 SOURCES = ("source", "validation", "test", "unlabelled")
-APART = ("name", "settings", "model", "seed", *SOURCES)  # have their own entries in the identity
-SHOWN = (
+SEPARATE = ("name", "settings", "model", "seed", *SOURCES)  # have their own entries in the identity
+OUTPUT_ONLY = (
     "folder",
     "overwrite",
     "command",
@@ -41,8 +41,8 @@ SHOWN = (
     "keep_phases",
     "model_name",
 )  # only affect output
-UNFELT = ("checkpoint_minutes", "data_dir")  # checkpoints do not change results; tables count by content
-LEFT_OUT = (*APART, *SHOWN, *UNFELT)
+NO_EFFECT = ("checkpoint_minutes", "data_dir")  # checkpoints do not change results; tables count by content
+LEFT_OUT = (*SEPARATE, *OUTPUT_ONLY, *NO_EFFECT)
 CHUNK = 1 << 20
 
 
