@@ -1,4 +1,4 @@
-"""Cells of studies carried out in the test's own process, where its fakes and its tiny encoder are known."""
+"""Cells of studies run in the process of the test, where its fakes and its tiny encoder are registered."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ VARIABLE = "OMP_NUM_THREADS"
 
 
 class InlineProcess:
-    """Looks like a process that has ended by the time it is asked."""
+    """A stand-in for a process that has already ended."""
 
     exitcode = 0
 
     def __init__(self, target: Callable[..., None], args: tuple[Cell, Path, bool], name: str) -> None:
         self.args = args
         self.sentinel, end = os.pipe()
-        os.close(end)  # its reader sees the end at once
+        os.close(end)  # its reader sees the end immediately
 
     def start(self) -> None:
         cell, folder, keep = self.args
@@ -35,7 +35,7 @@ class InlineProcess:
             carry_out(cell, folder, keep)
         except PhasefitError as error:
             (folder / ERROR).write_text(str(error), encoding="utf-8")
-        finally:  # those of a process of its own would end with it
+        finally:  # a separate process would not affect these
             torch.set_num_threads(threads)
             os.environ.pop(VARIABLE, None)
             os.environ |= {} if variable is None else {VARIABLE: variable}
@@ -49,21 +49,21 @@ class InlineProcess:
             self.sentinel = -1
 
     def terminate(self) -> None:
-        """It is over."""
+        """Do nothing: it has ended."""
 
     kill = terminate
 
 
 class InlineContext:
-    """In the place of multiprocessing's."""
+    """A replacement for a multiprocessing context."""
 
     Process = InlineProcess
 
     def set_forkserver_preload(self, modules: list[str]) -> None:
-        """Everything is loaded."""
+        """Do nothing: everything is loaded."""
 
 
 def inline_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From here on no cell starts a process."""
+    """Run all further cells without starting processes."""
     context: Any = InlineContext()
     monkeypatch.setattr("phasefit.studies.pool.get_context", lambda method: context)

@@ -80,7 +80,7 @@ def test_another_study_in_the_same_folder_is_refused(compared: tuple[Result, Pat
     _, _, words = compared
     result = invoke(*words, "--rows", "50")
     assert result.exit_code == 2
-    assert "holds another study" in result.stderr
+    assert "contains another study" in result.stderr
 
 
 def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Path) -> None:
@@ -107,10 +107,10 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
         (["snips", "snips2", "--test", "x.csv"], "about one table"),
         (["snips", "-r", "multitask"], "task file"),
         (["snips", "-r", "majority", "--score", "test.macro_f2"], "did you mean 'macro_f1'"),
-        (["snips", "-r", "majority", "--score", "test.rows"], "the score 'test.rows' is written as test.NAME"),
-        (["snips", "-r", "majority", "--score", "test.pearson"], "labels of kind 'single' have no such figure"),
+        (["snips", "-r", "majority", "--score", "test.rows"], "unknown score 'test.rows': write it as test.NAME"),
+        (["snips", "-r", "majority", "--score", "test.pearson"], "labels of kind 'single' have no such metric"),
         (["snips", "-r", "majority", "--test-size", "0"], "no test rows to score"),
-        (["snips", "-r", "majority,simcse"], "simcse on snips: it leaves an encoder"),
+        (["snips", "-r", "majority,simcse"], "simcse on snips: the recipe trains an encoder only"),
         (["snips", "-r", "majority", "--folds", "400"], "do not fill 400 folds"),
         (["snips", "-r", "mnr"], "mnr on snips: "),
     ],

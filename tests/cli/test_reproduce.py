@@ -80,7 +80,7 @@ def test_a_study_file_of_ones_own(done: tuple[Result, Path, list[str]]) -> None:
     page = (folder / "results.md").read_text(encoding="utf-8")
     assert "(99.5)" in page
     assert "a large model" in page
-    assert "Cut to the quick scale: 2 seeds (0, 1) instead of 3 seeds (0, 1, 2)" in page
+    assert "Reduced to the quick scale: 2 seeds (0, 1) instead of 3 seeds (0, 1, 2)" in page
     assert "datasets left out: Gone" in page
     assert "without Gone" in page
     assert "published, a large model" in result.stdout
@@ -128,7 +128,7 @@ def test_its_help_teaches() -> None:
     [
         (["tree-phase"], "there is no study 'tree-phase'; did you mean 'three-phase'?"),
         (["gone.toml"], "there is no study file 'gone.toml'"),
-        (["mirror", "--table", "9"], "--table 9: the study has no table of that number; they are: 1, 2"),
+        (["mirror", "--table", "9"], "--table 9: the study has no table with this number; known: 1, 2"),
         (["mirror", "--scale", "quik"], "has no scale 'quik'; did you mean 'quick'?"),
         (["mirror", "--datasets", "imdb"], "the study has no dataset 'imdb'; known: SICK, STS-B"),
         (["three-phase", "--datasets", "snips,sst5"], "not on this machine: SST5 (sst5)"),

@@ -85,11 +85,11 @@ def test_the_same_command_computes_nothing_anew(searched: tuple[Result, Path, li
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--space", "nothing"], "space 'nothing' is neither packaged nor a file"),
+        (["--space", "nothing"], "space 'nothing' is neither a packaged space nor a TOML file"),
         (["--try", "finetune.lrr=1,2"], "did you mean"),
         (["--try", "finetune.lr=-1,2"], "option 'lr'"),
-        (["--recipe", "simcse"], "ends with an encoder"),
-        (["--score", "test.accuracy"], "a search chooses by validation scores"),
+        (["--recipe", "simcse"], "trains an encoder without a head"),
+        (["--score", "test.accuracy"], "a search compares validation scores; use --score accuracy"),
         (["--score", "acuracy"], "did you mean 'accuracy'?"),
         (["--storage", "trials"], "give a URL"),
         (["-o", "best"], "the recipe is a TOML file"),
@@ -139,12 +139,12 @@ def test_a_study_of_another_table_is_refused_by_the_option_that_gave_it(
 ) -> None:
     _, folder, words = searched
     said = sentence(invoke("snips", *words[1:-2]))
-    assert f"{folder} holds another study; give another folder with --study" in said
+    assert f"{folder} contains another study; give another folder with --study" in said
 
 
 def test_a_grid_that_cannot_be_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = invoke("snips", "--recipe", "finetune", "--sampler", "grid", "--try", "finetune.lr=1e-5..1e-3")
     assert result.exit_code == 2
-    assert "no grid has" in result.stderr
+    assert "which has no grid" in result.stderr
     assert not list(tmp_path.iterdir())

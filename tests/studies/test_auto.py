@@ -1,4 +1,4 @@
-"""Choosing a recipe without training: candidates, rounds, who stays, who wins, and what time does to it."""
+"""Choosing a recipe without training: candidates, rounds, survivors, the choice, and the time limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from phasefit.recipes.settings import parse_settings
 from phasefit.runs.recipe.resolve import requested_recipe
 from phasefit.runs.specification import AUTO, RunSpec
 from phasefit.studies.auto import run_auto
-from phasefit.studies.auto.candidates import YARDSTICK, DataFacts, candidates_for, facts_of, left_out
+from phasefit.studies.auto.candidates import REFERENCE, DataFacts, candidates_for, facts_of, left_out
 from phasefit.studies.auto.halving import affordable, choose, folds_for, gain, predicted, rounds_for, survivors
 from phasefit.studies.auto.report import AutoResult, as_json, as_markdown, conclusion
 from phasefit.studies.auto.run_auto import choose_recipe, final_spec
@@ -39,11 +39,11 @@ KINDS = [
 
 
 @pytest.mark.parametrize("facts", KINDS)
-def test_candidates_can_be_read_and_the_yardstick_comes_first(facts: DataFacts) -> None:
-    found = candidates_for(facts)
-    assert found[0].name == YARDSTICK
-    assert len({one.name for one in found}) == len(found) >= 3
-    for one in found:
+def test_candidates_can_be_read_and_the_reference_comes_first(facts: DataFacts) -> None:
+    candidates = candidates_for(facts)
+    assert candidates[0].name == REFERENCE
+    assert len({one.name for one in candidates}) == len(candidates) >= 3
+    for one in candidates:
         read_recipe(one.recipe, one.settings).check_files()
         assert one.why
 
@@ -61,11 +61,13 @@ def test_candidates_follow_from_the_data() -> None:
     assert names(pairs=True) == {"finetune", "frozen", "finetune, lr 3e-5", "finetune, lr 3e-4", "finetune, together"}
 
 
-def test_what_is_set_holds_for_all_that_take_it_and_nonsense_is_refused() -> None:
-    found = {one.name: one for one in candidates_for(PLAIN, parse_settings(("finetune.epochs=2", "contrast.epochs=1")))}
-    assert found["frozen"].settings["finetune.epochs"] == 2
-    assert found[YARDSTICK].settings == {"finetune.epochs": 2}
-    assert found["three-phase"].settings["contrast.epochs"] == 1
+def test_settings_apply_to_every_recipe_that_has_them_and_unknown_ones_are_refused() -> None:
+    candidates = {
+        one.name: one for one in candidates_for(PLAIN, parse_settings(("finetune.epochs=2", "contrast.epochs=1")))
+    }
+    assert candidates["frozen"].settings["finetune.epochs"] == 2
+    assert candidates[REFERENCE].settings == {"finetune.epochs": 2}
+    assert candidates["three-phase"].settings["contrast.epochs"] == 1
     with pytest.raises(RecipeError, match="epochs"):
         candidates_for(PLAIN, parse_settings(("finetune.epoch=2",)))
     with pytest.raises(RecipeError, match="mirror"):
@@ -81,12 +83,12 @@ def test_what_is_set_holds_for_all_that_take_it_and_nonsense_is_refused() -> Non
         ("finetune.head=linear", []),
     ],
 )
-def test_a_candidate_that_set_makes_pointless_is_left_out_and_told(setting: str, gone: list[str]) -> None:
+def test_a_candidate_that_set_makes_pointless_is_left_out_and_reported(setting: str, gone: list[str]) -> None:
     names = {one.name for one in candidates_for(PLAIN)}
-    found = candidates_for(PLAIN, parse_settings((setting,)))
-    assert {one.name for one in found} == names - {*gone}
+    candidates = candidates_for(PLAIN, parse_settings((setting,)))
+    assert {one.name for one in candidates} == names - {*gone}
     assert [line.partition(":")[0] for line in left_out(PLAIN, parse_settings((setting,)))] == gone
-    assert len({read_recipe(one.recipe, one.settings).to_toml() for one in found}) == len(found)
+    assert len({read_recipe(one.recipe, one.settings).to_toml() for one in candidates}) == len(candidates)
 
 
 def test_rounds_grow_and_end_on_all_rows() -> None:
@@ -109,20 +111,20 @@ def test_rounds_grow_and_end_on_all_rows() -> None:
         assert rounds_for(rows, 2)[-1].repeats > 1  # one comparison knows no noise
 
 
-def test_a_third_stays_and_the_yardstick_with_it() -> None:
-    scores = {YARDSTICK: 0.1, **{f"c{number}": number / 10 for number in range(1, 10)}}
-    assert survivors(scores, YARDSTICK, last=False) == [YARDSTICK, "c7", "c8", "c9"]
-    assert survivors(scores, YARDSTICK, last=True) == [YARDSTICK, "c8", "c9"]
-    tie = {YARDSTICK: 0.5, "cheap": 0.5, "dear": 0.5, "dearest": 0.5}
-    assert survivors(tie, YARDSTICK, last=False) == [YARDSTICK, "cheap", "dear"]
+def test_a_third_survives_together_with_the_reference() -> None:
+    scores = {REFERENCE: 0.1, **{f"c{number}": number / 10 for number in range(1, 10)}}
+    assert survivors(scores, REFERENCE, last=False) == [REFERENCE, "c7", "c8", "c9"]
+    assert survivors(scores, REFERENCE, last=True) == [REFERENCE, "c8", "c9"]
+    tie = {REFERENCE: 0.5, "cheap": 0.5, "dear": 0.5, "dearest": 0.5}
+    assert survivors(tie, REFERENCE, last=False) == [REFERENCE, "cheap", "dear"]
 
 
-def test_what_cannot_be_afforded_goes_the_worst_first() -> None:
-    costs, finals = {YARDSTICK: 10.0, "a": 10.0, "b": 10.0}, {YARDSTICK: 20.0, "a": 20.0, "b": 60.0}
-    order = [YARDSTICK, "a", "b"]
+def test_the_worst_candidates_are_dropped_first_when_time_is_short() -> None:
+    costs, finals = {REFERENCE: 10.0, "a": 10.0, "b": 10.0}, {REFERENCE: 20.0, "a": 20.0, "b": 60.0}
+    order = [REFERENCE, "a", "b"]
     assert affordable(order, costs, finals, 100.0, 1) == order
-    assert affordable(order, costs, finals, 80.0, 1) == [YARDSTICK, "a"]  # the final run of b would not fit
-    assert affordable(order, costs, finals, 5.0, 1) == [YARDSTICK]
+    assert affordable(order, costs, finals, 80.0, 1) == [REFERENCE, "a"]  # the final run of b would not fit
+    assert affordable(order, costs, finals, 5.0, 1) == [REFERENCE]
     assert predicted(10.0, 100, 300) == pytest.approx(39.0)
     assert predicted(10.0, 100, 50) == pytest.approx(13.0)
 
@@ -130,20 +132,23 @@ def test_what_cannot_be_afforded_goes_the_worst_first() -> None:
 def test_a_challenger_wins_only_by_more_than_the_noise() -> None:
     base = {0: 0.80, 1: 0.82, 2: 0.84}
     # Differences .03, .01, .02: mean .02, spread .01, error .01 * sqrt(1/3 + .25) = .00764.
-    found = gain({0: 0.83, 1: 0.83, 2: 0.86}, base, 0.25)
-    assert found is not None
-    assert (found.mean, found.error) == (pytest.approx(0.02), pytest.approx(0.0076376, rel=1e-4))
-    assert choose({YARDSTICK: base, "other": {0: 0.83, 1: 0.83, 2: 0.86}}, YARDSTICK, 0.25).name == "other"
+    measured = gain({0: 0.83, 1: 0.83, 2: 0.86}, base, 0.25)
+    assert measured is not None
+    assert (measured.mean, measured.error) == (pytest.approx(0.02), pytest.approx(0.0076376, rel=1e-4))
+    assert choose({REFERENCE: base, "other": {0: 0.83, 1: 0.83, 2: 0.86}}, REFERENCE, 0.25).name == "other"
     noisy = {0: 0.90, 1: 0.75, 2: 0.84}
-    assert choose({YARDSTICK: base, "noisy": noisy}, YARDSTICK, 0.25).name == YARDSTICK
-    assert choose({YARDSTICK: base, "once": {0: 0.99}}, YARDSTICK, 0.25).name == YARDSTICK
-    assert choose({YARDSTICK: base, "worse": {0: 0.7, 1: 0.7, 2: 0.7}}, YARDSTICK, 0.25).name == YARDSTICK
-    assert choose({YARDSTICK: base, "same": dict(base)}, YARDSTICK, 0.25).name == YARDSTICK
-    assert choose({YARDSTICK: base}, YARDSTICK, 0.25).name == YARDSTICK
+    noise = choose({REFERENCE: base, "noisy": noisy}, REFERENCE, 0.25)
+    assert noise.name == REFERENCE
+    assert noise.why.startswith("noisy is better by +0.0100 (standard error")
+    assert noise.why.endswith("which is within noise")
+    assert choose({REFERENCE: base, "once": {0: 0.99}}, REFERENCE, 0.25).name == REFERENCE
+    assert choose({REFERENCE: base, "worse": {0: 0.7, 1: 0.7, 2: 0.7}}, REFERENCE, 0.25).name == REFERENCE
+    assert choose({REFERENCE: base, "same": dict(base)}, REFERENCE, 0.25).name == REFERENCE
+    assert choose({REFERENCE: base}, REFERENCE, 0.25).name == REFERENCE
 
 
 class Clock:
-    """Time as the cells spend it."""
+    """A clock that only cells advance."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -157,7 +162,7 @@ Score = Callable[[Cell], float | str]
 
 @pytest.fixture
 def choosing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[AutoResult, list[Cell], RunSpec]]:
-    """Choose with cells that take no time but the clock's."""
+    """Choose with cells that advance the clock instead of training."""
     monkeypatch.chdir(tmp_path)
 
     def run(rows: int, minutes: float, score: Score, each: float = 10.0) -> tuple[AutoResult, list[Cell], RunSpec]:
@@ -174,17 +179,19 @@ def choosing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., t
             **_: Any,
         ) -> None:
             while (cell := next_cell()) is not None:
-                clock.now += 0.0 if cell.key in {one.key for one in seen} else each  # a result that is there is taken
+                clock.now += 0.0 if cell.key in {one.key for one in seen} else each  # cached results take no time
                 seen.append(cell)
                 if watch(cell, cache):
                     ended(CellEnded(cell))
                     continue
-                found = score(cell)
-                if isinstance(found, str):
-                    ended(CellEnded(cell, why=found))
+                outcome = score(cell)
+                if isinstance(outcome, str):
+                    ended(CellEnded(cell, why=outcome))
                 else:
                     trained = cell.spec.split.rows or rows
-                    ended(CellEnded(cell, Result({"test": {"accuracy": found}}, {"train": trained}, False, each, 1.0)))
+                    ended(
+                        CellEnded(cell, Result({"test": {"accuracy": outcome}}, {"train": trained}, False, each, 1.0))
+                    )
 
         monkeypatch.setattr(run_auto, "run_stream", stream)
         monkeypatch.setattr(run_auto, "time", clock)
@@ -202,7 +209,7 @@ Choosing = Callable[..., tuple[AutoResult, list[Cell], RunSpec]]
 
 
 @pytest.mark.parametrize("rows", [120, 1200])
-def test_the_better_one_is_found_on_rows_that_are_not_the_test(choosing: Choosing, rows: int) -> None:
+def test_the_better_one_is_chosen_without_test_rows(choosing: Choosing, rows: int) -> None:
     tried, seen, request = choosing(rows, 600, better("supcon-finetune"))
     assert tried.chosen is not None
     assert (tried.chosen.name, tried.whole) == ("supcon-finetune", True)
@@ -214,11 +221,11 @@ def test_the_better_one_is_found_on_rows_that_are_not_the_test(choosing: Choosin
     for path in {cell.spec.option(part) for cell in seen for part in ("data", "test")} - {None}:
         assert not secret & {*pd.read_parquet(path)["text"]}, path
     last = max(entry.round for entry in tried.entries)
-    assert {entry.candidate for entry in tried.entries if entry.round == last} >= {YARDSTICK, "supcon-finetune"}
+    assert {entry.candidate for entry in tried.entries if entry.round == last} >= {REFERENCE, "supcon-finetune"}
     assert len({entry.candidate for entry in tried.entries if entry.round == last}) <= 3
 
 
-def test_who_was_eliminated_is_not_chosen(choosing: Choosing) -> None:
+def test_an_eliminated_candidate_is_not_chosen(choosing: Choosing) -> None:
     def score(cell: Cell) -> float:
         """`frozen` beats finetune in folds 1 to 3, by less than two others, which the rest of the folds ruin."""
         gains = {"frozen": 0.02, "supcon-finetune": 0.04, "triple-entropy": 0.03}
@@ -228,10 +235,10 @@ def test_who_was_eliminated_is_not_chosen(choosing: Choosing) -> None:
         )
 
     tried, _, _ = choosing(120, 600, score)
-    fell_out = [entry.round for entry in tried.entries if entry.candidate == "frozen" and not entry.kept]
-    assert fell_out == [2]
+    dropped = [entry.round for entry in tried.entries if entry.candidate == "frozen" and not entry.kept]
+    assert dropped == [2]
     assert tried.chosen is not None
-    assert tried.chosen.name == YARDSTICK
+    assert tried.chosen.name == REFERENCE
 
 
 def test_the_same_seed_tries_the_same_cells(choosing: Choosing) -> None:
@@ -250,22 +257,22 @@ def test_other_rows_of_the_same_table_are_another_choice(choosing: Choosing) -> 
     assert not {*test.texts} & {*pd.read_parquet(Path(other.folder) / "rows" / "all.parquet")["text"]}
 
 
-def test_where_nothing_is_better_it_is_finetune(choosing: Choosing) -> None:
+def test_finetune_is_chosen_if_nothing_is_better(choosing: Choosing) -> None:
     tried, _, _ = choosing(120, 600, lambda cell: 0.8)
     assert tried.choice is not None
-    assert tried.choice.name == YARDSTICK
-    assert "within the noise" in tried.choice.why
+    assert tried.choice.name == REFERENCE
+    assert "no candidate is better" in tried.choice.why
 
 
-def test_no_minutes_and_few_are_finetune(choosing: Choosing) -> None:
+def test_finetune_is_chosen_if_time_is_too_short(choosing: Choosing) -> None:
     tried, seen, request = choosing(120, 0.0, better("few-shot"))
     assert not seen
-    assert final_spec(request, tried).recipe.name == YARDSTICK
-    assert "Chosen: finetune: the minutes were too few" in conclusion(tried)
+    assert final_spec(request, tried).recipe.name == REFERENCE
+    assert "Chosen: finetune; there was no time to try any candidate" in conclusion(tried)
     assert "more --minutes" in conclusion(tried)
     tried, _, _ = choosing(120, 0.75, better("few-shot"))
     assert tried.chosen is not None
-    assert (tried.chosen.name, tried.whole) == (YARDSTICK, False)
+    assert (tried.chosen.name, tried.whole) == (REFERENCE, False)
     assert "more --minutes" in conclusion(tried)
     assert tried.seconds <= 45
 
@@ -273,31 +280,31 @@ def test_no_minutes_and_few_are_finetune(choosing: Choosing) -> None:
 def test_a_first_round_leaves_time_to_compare(choosing: Choosing) -> None:
     tried, _, _ = choosing(120, 4, better("finetune, lr 3e-4"))
     untried = [entry.candidate for entry in tried.entries if entry.round == 1 and entry.score is None]
-    assert untried[-1] == "three-phase"  # the dearest comes last
+    assert untried[-1] == "three-phase"  # the slowest comes last
     assert max(entry.round for entry in tried.entries if entry.score is not None) == 3
     assert tried.chosen is not None
     assert tried.chosen.name == "finetune, lr 3e-4"
     assert tried.seconds <= 240 - 28  # the final run: 15 s to start and 13 s of training
 
 
-def test_a_candidate_that_fails_is_told_and_the_yardstick_must_not(choosing: Choosing) -> None:
+def test_a_failed_candidate_is_reported_and_a_failed_reference_is_an_error(choosing: Choosing) -> None:
     tried, _, _ = choosing(120, 600, lambda cell: "no memory" if cell.variant == "three-phase" else 0.8)
     entry = next(entry for entry in tried.entries if entry.candidate == "three-phase")
-    assert (entry.kept, entry.why) == (False, "it failed: no memory")
+    assert (entry.kept, entry.why) == (False, "failed: no memory")
     assert tried.whole
     with pytest.raises(CellError, match="finetune: no memory"):
         choosing(120, 600, lambda cell: "no memory")
 
 
-def test_the_story_is_written_down(choosing: Choosing) -> None:
+def test_the_choice_is_written_to_markdown_and_json(choosing: Choosing) -> None:
     tried, _, _ = choosing(120, 600, better("few-shot"))
     text = as_markdown(tried, "phasefit train topics.csv --recipe auto")
-    assert "Chosen: few-shot: better than finetune by +0.1000" in text
+    assert "Chosen: few-shot; better than finetune by +0.1000" in text
     assert text.count("| 1 | ") == len(tried.candidates)
     assert '"all_rounds": true' in as_json(tried)
 
 
-def test_facts_are_of_the_rows_that_are_not_the_test(tmp_path: Path) -> None:
+def test_facts_leave_out_the_test_rows(tmp_path: Path) -> None:
     texts, labels = make_table(sizes=(60, 15, 15))
     frame = pd.DataFrame({"text": [f"{text} {row}" for row, text in enumerate(texts)], "label": labels})
     facts = facts_of(prepare_tables(run_spec(frame)))
@@ -305,6 +312,6 @@ def test_facts_are_of_the_rows_that_are_not_the_test(tmp_path: Path) -> None:
     assert facts.imbalance == pytest.approx(4.0, abs=0.3)
 
 
-def test_python_says_where_auto_lives() -> None:
+def test_python_names_the_command_for_auto() -> None:
     with pytest.raises(RecipeError, match="--recipe auto --minutes 10"):
         requested_recipe(run_spec(None, recipe=AUTO))

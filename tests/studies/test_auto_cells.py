@@ -1,4 +1,4 @@
-"""Rows of every kind of label through the files of a choice: its cells train on them and score them."""
+"""Cells of `--recipe auto` train and score on rows of every kind of label."""
 
 from __future__ import annotations
 
@@ -47,33 +47,33 @@ def request_for(kind: str, rows: int, model: Path, *, pairs: bool = False, **mor
 def test_a_fold_of_every_kind(kind: str, pairs: bool, tiny_folder: Path, tmp_path: Path) -> None:
     request = request_for(kind, 60, tiny_folder, pairs=pairs)
     prepared = prepare_tables(request)
-    ground = write_trial_data(request, prepared, tmp_path, 1)
-    assert ground.folds == 3  # of 54 rows
+    data = write_trial_data(request, prepared, tmp_path, 1)
+    assert data.folds == 3  # of 54 rows
     candidate = candidates_for(facts_of(prepared), SHORT)[0]
-    cell = ground.cell(candidate, Round(54, 1, whole=True), 0)
+    cell = data.cell(candidate, Round(54, 1, whole=True), 0)
     (tmp_path / "cell").mkdir()
-    found = carry_out(cell, tmp_path / "cell")
-    assert figure(found["metrics"], f"test.{kind_named(kind).judged}") is not None
-    assert sum(found["rows"].values()) == 54
+    result = carry_out(cell, tmp_path / "cell")
+    assert figure(result["metrics"], f"test.{kind_named(kind).judged}") is not None
+    assert sum(result["rows"].values()) == 54
 
 
-def test_looks_at_little_are_scored_on_the_same_rows(tiny_folder: Path, tmp_path: Path) -> None:
+def test_early_rounds_are_scored_on_the_same_rows(tiny_folder: Path, tmp_path: Path) -> None:
     unlabelled = tmp_path / "more.csv"
     unlabelled.write_text("text\nsome song about rain\nanother flight\n", encoding="utf-8")
     request = request_for("single", 700, tiny_folder, unlabelled=str(unlabelled))
     prepared = prepare_tables(request)
-    ground = write_trial_data(request, prepared, tmp_path, 1)
-    assert ground.folds is None
+    data = write_trial_data(request, prepared, tmp_path, 1)
+    assert data.folds is None
     candidate = candidates_for(facts_of(prepared), SHORT)[0]
-    little, whole = (
-        ground.cell(candidate, Round(260, 1, whole=False), 0),
-        ground.cell(candidate, Round(630, 3, True), 2),
+    early, whole = (
+        data.cell(candidate, Round(260, 1, whole=False), 0),
+        data.cell(candidate, Round(630, 3, True), 2),
     )
     (tmp_path / "cell").mkdir()
-    found = carry_out(little, tmp_path / "cell")
-    assert found["rows"] == {"train": 208, "validation": 52, "test": 126, "unlabelled": 2}
+    result = carry_out(early, tmp_path / "cell")
+    assert result["rows"] == {"train": 208, "validation": 52, "test": 126, "unlabelled": 2}
     assert (whole.spec.seed, whole.spec.data.test, whole.spec.split.rows) == (2, None, 630)
-    held, some = (set(pd.read_parquet(path)["text"]) for path in (ground.held, ground.some))
+    held, some = (set(pd.read_parquet(path)["text"]) for path in (data.held, data.some))
     assert not held & some
     assert prepared.test is not None
     assert not {*prepared.test.texts} & (held | some)

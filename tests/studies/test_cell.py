@@ -32,7 +32,7 @@ def cell(data: Path | str, **changes: object) -> Cell:
     return Cell("one", "finetune", request.replace(**changes))  # type: ignore[arg-type]
 
 
-def test_names_and_places_do_not_count(table: Path, tmp_path: Path) -> None:
+def test_names_and_locations_are_not_part_of_the_key(table: Path, tmp_path: Path) -> None:
     copy = tmp_path / "elsewhere.csv"
     copy.write_bytes(table.read_bytes())
     assert cell(table).key == cell(copy).key
@@ -66,7 +66,7 @@ def test_other_content_is_another_cell(table: Path) -> None:
     assert cell(table).key != before
 
 
-def test_a_recipe_counts_by_what_it_says(table: Path, tmp_path: Path) -> None:
+def test_a_recipe_counts_by_its_content(table: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('base = "finetune"\n')
     assert cell(table, recipe=str(own)).key == cell(table).key
@@ -80,17 +80,17 @@ def test_tables_in_memory_are_refused() -> None:
         _ = Cell("one", "finetune", run_spec([("a", "b")], recipe="finetune")).key
 
 
-def test_a_baseline_leaves_no_run_to_repeat(table: Path) -> None:
+def test_a_baseline_has_no_command(table: Path) -> None:
     assert cell(table, recipe="majority").command() == ""
     assert "--test-size 0.3 --leaked drop-train" in cell(table, test_size=0.3, leaked="drop-train").command()
 
 
-def test_its_command_says_all_of_it(table: Path) -> None:
-    said = cell("snips", seed=3, rows=50, fold=(2, 5), settings={"finetune.lr": 1e-3}).command()
-    assert said == ("phasefit train snips --recipe finetune --set finetune.lr=0.001 --rows 50 --fold 2/5 --seed 3")
+def test_its_command_has_all_options(table: Path) -> None:
+    command = cell("snips", seed=3, rows=50, fold=(2, 5), settings={"finetune.lr": 1e-3}).command()
+    assert command == ("phasefit train snips --recipe finetune --set finetune.lr=0.001 --rows 50 --fold 2/5 --seed 3")
 
 
-def test_what_a_recipes_files_hold_is_part_of_the_key(tmp_path: Path) -> None:
+def test_the_content_of_a_recipes_files_is_part_of_the_key(tmp_path: Path) -> None:
     described = tmp_path / "described.csv"
     described.write_text("label,text\na,one\nb,two\n")
     settings = {"contrast.class_texts": str(described)}

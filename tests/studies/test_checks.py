@@ -24,7 +24,7 @@ from phasefit.studies.checks import check_score
         None,
     ],
 )
-def test_what_metrics_json_has_can_be_compared_by(path: str | None) -> None:
+def test_metrics_of_metrics_json_are_accepted(path: str | None) -> None:
     check_score(path)
 
 
@@ -32,14 +32,14 @@ def test_what_metrics_json_has_can_be_compared_by(path: str | None) -> None:
     ("path", "message"),
     [
         ("test.answered_accuracy", "test.NAME or validation.NAME; did you mean 'answered'"),
-        ("train.accuracy", "the score 'train.accuracy' is written as test.NAME"),
-        ("ece", "for instance test.ece"),
-        ("test.labels_per_text", "the score 'test.labels_per_text' is written as"),
-        ("test.silhouette", "the score 'test.silhouette' is written as"),
-        ("test.probe", "the score 'test.probe' is written as"),
+        ("train.accuracy", "unknown score 'train.accuracy': write it as test.NAME"),
+        ("ece", "for example test.ece"),
+        ("test.labels_per_text", "unknown score 'test.labels_per_text': write it as"),
+        ("test.silhouette", "unknown score 'test.silhouette': write it as"),
+        ("test.probe", "unknown score 'test.probe': write it as"),
     ],
 )
-def test_what_no_split_has_and_what_is_neither_good_nor_bad_is_refused(path: str, message: str) -> None:
+def test_unknown_metrics_and_those_without_a_direction_are_refused(path: str, message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)):
         check_score(path)
 

@@ -26,7 +26,7 @@ from phasefit.recipes.recipe import Recipe
 from phasefit.runs.specification import DEFAULTS, MachineSpec
 from phasefit.studies import key
 from phasefit.studies.cell import Cell
-from phasefit.studies.key import PROTOCOL, SHOWN, UNFELT, defaults, differing
+from phasefit.studies.key import NO_EFFECT, OUTPUT_ONLY, PROTOCOL, defaults, differing
 from specs import run_spec
 
 RECORD = Path(__file__).with_name("defaults.json")
@@ -50,7 +50,7 @@ def key_of(data: str, recipe: str = "contrast-finetune", **options: Any) -> str:
     return Cell("one", recipe, run_spec(data, recipe=recipe, **options)).key
 
 
-def test_a_new_option_of_a_phase_leaves_keys_as_they_are(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_option_of_a_phase_leaves_keys_unchanged(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class MoreBalance(Balance):
         more: float = 0.5
 
@@ -65,7 +65,7 @@ def test_a_new_option_of_a_phase_leaves_keys_as_they_are(table: str, monkeypatch
     assert key_of(table, settings=("contrast.more=b",)) not in before
 
 
-def test_a_new_option_inside_of_another_leaves_what_differs_as_it_is() -> None:
+def test_a_new_nested_option_leaves_the_identity_unchanged() -> None:
     class MoreBalance(Balance):
         more: float = 0.5
 
@@ -73,7 +73,7 @@ def test_a_new_option_inside_of_another_leaves_what_differs_as_it_is() -> None:
     assert differing(MoreBalance(more=0.6)) == {"more": 0.6}
 
 
-def test_a_new_option_of_a_run_leaves_keys_as_they_are(table: str) -> None:
+def test_a_new_option_of_a_run_leaves_keys_unchanged(table: str) -> None:
     @dataclass(frozen=True)
     class MoreSplit(SplitSpec):
         more: int = 3
@@ -105,7 +105,7 @@ def test_the_protocol_counts_and_versions_do_not(table: str, monkeypatch: pytest
     assert key_of(table) != before
 
 
-def test_the_threads_that_a_pool_hands_out_do_not_count(table: str) -> None:
+def test_the_threads_given_by_the_pool_do_not_count(table: str) -> None:
     cell = Cell("one", "v", run_spec(table, recipe="finetune"))
     assert Cell("one", "v", cell.spec, threads=3).key == cell.key
     assert "--threads 3" in Cell("one", "v", cell.spec, threads=3).command()
@@ -121,7 +121,7 @@ def test_a_file_that_a_recipe_names_counts_by_its_content(table: str, tmp_path: 
     assert len({key_of(table, settings=(f'contrast.class_texts="{path}"',)) for path in (first, second)}) == 2
 
 
-def test_a_task_file_counts_by_what_it_says_and_its_tables_hold(table: str, tmp_path: Path) -> None:
+def test_a_task_file_counts_by_its_content_and_that_of_its_tables(table: str, tmp_path: Path) -> None:
     copy = tmp_path / "copy.csv"
     copy.write_bytes(Path(table).read_bytes())
     texts = {
@@ -151,8 +151,8 @@ def test_no_default_changes_under_one_protocol() -> None:
 
 
 def all_defaults() -> dict[str, Any]:
-    """The default of everything that may be said of a run, by name."""
-    shown = (*SHOWN, *UNFELT, "data", "out")
+    """The default of every option of a run, by name."""
+    shown = (*OUTPUT_ONLY, *NO_EFFECT, "data", "out")
     content = {f"run.{name}": value for name, value in DEFAULTS.items() if name not in shown}
     content |= {f"recipe.{name}": defaults(Recipe)[name] for name in ("max_length", "prompt", "long")}
     for kind, options in PHASES.items():

@@ -1,4 +1,4 @@
-"""The page of a study, out of plain data."""
+"""The page of a study, from plain data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from phasefit.studies.page import study_page, write_study_page
+from phasefit.studies.page import Evidence, Repetitions, study_page, write_study_page
+from phasefit.studies.result import Result
+from phasefit.studies.run_study import repetitions, write_files
+from phasefit.studies.study import Data, Study, TableSpec, Variant
+from phasefit.studies.tables import fill
 
 
 def row(variant: str, mean: float, **more: Any) -> dict[str, Any]:
@@ -21,22 +25,92 @@ def content(rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "sentence"),
     [
-        ({}, "whether that is more than chance was not tested"),
-        ({"difference": 0.1, "difference_low": 0.05, "difference_high": 0.15, "p": 0.01}, "is more than chance (95 %"),
-        ({"difference": 0.1, "difference_low": -0.05, "difference_high": 0.25}, "is within what chance does"),
-        ({"difference": 0.1, "p": 0.01}, "is more than chance (p = 0.01)"),
-        ({"difference": 0.1}, "was not tested"),
+        ({}, "the difference was not tested"),
+        (
+            {"difference": 0.1, "difference_low": 0.05, "difference_high": 0.15, "p": 0.01},
+            "from finetune is statistically significant (95 %",
+        ),
+        ({"difference": 0.1, "difference_low": -0.05, "difference_high": 0.25}, "is not statistically significant"),
+        ({"difference": 0.1, "p": 0.01}, "is statistically significant (p = 0.01)"),
+        (
+            {"difference": 0.1},
+            "3 seeds cannot tell whether &lt;b&gt; is better than finetune (+10 points); use --seeds 5",
+        ),
     ],
 )
-def test_the_headline_says_who_leads_and_whether_it_is_real(more: dict[str, Any], said: str) -> None:
+def test_the_headline_names_the_leader_and_the_significance(more: dict[str, Any], sentence: str) -> None:
     page = study_page(content([row("finetune", 0.8), row("<b>", 0.9, **more)])).html()
     assert "On snips, &lt;b&gt; leads with 0.9000" in page
-    assert said in page
+    assert sentence in page
 
 
-def test_ranks_know_which_way_a_score_is_better() -> None:
+@pytest.mark.parametrize(
+    ("metric", "difference", "repeated", "option", "sentence"),
+    [
+        (
+            *("test.accuracy", 0.05, Repetitions(2, {"test": 20}), "--seeds"),
+            "2 seeds cannot tell whether frozen is better than tfidf (+5 points on 20 test rows); use --seeds 5",
+        ),
+        (
+            *("test.macro_f1", 0.0125, Repetitions(1, {"test": 1200}), "--seeds"),
+            "1 seed cannot tell whether frozen is better than tfidf (+1.25 points on 1,200 test rows); use --seeds 5",
+        ),
+        (
+            *("validation.accuracy", 0.01, Repetitions(4, {"validation": 1, "test": 20}), "--fresh"),
+            "4 seeds cannot tell whether frozen is better than tfidf (+1 point on 1 validation row); use --fresh 5",
+        ),
+        (
+            *("test.ece", -0.01, Repetitions(5), "--seeds"),
+            "5 seeds cannot tell whether frozen is better than tfidf (-1 point); use --seeds 10",
+        ),
+        (
+            *("test.mse", -0.05, Repetitions(6, {"test": 20}), "--seeds"),
+            "6 seeds cannot tell whether frozen is better than tfidf (-0.0500 on 20 test rows); use --seeds 12",
+        ),
+        (
+            *("test.tasks.sts.pearson", 0.05, None, "--seeds"),
+            "3 seeds cannot tell whether frozen is better than tfidf (+0.0500); use --seeds 5",
+        ),
+    ],
+)
+def test_a_difference_that_cannot_be_tested_needs_more_seeds(
+    metric: str, difference: float, repeated: Repetitions | None, option: str, sentence: str
+) -> None:
+    rows = [row("tfidf", 0.8, rank=2.0), row("frozen", 0.8 + difference, rank=1.0, difference=difference)]
+    tables = [{"title": "Scores", "metric": metric, "rows": rows}]
+    evidence = Evidence({} if repeated is None else {("snips", "frozen"): repeated}, option)
+    page = study_page(content([], tables=tables), evidence).html()
+    assert f"On snips, frozen leads with {0.8 + difference:.4f}; {sentence}." in page
+
+
+def result(accuracy: float, rows: Any) -> Result:
+    return Result({"test": {"accuracy": accuracy}}, rows, True, 1.0, 1.0)
+
+
+def test_the_page_of_a_study_counts_its_seeds_and_test_rows(tmp_path: Path) -> None:
+    variants = (Variant("tfidf", "tfidf"), Variant("frozen", "frozen"))
+    study = Study("s", "S", (Data("A", {"data": "snips"}),), variants, (0, 1))
+    cells = study.cells()
+    results = {cell.key: result(0.85 if cell.variant == "frozen" else 0.8, {"train": 80, "test": 20}) for cell in cells}
+    table = fill(study, TableSpec("T"), cells, results)
+    write_files(tmp_path, study, [table], cells, results, "phasefit compare", [])
+    sentence = "2 seeds cannot tell whether frozen is better than tfidf (+5 points on 20 test rows); use --seeds 5."
+    assert sentence in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_scored_rows_add_up_over_folds_and_are_unknown_if_seeds_differ() -> None:
+    study = Study("s", "S", (Data("A", {"data": "snips"}),), (Variant("tfidf", "tfidf"),), (0, 1), folds=2)
+    cells = study.cells()
+    same = {cell.key: result(0.8, {"train": 30, "validation": 5 + cell.spec.seed, "test": 10}) for cell in cells}
+    assert repetitions(cells, same) == {("A", "tfidf"): Repetitions(2, {"test": 20})}
+    tasks = {cell.key: result(0.8, {"one": {"train": 30, "test": 10}}) for cell in cells}
+    assert repetitions(cells, tasks) == {("A", "tfidf"): Repetitions(2)}
+    assert repetitions(cells, {}) == {}
+
+
+def test_ranks_decide_who_leads() -> None:
     page = study_page(content([row("one", 0.8, rank=1.0), row("two", 0.9, rank=2.0)])).html()
     assert "On snips, one leads with 0.8000" in page
 

@@ -36,28 +36,28 @@ def cells(number: int = 3) -> list[Cell]:
 
 
 class Lingering:
-    """A process that ends only when it is told to."""
+    """A process that ends only when it is killed."""
 
     exitcode = None
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
 
     def terminate(self) -> None:
-        self.told.append("terminate")
+        self.calls.append("terminate")
         os.kill(os.getpid(), signal.SIGTERM)  # what a shell's second word would do
 
     def join(self, timeout: float | None = None) -> None:
-        self.told.append("join")
+        self.calls.append("join")
 
     def is_alive(self) -> bool:
-        return "kill" not in self.told
+        return "kill" not in self.calls
 
     def kill(self) -> None:
-        self.told.append("kill")
+        self.calls.append("kill")
 
 
-def test_results_come_with_events_and_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_reported_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inline_cells(monkeypatch)
     events: list[CellEvent] = []
     results = run_cells(cells(), tmp_path, listen=events.append)
@@ -69,7 +69,7 @@ def test_results_come_with_events_and_stay(tmp_path: Path, monkeypatch: pytest.M
     assert all(isinstance(event, CellDone) and event.cached for event in again)
 
 
-def test_a_result_records_versions_threads_and_what_its_key_is_made_of(
+def test_a_result_records_versions_threads_and_the_content_of_its_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inline_cells(monkeypatch)
@@ -90,22 +90,20 @@ def test_equal_cells_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(events) == 2
 
 
-def test_enough_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_cell_starts_after_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inline_cells(monkeypatch)
     answers = iter([False, True])
     assert len(run_cells(cells(), tmp_path, enough=lambda: next(answers, True))) == 1
 
 
-def test_a_process_that_left_nothing_is_an_error_that_names_the_cell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_process_is_an_error_that_names_the_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inline_cells(monkeypatch)
     monkeypatch.setattr("inline_cells.carry_out", lambda *_: {})
-    with pytest.raises(CellError, match="majority on snips, seed 0: its process was ended from outside"):
+    with pytest.raises(CellError, match="majority on snips, seed 0: its process was killed"):
         run_cells(cells(1), tmp_path)
 
 
-def test_a_damaged_result_is_computed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_result_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (one,) = cells(1)
     cell_folder(tmp_path, one).mkdir()
     (cell_folder(tmp_path, one) / RESULT).write_text("{ half a resu")
@@ -113,7 +111,7 @@ def test_a_damaged_result_is_computed_anew(tmp_path: Path, monkeypatch: pytest.M
     assert run_cells([one], tmp_path)[one.key].metrics["test"]["rows"] == 33
 
 
-def test_an_interrupted_study_ends_its_cells_and_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_study_ends_its_cells_and_explains_how_to_resume(monkeypatch: pytest.MonkeyPatch) -> None:
     process: Any = Lingering()
 
     def study() -> None:
@@ -122,16 +120,15 @@ def test_an_interrupted_study_ends_its_cells_and_says_how_to_go_on(monkeypatch: 
             os.kill(os.getpid(), signal.SIGTERM)
 
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(Interrupted, match="4 cells are done and kept; the same command goes on") as caught:
+    kept = r"finished cells are kept \(4\); run the same command again to resume"
+    with pytest.raises(Interrupted, match=kept) as caught:
         study()
     assert caught.value.signal == signal.SIGTERM
-    assert process.told == ["terminate", "join", "kill", "join"]
+    assert process.calls == ["terminate", "join", "kill", "join"]
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_result_whose_model_is_wanted_and_gone_is_not_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_result_without_the_required_model_is_not_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (one,) = cells(1)
     inline_cells(monkeypatch)
     run_cells([one], tmp_path)
@@ -155,7 +152,7 @@ def write_result(folder: Path, score: float) -> None:
     (folder / RESULT).write_text(json.dumps({**content, "seconds": 1.0, "memory_mb": 1.0, "command": ""}))
 
 
-def test_cells_end_with_a_result_a_sentence_or_because_they_are_stopped(
+def test_cells_end_with_a_result_an_error_or_a_stop(
     topic_cells: list[Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells, cache = topic_cells, tmp_path / "cells"
@@ -179,17 +176,17 @@ def test_cells_end_with_a_result_a_sentence_or_because_they_are_stopped(
 
     monkeypatch.setattr(pool, "start_cell", start)
     waiting: Iterator[Cell] = iter(cells)
-    told: list[CellEnded] = []
+    events: list[CellEnded] = []
     run_stream(
         lambda: next(waiting, None),
         cache,
-        told.append,
+        events.append,
         jobs=2,
         watch=lambda cell, folder: cell is cells[3] and folder.is_dir(),
         every=0.05,
     )
-    by_cell = {event.cell.variant: event for event in told}
-    assert len(told) == 4
+    by_cell = {event.cell.variant: event for event in events}
+    assert len(events) == 4
     assert by_cell["trial 0"].cached
     assert by_cell["trial 1"].result is not None
     assert by_cell["trial 2"].why == "no memory"

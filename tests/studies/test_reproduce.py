@@ -1,4 +1,4 @@
-"""What is missing is said before anything is trained; the gain against rows as lines and pictures."""
+"""Missing datasets are reported before training; the gain against rows as lines and pictures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def table(number: str, dataset: str, base: float, more: float, published: tuple[
 
 
 @pytest.fixture
-def found() -> list:
+def points() -> list:
     tables = [
         table("2", "A", 0.80, 0.84, (0.798, 0.8209)),
         table("2", "B", 0.70, 0.72, (0.9, 0.905)),
@@ -47,18 +47,18 @@ def found() -> list:
     return gains(FIGURE, tables, {"A": 400, "B": 400, "C": 800, "D": 9}, {"A": 1000, "B": 1000, "C": 5452})
 
 
-def test_gains_in_points_by_rows(found: list) -> None:
-    assert [(one.dataset, one.rows, round(one.gain, 6)) for one in found] == [
+def test_gains_in_points_by_rows(points: list) -> None:
+    assert [(one.dataset, one.rows, round(one.gain, 6)) for one in points] == [
         ("A", 400, 4.0),
         ("B", 400, 2.0),
         ("C", 800, -1.0),
     ]
-    assert (found[0].published, found[0].published_rows) == (pytest.approx(2.29), 1000)
-    assert (found[2].low, found[2].high) == (pytest.approx(-2), pytest.approx(0, abs=1e-9))
+    assert (points[0].published, points[0].published_rows) == (pytest.approx(2.29), 1000)
+    assert (points[2].low, points[2].high) == (pytest.approx(-2), pytest.approx(0, abs=1e-9))
 
 
-def test_a_line_goes_through_the_means(found: list) -> None:
-    drawn = curve(FIGURE, found)
+def test_a_line_goes_through_the_means(points: list) -> None:
+    drawn = curve(FIGURE, points)
     ours, theirs = (line["points"] for line in drawn["lines"])
     assert [point[:2] for point in ours] == [[400, pytest.approx(3.0)], [800, pytest.approx(-1.0)]]
     assert ours[1][2:] == [pytest.approx(-2), pytest.approx(0, abs=1e-9)]  # one dataset: its own interval
@@ -66,22 +66,22 @@ def test_a_line_goes_through_the_means(found: list) -> None:
     assert theirs[0][1] == pytest.approx((2.29 + 0.5) / 2)
 
 
-def test_the_figure_is_written(found: list, tmp_path: Path) -> None:
-    files = write_gains(tmp_path, FIGURE, found)
+def test_the_figure_is_written(points: list, tmp_path: Path) -> None:
+    files = write_gains(tmp_path, FIGURE, points)
     assert [path.suffix for path in files] == [".csv", ".png", ".svg"]
     assert files[0].read_text(encoding="utf-8").splitlines()[3].startswith("C,800,-1.0")
     assert files[1].read_bytes().startswith(b"\x89PNG")
     assert "Gain against rows" in files[2].read_text(encoding="utf-8")
 
 
-def test_rows_are_those_of_the_card_or_of_the_cut() -> None:
+def test_rows_come_from_the_card_or_the_limit() -> None:
     assert training_rows(Data("x", {"data": "trec"})) == 5452
     assert training_rows(Data("x", {"data": "trec", "rows": 1000})) == 1000
     assert training_rows(Data("x", {"data": "snips", "rows": 1000})) == 328
     assert training_rows(Data("x", {"data": "own.csv"})) is None
 
 
-def test_all_that_is_missing_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_error_names_all_missing_datasets_and_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PHASEFIT_DATA", str(tmp_path))
     info = find_study("three-phase")
     study = scale_study(info.file, info.name, Selection("full")).study
@@ -103,7 +103,7 @@ def test_only_datasets_with_runs_are_needed() -> None:
     assert [data.name for data in needed(study)] == ["SST2", "IMDb"]
 
 
-def test_figures_of_two_models_stand_side_by_side() -> None:
+def test_published_results_of_two_models_are_shown_together() -> None:
     papers = (Published("MiniLM", {"A": {"v": 90.0}}), Published("RoBERTa", {"A": {"v": 95.25}, "B": {"v": 80.0}}))
     spec = TableSpec("T", published=papers)
     assert _published(spec, "A", "v") == (pytest.approx(0.9), "MiniLM", "RoBERTa 95.25")

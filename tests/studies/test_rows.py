@@ -40,9 +40,9 @@ def test_a_round_trip(name: str, pairs: bool, tmp_path: Path) -> None:
     frame["label"] = labels
     prepared = prepared_of(run_spec(frame, **how))
     table = rows_without_test(prepared)
-    told = reading(table, prepared.space.kind)
+    options = reading(table, prepared.space.kind)
     path = write_rows(table, tmp_path / "rows.parquet")
-    again = read_table(str(path), **told, sides="two")
+    again = read_table(str(path), **options, sides="two")
     assert again.sides == tuple(list(side) for side in table.sides)
     assert again.labels == table.labels
     assert again.levels == table.levels
@@ -51,7 +51,7 @@ def test_a_round_trip(name: str, pairs: bool, tmp_path: Path) -> None:
     assert len(table) == len(prepared.train) + len(prepared.validation or ())
 
 
-def test_what_is_written_stays_and_nothing_of_the_source_is_left(tmp_path: Path) -> None:
+def test_written_rows_are_kept_and_options_of_the_source_are_reset(tmp_path: Path) -> None:
     frame = pd.DataFrame({"words": TEXTS, "y": NAMES})
     request = run_spec(frame, text=("words",), label=("y",), rows=40, leaked="drop-train", seed=3)
     prepared = prepared_of(request)
@@ -67,7 +67,7 @@ def test_what_is_written_stays_and_nothing_of_the_source_is_left(tmp_path: Path)
     assert has_part(spec_on_rows(bare, test=path), "test")
 
 
-def test_test_rows_can_be_left_alone(tmp_path: Path) -> None:
+def test_test_rows_can_stay_unscored(tmp_path: Path) -> None:
     frame = pd.DataFrame({"text": TEXTS, "label": NAMES})
     whole, blind = prepared_of(run_spec(frame)), prepared_of(run_spec(frame, score_test=False))
     assert blind.test is None

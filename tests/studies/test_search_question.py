@@ -39,13 +39,13 @@ def assert_never_scored(question: Question, seeds: range = range(5)) -> None:
     assert not seen & scored
 
 
-def test_rows_that_are_split_off_stay_apart_whatever_the_seed(tmp_path: Path) -> None:
+def test_test_rows_that_are_split_off_stay_separate_for_every_seed(tmp_path: Path) -> None:
     request = run_spec(write_table(tmp_path / "topics.csv"), recipe="finetune")
     question, prepared = question_for("topics", request, THREE, None)
     assert_never_scored(without_test_rows(question, prepared, tmp_path))
 
 
-def test_a_test_whose_labels_are_withheld_is_none(tmp_path: Path) -> None:
+def test_a_test_table_without_labels_does_not_count(tmp_path: Path) -> None:
     write_table(tmp_path / "topics" / "train.csv")
     write_table(tmp_path / "topics" / "test.csv", 20, word="secret", labels=False)
     question, prepared = question_for("topics", run_spec(str(tmp_path / "topics"), recipe="finetune"), THREE, None)
@@ -54,7 +54,7 @@ def test_a_test_whose_labels_are_withheld_is_none(tmp_path: Path) -> None:
     assert_never_scored(kept)
 
 
-def test_a_study_that_is_replaced_has_the_rows_of_the_new_table(tmp_path: Path) -> None:
+def test_a_replaced_study_has_the_rows_of_the_new_table(tmp_path: Path) -> None:
     kept = {}
     for name in ("first", "second"):
         request = run_spec(write_table(tmp_path / f"{name}.csv", word=name), recipe="finetune")
@@ -65,12 +65,12 @@ def test_a_study_that_is_replaced_has_the_rows_of_the_new_table(tmp_path: Path) 
                 StudyFolder.open(name, known, tmp_path / "study")
         folder = StudyFolder.open(name, known, tmp_path / "study", overwrite=True)
         kept[name] = without_test_rows(question, prepared, folder.path)
-    found = kept["second"].spec
-    for path in (found.data.source, found.data.test):
+    spec = kept["second"].spec
+    for path in (spec.data.source, spec.data.test):
         assert pd.read_parquet(path)["text"].str.contains("second").all()
 
 
-def test_a_task_without_a_test_of_its_own_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_task_without_a_test_table_is_refused_by_name(tmp_path: Path) -> None:
     write_table(tmp_path / "one.csv")
     write_table(tmp_path / "one-test.csv", 20, word="test")
     write_table(tmp_path / "two.csv")
@@ -78,7 +78,7 @@ def test_a_task_without_a_test_of_its_own_is_refused_by_name(tmp_path: Path) -> 
     own = '[[task]]\nname = "one"\ndata = "one.csv"\ntest = "one-test.csv"\n'
     tasks.write_text(own + '[[task]]\nname = "two"\ndata = "two.csv"\n')
     request = run_spec(str(tasks), recipe="multitask")
-    with pytest.raises(DataError, match=r"tasks, task 'two': it has no test rows of its own.*--test-size 0"):
+    with pytest.raises(DataError, match=r"tasks, task 'two' has no separate test rows.*--test-size 0"):
         question_for("tasks", request, TASKS, None)
     question_for("tasks", request.replace(test_size=0.0), TASKS, None)
     tasks.write_text(own)

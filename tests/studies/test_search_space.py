@@ -1,4 +1,4 @@
-"""Spaces: every packaged one fits its recipe; what is wrong is said before any trial."""
+"""Spaces: every packaged one fits its recipe; errors are raised before any trial."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_packaged_space_fits_the_recipe_that_it_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_default_space_fits_any_recipe_and_holds_its_own_values(name: str) -> None:
+def test_the_default_space_fits_any_recipe_and_contains_its_values(name: str) -> None:
     recipe = read_recipe(name)
     space = read_space("default", recipe)
     check_space(space, name, {})
@@ -50,7 +50,7 @@ def test_the_papers_rates_of_three_phase() -> None:
     assert "denoise.lr" not in read_space("three-phase", read_recipe("contrast-finetune")).dimensions
 
 
-def test_the_recipe_as_it_is_is_a_point_that_changes_nothing() -> None:
+def test_the_original_recipe_is_a_point_that_changes_nothing() -> None:
     recipe = read_recipe("finetune")
     space = read_space("default", recipe)
     own = space.own_point(recipe)
@@ -60,37 +60,37 @@ def test_the_recipe_as_it_is_is_a_point_that_changes_nothing() -> None:
     assert read_recipe("finetune", settings) == recipe
 
 
-def test_try_takes_choices_and_ranges() -> None:
+def test_try_accepts_choices_and_ranges() -> None:
     recipe = read_recipe("finetune")
-    found = parse_tries(
+    dimensions = parse_tries(
         ["finetune.lr=1e-5..1e-3", "finetune.head=mlp,linear", "finetune.batch_size=8..16", "max_length=64,128"], recipe
     )
-    assert found == {
+    assert dimensions == {
         "finetune.lr": Range(1e-5, 1e-3, log=True),
         "finetune.head": Choices(("mlp", "linear")),
         "finetune.batch_size": Range(8, 16, whole=True),
         "max_length": Choices(("64", "128")),
     }
-    assert found["finetune.lr"].as_setting(0.000123456) == 0.000123
+    assert dimensions["finetune.lr"].as_setting(0.000123456) == 0.000123
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("finetune.lr", "write it as phase.option=A,B,C"),
         ("finetun.lr=1e-5,1e-4", "did you mean 'finetune'?"),
-        ("finetune.lr=a..b", "'a' is no number"),
-        ("finetune.lr=2..1", "from low to a higher high"),
+        ("finetune.lr=a..b", "'a' is not a number"),
+        ("finetune.lr=2..1", "low and high must be numbers, with low below high"),
         ("denoise.ratio=0.1,0.2", "finetune has no phase 'denoise'"),
     ],
 )
-def test_what_try_cannot_mean_is_refused(text: str, said: str) -> None:
-    with pytest.raises(RecipeError, match=said.replace("?", r"\?")):
+def test_an_invalid_try_is_refused(text: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message.replace("?", r"\?")):
         parse_tries([text], read_recipe("finetune"))
 
 
 @pytest.mark.parametrize(
-    ("option", "values", "said"),
+    ("option", "values", "message"),
     [
         ("finetune.epoch", Choices(("1", "2")), "did you mean 'epochs'?"),
         ("finetune.head", Choices(("mlp", "lstm")), "option 'head'"),
@@ -98,14 +98,14 @@ def test_what_try_cannot_mean_is_refused(text: str, said: str) -> None:
         ("finetune.objective.temperatur", Choices(("1",)), "temperatur"),
     ],
 )
-def test_an_option_or_value_that_the_recipe_does_not_take_is_refused(
-    option: str, values: Choices | Range, said: str
+def test_an_option_or_value_that_the_recipe_does_not_accept_is_refused(
+    option: str, values: Choices | Range, message: str
 ) -> None:
-    with pytest.raises(RecipeError, match=said.replace("?", r"\?")):
+    with pytest.raises(RecipeError, match=message.replace("?", r"\?")):
         check_space(Space("own", {option: values}), "supcon-finetune", {})
 
 
-def test_a_space_of_ones_own(tmp_path: Path) -> None:
+def test_a_space_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("[finetune]\nlr = { low = 1e-5, high = 1e-4, log = true }\nlrs.head = [1e-3, 1e-2]\n")
     space = read_space(str(path), read_recipe("finetune"))

@@ -1,4 +1,4 @@
-"""Trials without training: what is asked, reported, given up, told, and begun again after a kill."""
+"""Trials without training: drawing, reporting, pruning, failures, and restarts after a kill."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def fake_stream(score: Callable[[Cell], float | str | None]) -> Callable[..., No
 
     def run(next_cell: Callable[[], Cell | None], cache: Path, ended: Callable[[CellEnded], None], **_: Any) -> None:
         while (cell := next_cell()) is not None:
-            found = score(cell)
-            if isinstance(found, float):
-                ended(CellEnded(cell, Result({"validation": {"accuracy": found}}, {}, False, 2.0, 100.0)))
+            outcome = score(cell)
+            if isinstance(outcome, float):
+                ended(CellEnded(cell, Result({"validation": {"accuracy": outcome}}, {}, False, 2.0, 100.0)))
             else:
-                ended(CellEnded(cell, why=found or ""))
+                ended(CellEnded(cell, why=outcome or ""))
 
     return run
 
@@ -70,25 +70,25 @@ def test_a_search_finds_the_better_half_and_the_same_command_adds_nothing(
         return 1 - abs(lr_of(cell) - 5e-4) * 1000
 
     monkeypatch.setattr(trials, "run_stream", fake_stream(score))
-    told: list[TrialDone] = []
-    Trials(question(LR), study_in(tmp_path), Limits(12), told.append).run(tmp_path)
-    assert [one.done for one in told] == list(range(1, 13))
-    assert lr_of(seen[0]) == 1e-4  # the recipe as it is comes first
+    events: list[TrialDone] = []
+    Trials(question(LR), study_in(tmp_path), Limits(12), events.append).run(tmp_path)
+    assert [one.done for one in events] == list(range(1, 13))
+    assert lr_of(seen[0]) == 1e-4  # the original recipe comes first
     assert not any(cell.spec.split.score_test for cell in seen)
     study = study_in(tmp_path)
-    Trials(question(LR), study, Limits(12), told.append).run(tmp_path)
+    Trials(question(LR), study, Limits(12), events.append).run(tmp_path)
     assert len(seen) == 12
-    found = read_history(study, question(LR))
-    assert found.best is not None
-    assert found.best.score == max(one.score or 0 for one in found.trials)
-    assert set(found.importances) == {"finetune.lr"}
-    write_trials(tmp_path, found)
+    history = read_history(study, question(LR))
+    assert history.best is not None
+    assert history.best.score == max(one.score or 0 for one in history.trials)
+    assert set(history.importances) == {"finetune.lr"}
+    write_trials(tmp_path, history)
     assert len((tmp_path / "trials.csv").read_text().splitlines()) == 13
-    best = [point[1] for point in trial_curve(found, question(LR))[0]["lines"][1]["points"]]
+    best = [point[1] for point in trial_curve(history, question(LR))[0]["lines"][1]["points"]]
     assert best == sorted(best)
 
 
-def test_a_search_that_was_stopped_draws_what_it_would_have_drawn(
+def test_a_resumed_search_draws_the_same_trials(
     question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: dict[str, list[float]] = {}
@@ -107,7 +107,7 @@ def test_trials_of_a_killed_process_are_queued_again(
 ) -> None:
     study = study_in(tmp_path)
     left = [optuna_study.ask(study, LR, "random", 0) for _ in range(2)]
-    left[1].set_user_attr("machine", "another")  # it may well be at work
+    left[1].set_user_attr("machine", "another")  # it may still be running
     seen: list[float] = []
     monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: seen.append(lr_of(cell)) or 0.5))
     Trials(question(LR), study, Limits(1), lambda _: None).run(tmp_path)
@@ -116,7 +116,7 @@ def test_trials_of_a_killed_process_are_queued_again(
     assert states == ["FAIL", "RUNNING", "COMPLETE"]
 
 
-def test_a_grid_is_tried_whole_and_ends(
+def test_a_grid_is_tried_completely(
     question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, ...]] = []
@@ -130,7 +130,7 @@ def test_a_grid_is_tried_whole_and_ends(
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "random", "grid"])
-def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
+def test_no_point_is_tried_twice_and_an_exhausted_space_ends_the_search(
     sampler: optuna_study.Sampler,
     question: Callable[[Space], Question],
     tmp_path: Path,
@@ -140,16 +140,16 @@ def test_no_point_is_tried_twice_and_a_space_that_is_used_up_ends_it(
     monkeypatch.setattr(
         trials, "run_stream", fake_stream(lambda cell: seen.append((*setting_lines(cell.spec.recipe.settings),)) or 0.5)
     )
-    told: list[TrialDone] = []
+    events: list[TrialDone] = []
     for number in (2, 20, 20):
-        Trials(question(THREE), study_in(tmp_path), Limits(number, sampler=sampler), told.append).run(tmp_path)
+        Trials(question(THREE), study_in(tmp_path), Limits(number, sampler=sampler), events.append).run(tmp_path)
     assert sorted(seen) == [(f"finetune.dropout={value}",) for value in ("0.0", "0.1", "0.3")]
-    assert [(one.done, one.total) for one in told] == [(1, 2), (2, 2), (3, 3)]
-    found = read_history(study_in(tmp_path), question(THREE))
-    assert (found.complete, found.failed, found.stopped) == (3, 0, 0)
-    said = trial_counts(question(THREE), found)
-    assert said.startswith("Trials: 3 complete, 0 given up early, 0 failed")
-    assert said.endswith("these are all 3 points of the space, and more --trials would add none.")
+    assert [(one.done, one.total) for one in events] == [(1, 2), (2, 2), (3, 3)]
+    history = read_history(study_in(tmp_path), question(THREE))
+    assert (history.complete, history.failed, history.stopped) == (3, 0, 0)
+    counts = trial_counts(question(THREE), history)
+    assert counts.startswith("Trials: 3 complete, 0 stopped early, 0 failed")
+    assert counts.endswith("all 3 points of the space have been tried, so more --trials would add nothing.")
 
 
 def test_a_point_that_fails_is_not_tried_again_by_the_same_command(
@@ -166,10 +166,10 @@ def test_a_point_that_fails_is_not_tried_again_by_the_same_command(
     assert sorted(seen) == [f"finetune.dropout={value}" for value in ("0.0", "0.1", "0.3")]
 
 
-def test_a_search_that_has_nothing_left_draws_no_more_while_others_run(
+def test_an_exhausted_search_stops_drawing_while_trials_run(
     question: Callable[[Space], Question], tmp_path: Path
 ) -> None:
-    narrow = Space("narrow", {"finetune.lr": Range(1e-4, 1.0001e-4)})  # of three digits it has one value
+    narrow = Space("narrow", {"finetune.lr": Range(1e-4, 1.0001e-4)})  # one value when rounded to three digits
     running = Trials(question(narrow), study_in(tmp_path), Limits(20), lambda _: None)
     assert running.next_cell() is not None
     assert running.next_cell() is None
@@ -178,32 +178,32 @@ def test_a_search_that_has_nothing_left_draws_no_more_while_others_run(
     assert len(running.study.get_trials()) == drawn
 
 
-def test_a_range_without_steps_is_no_grid(question: Callable[[Space], Question], tmp_path: Path) -> None:
+def test_a_range_without_steps_has_no_grid(question: Callable[[Space], Question], tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="a range without steps"):
         Trials(question(LR), study_in(tmp_path), Limits(3, sampler="grid"), lambda _: None).run(tmp_path)
 
 
-def test_one_failure_is_told_and_three_in_a_row_end_it(
+def test_one_failure_is_reported_and_three_in_a_row_end_the_search(
     question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers: list[float | str] = ["broken", 0.5, "broken", "broken", "broken for good"]
     monkeypatch.setattr(trials, "run_stream", fake_stream(lambda _: answers.pop(0)))
-    told: list[TrialDone] = []
-    with pytest.raises(CellError, match="3 trials in a row failed, the last for this: broken for good"):
-        Trials(question(LR), study_in(tmp_path), Limits(9), told.append).run(tmp_path)
-    assert [one.state for one in told[:2]] == ["failed", "complete"]
+    events: list[TrialDone] = []
+    with pytest.raises(CellError, match="3 trials in a row failed, the last with: broken for good"):
+        Trials(question(LR), study_in(tmp_path), Limits(9), events.append).run(tmp_path)
+    assert [one.state for one in events[:2]] == ["failed", "complete"]
 
 
-def test_no_trial_begins_after_the_minutes(
+def test_no_trial_starts_after_the_minutes(
     question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "run_stream", fake_stream(lambda _: 0.5))
-    told: list[TrialDone] = []
-    Trials(question(LR), study_in(tmp_path), Limits(9, minutes=0.0), told.append).run(tmp_path)
-    assert not told
+    events: list[TrialDone] = []
+    Trials(question(LR), study_in(tmp_path), Limits(9, minutes=0.0), events.append).run(tmp_path)
+    assert not events
 
 
-def test_a_trial_that_falls_behind_is_given_up(question: Callable[[Space], Question], tmp_path: Path) -> None:
+def test_a_trial_below_the_median_is_stopped_early(question: Callable[[Space], Question], tmp_path: Path) -> None:
     running = Trials(question(LR), study_in(tmp_path, "median"), Limits(20), lambda _: None)
     folder = tmp_path / "cell"
     folder.mkdir()
@@ -211,25 +211,27 @@ def test_a_trial_that_falls_behind_is_given_up(question: Callable[[Space], Quest
         cell = running.next_cell()
         assert cell is not None
         (folder / PROGRESS).unlink(missing_ok=True)
-        given_up = False
+        stopped = False
         for epoch in range(1, 5):
-            look = Scored("finetune", 10 * epoch, float(epoch), {"accuracy": score, "macro_f1": 0.0}, "macro_f1", True)
-            append_evaluation(folder / PROGRESS, look)
-            given_up = running.watch(cell, folder)
-            if given_up:
+            scored = Scored(
+                "finetune", 10 * epoch, float(epoch), {"accuracy": score, "macro_f1": 0.0}, "macro_f1", True
+            )
+            append_evaluation(folder / PROGRESS, scored)
+            stopped = running.watch(cell, folder)
+            if stopped:
                 break
-        assert given_up == (score == 0.1)
-        result = None if given_up else Result({"validation": {"accuracy": score}}, {}, False, 1.0, 1.0)
+        assert stopped == (score == 0.1)
+        result = None if stopped else Result({"validation": {"accuracy": score}}, {}, False, 1.0, 1.0)
         running.ended(CellEnded(cell, result))
     states = [trial.state.name for trial in running.study.get_trials()]
     assert states == ["COMPLETE"] * 5 + ["PRUNED"]
 
 
-@pytest.mark.parametrize("looks_at_once", [1, 2, 4])
-def test_what_is_given_up_does_not_depend_on_how_often_one_looks(
-    looks_at_once: int, question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("epochs_per_check", [1, 2, 4])
+def test_pruning_does_not_depend_on_how_often_trials_are_checked(
+    epochs_per_check: int, question: Callable[[Space], Question], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last trial is behind in epochs 2 and 3 only, and ends well; with 4 at once it has ended before any look."""
+    """The last trial is worse in epochs 2 and 3 only; with 4 epochs per check it ends before the first check."""
     curves = [[0.5, 0.8, 0.82, 0.84]] * 5 + [[0.5, 0.5, 0.5, 0.99]]
 
     def stream(next_cell: Any, cache: Path, ended: Callable[[CellEnded], None], *, watch: Any, **_: Any) -> None:
@@ -237,34 +239,34 @@ def test_what_is_given_up_does_not_depend_on_how_often_one_looks(
             cell = next_cell()
             folder = cell_folder(cache, cell)
             folder.mkdir(parents=True)
-            given_up = False
+            stopped = False
             for epoch, score in enumerate(curve, start=1):
                 append_evaluation(
                     folder / PROGRESS, Scored("finetune", epoch, epoch, {"accuracy": score}, "accuracy", True)
                 )
-                given_up = epoch < len(curve) and epoch % looks_at_once == 0 and watch(cell, folder)
-                if given_up:
+                stopped = epoch < len(curve) and epoch % epochs_per_check == 0 and watch(cell, folder)
+                if stopped:
                     break
             result = Result({"validation": {"accuracy": curve[-1]}}, {}, False, 1.0, 1.0)
-            ended(CellEnded(cell, None if given_up else result))
+            ended(CellEnded(cell, None if stopped else result))
 
     monkeypatch.setattr(trials, "run_stream", stream)
-    told: list[TrialDone] = []
-    running = Trials(question(LR), study_in(tmp_path, "median"), Limits(6), told.append)
+    events: list[TrialDone] = []
+    running = Trials(question(LR), study_in(tmp_path, "median"), Limits(6), events.append)
     running.run(tmp_path)
-    assert [one.state for one in told] == ["complete"] * 5 + ["pruned"]
-    assert told[-1].score is None
-    found = running.study.get_trials()
-    assert [list(one.intermediate_values) for one in found] == [[1, 2, 3, 4]] * 5 + [[1, 2]]
+    assert [one.state for one in events] == ["complete"] * 5 + ["pruned"]
+    assert events[-1].score is None
+    drawn = running.study.get_trials()
+    assert [list(one.intermediate_values) for one in drawn] == [[1, 2, 3, 4]] * 5 + [[1, 2]]
 
 
-def test_epochs_without_a_look_count_with_the_next() -> None:
-    looks = [
+def test_epochs_without_an_evaluation_get_the_next_score() -> None:
+    evaluations = [
         Evaluation("finetune", 5, 0.5, {"accuracy": 0.1}, "accuracy"),
         Evaluation("finetune", 35, 3.5, {"accuracy": 0.4}, ""),
     ]
-    assert new_epochs(looks, 0, "accuracy", maximise=True) == [(1, 0.4), (2, 0.4), (3, 0.4)]
-    assert new_epochs(looks, 3, "accuracy", maximise=True) == []
+    assert new_epochs(evaluations, 0, "accuracy", maximise=True) == [(1, 0.4), (2, 0.4), (3, 0.4)]
+    assert new_epochs(evaluations, 3, "accuracy", maximise=True) == []
     watched = [Evaluation("finetune", 10, 1.0, {"macro_f1": 0.3}, "macro_f1")]
     assert new_epochs(watched, 0, "ece", maximise=False) == [(1, -0.3)]
     assert (
@@ -273,14 +275,14 @@ def test_epochs_without_a_look_count_with_the_next() -> None:
     )
 
 
-def test_looks_survive_half_a_line_and_a_second_beginning(tmp_path: Path) -> None:
+def test_evaluations_survive_a_partial_line_and_a_resumed_cell(tmp_path: Path) -> None:
     path = tmp_path / PROGRESS
     for step, score in ((10, 0.1), (20, 0.2), (20, 0.3)):
         append_evaluation(path, Scored("finetune", step, step / 10, {"accuracy": score}, "accuracy", True))
     append_evaluation(path, Scored("contrast", 5, 1.0, {"probe": 0.9}, "probe", True))
     with path.open("a") as file:
         file.write('{"phase": "finetune", "st')
-    assert [(look.step, look.scores["accuracy"]) for look in read_evaluations(path, "finetune")] == [
+    assert [(one.step, one.scores["accuracy"]) for one in read_evaluations(path, "finetune")] == [
         (10, 0.1),
         (20, 0.3),
     ]
@@ -296,14 +298,14 @@ def test_looks_survive_half_a_line_and_a_second_beginning(tmp_path: Path) -> Non
         ("finetune", ()),
     ],
 )
-def test_the_winner_as_a_file_is_the_recipe_with_its_settings(recipe: str, settings: tuple[str, ...]) -> None:
+def test_the_recipe_file_is_the_recipe_with_the_settings(recipe: str, settings: tuple[str, ...]) -> None:
     text = recipe_file(recipe, parse_settings(settings), ["a title", "  the command"])
     assert text.startswith("# a title\n#   the command\n")
     wanted = read_recipe(recipe, parse_settings(settings))
     assert parse_recipe(text, name=wanted.name, where="best.toml") == wanted
 
 
-def test_a_winner_of_a_file_stands_on_its_own(tmp_path: Path) -> None:
+def test_the_recipe_file_of_a_file_has_no_base(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('base = "finetune"\nset.finetune.epochs = 3\n')
     text = recipe_file(str(own), {"finetune.lr": 1e-5}, ["title"])
@@ -312,7 +314,7 @@ def test_a_winner_of_a_file_stands_on_its_own(tmp_path: Path) -> None:
     assert parse_recipe(text, name="own", where="best.toml") == read_recipe(str(own), {"finetune.lr": 1e-5})
 
 
-def test_a_winner_is_known_again_until_somebody_edits_it(tmp_path: Path) -> None:
+def test_a_recipe_file_is_recognised_until_it_is_edited(tmp_path: Path) -> None:
     path = tmp_path / "best.toml"
     text = sealed(recipe_file("finetune", {"finetune.lr": 1e-5}, ["title", "  the command"]), "abc123")
     path.write_text(text)
@@ -327,7 +329,7 @@ def test_a_winner_is_known_again_until_somebody_edits_it(tmp_path: Path) -> None
     assert question_of(tmp_path / "none.toml") is None
 
 
-def test_the_question_is_the_same_wherever_and_however_long_it_is_asked(
+def test_the_question_does_not_depend_on_the_machine(
     question: Callable[[Space], Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dataclasses import replace
@@ -341,29 +343,32 @@ def test_the_question_is_the_same_wherever_and_however_long_it_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "maximise", "said"),
+    ("low", "high", "maximise", "sentence"),
     [
         (0.01, 0.03, True, "are better than"),
         (0.01, 0.03, False, "are worse than"),
         (-0.03, -0.01, True, "are worse than"),
-        (-0.01, 0.03, True, "are not proved better than"),
-        (None, None, True, "is not known"),
+        (-0.01, 0.03, True, "are not significantly better than"),
+        (None, None, True, "It is unknown whether the tuned settings are better"),
     ],
 )
-def test_the_verdict_is_that_of_the_interval(low: float | None, high: float | None, maximise: bool, said: str) -> None:
+def test_the_verdict_follows_from_the_interval(
+    low: float | None, high: float | None, maximise: bool, sentence: str
+) -> None:
     rows = (
-        Row("topics", "as it is", 3, 0.8),
-        Row("topics", "as found", 3, 0.81, difference=0.01, difference_low=low, difference_high=high),
+        Row("topics", "untuned", 3, 0.8),
+        Row("topics", "tuned", 3, 0.81, difference=0.01, difference_low=low, difference_high=high),
     )
-    assert said in verdict(Table("fresh", "test.accuracy", rows), maximise=maximise)
+    assert sentence in verdict(Table("fresh", "test.accuracy", rows), maximise=maximise)
 
 
 @pytest.mark.parametrize(
-    ("seeds", "said"), [(1, "+0.0000, of one seed."), (3, "the same difference with all 3 seeds.")]
+    ("seeds", "sentence"),
+    [(1, "+0.0000, one seed only; use more --fresh-seeds."), (3, "identical for all 3 seeds; use more --fresh-seeds.")],
 )
-def test_a_verdict_without_an_interval_says_how_many_seeds_there_were(seeds: int, said: str) -> None:
-    rows = (Row("topics", "as it is", seeds, 0.8), Row("topics", "as found", seeds, 0.8, difference=0.0))
-    assert verdict(Table("fresh", "test.accuracy", rows), maximise=True).endswith(said)
+def test_a_verdict_without_an_interval_states_the_number_of_seeds(seeds: int, sentence: str) -> None:
+    rows = (Row("topics", "untuned", seeds, 0.8), Row("topics", "tuned", seeds, 0.8, difference=0.0))
+    assert verdict(Table("fresh", "test.accuracy", rows), maximise=True).endswith(sentence)
 
 
 def test_a_storage_is_a_url_or_a_journal(tmp_path: Path) -> None:

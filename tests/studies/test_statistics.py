@@ -15,48 +15,48 @@ from phasefit.studies.statistics import Difference, Estimate, estimate, holm, pa
 SCORES = st.lists(st.floats(0, 1, allow_nan=False), min_size=2, max_size=20)
 
 
-def test_an_interval_is_students() -> None:
+def test_an_interval_is_that_of_the_t_distribution() -> None:
     values = [0.81, 0.84, 0.79, 0.86, 0.80]
-    found = estimate(values)
+    known = estimate(values)
     low, high = stats.t.interval(0.95, 4, loc=np.mean(values), scale=stats.sem(values))
-    assert found.n == 5
-    assert isclose(found.mean, 0.82)
-    assert found.sd == pytest.approx(np.std(values, ddof=1))
-    assert (found.low, found.high) == pytest.approx((low, high))
+    assert known.n == 5
+    assert isclose(known.mean, 0.82)
+    assert known.sd == pytest.approx(np.std(values, ddof=1))
+    assert (known.low, known.high) == pytest.approx((low, high))
 
 
 def test_one_repetition_has_no_interval() -> None:
-    found = estimate([0.5])
-    assert (found.n, found.mean, found.sd, found.low, found.high) == (1, 0.5, None, None, None)
+    known = estimate([0.5])
+    assert (known.n, known.mean, known.sd, known.low, known.high) == (1, 0.5, None, None, None)
     assert paired([0.5], [0.25]).mean == 0.25
     assert paired([0.5], [0.25]).p is None
 
 
-def test_an_interval_stays_within_what_the_figure_can_be() -> None:
-    found = estimate([0.9, 1.0], bounds=(0.0, 1.0))
-    assert found.high == 1.0
-    assert found.low == pytest.approx(0.95 - stats.t.ppf(0.975, 1) * sqrt(0.005 / 2)) or found.low == 0.0
+def test_an_interval_stays_within_the_bounds_of_the_metric() -> None:
+    known = estimate([0.9, 1.0], bounds=(0.0, 1.0))
+    assert known.high == 1.0
+    assert known.low == pytest.approx(0.95 - stats.t.ppf(0.975, 1) * sqrt(0.005 / 2)) or known.low == 0.0
 
 
 def test_without_shared_rows_the_test_is_the_paired_t_test() -> None:
     values, base = [0.9, 0.85, 0.88, 0.91], [0.86, 0.84, 0.87, 0.85]
     expected = stats.ttest_rel(values, base)
-    found = paired(values, base)
-    assert found.p == pytest.approx(expected.pvalue)
+    known = paired(values, base)
+    assert known.p == pytest.approx(expected.pvalue)
     interval = expected.confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert (known.low, known.high) == pytest.approx((interval.low, interval.high))
 
 
-def test_shared_rows_widen_the_variance_as_nadeau_and_bengio_say() -> None:
+def test_shared_rows_widen_the_variance_as_in_nadeau_and_bengio() -> None:
     # Five folds: test / train is 1/4. Gains 1, 2, 3, 4, 5: mean 3, variance 2.5.
-    found = paired([1, 2, 3, 4, 5], [0] * 5, overlap=0.25)
+    known = paired([1, 2, 3, 4, 5], [0] * 5, overlap=0.25)
     error = sqrt((1 / 5 + 1 / 4) * 2.5)
-    assert found.p == pytest.approx(2 * stats.t.sf(3 / error, 4))
-    assert found.high == pytest.approx(3 + stats.t.ppf(0.975, 4) * error)
-    assert found.p > (paired([1, 2, 3, 4, 5], [0] * 5).p or 0)
+    assert known.p == pytest.approx(2 * stats.t.sf(3 / error, 4))
+    assert known.high == pytest.approx(3 + stats.t.ppf(0.975, 4) * error)
+    assert known.p > (paired([1, 2, 3, 4, 5], [0] * 5).p or 0)
 
 
-def test_repetitions_that_are_all_the_same_prove_nothing() -> None:
+def test_identical_repetitions_have_no_interval() -> None:
     assert paired([0.5, 0.6], [0.5, 0.6]) == Difference(0.0)
     assert paired([0.75, 0.75], [0.5, 0.5]) == Difference(0.25)
     assert estimate([0.5, 0.5]) == Estimate(2, 0.5, 0.0)
@@ -76,12 +76,12 @@ def test_wilcoxon_over_datasets() -> None:
     assert wilcoxon([0.5, 0.6], [0.5, 0.6]) == 1.0
 
 
-def test_ranks_share_places() -> None:
+def test_ties_share_ranks() -> None:
     assert ranks([0.9, 0.8, 0.9, 0.1]) == [1.5, 3.0, 1.5, 4.0]
 
 
 @given(SCORES, st.floats(0, 1))
-def test_the_mean_lies_in_its_interval_and_overlap_only_widens_it(values: list[float], overlap: float) -> None:
+def test_the_mean_is_inside_its_interval_and_overlap_only_widens_it(values: list[float], overlap: float) -> None:
     plain, wider = estimate(values), estimate(values, overlap)
     if plain.low is None:
         assert np.ptp(values) < 1e-9
@@ -94,7 +94,7 @@ def test_the_mean_lies_in_its_interval_and_overlap_only_widens_it(values: list[f
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12))
-def test_holm_never_makes_a_chance_smaller_or_larger_than_one(chances: list[float | None]) -> None:
+def test_holm_never_lowers_a_p_value_or_exceeds_one(chances: list[float | None]) -> None:
     for before, after in zip(chances, holm(chances), strict=True):
         assert (before is None) == (after is None)
         if before is not None and after is not None:

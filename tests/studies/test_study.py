@@ -33,29 +33,29 @@ def test_settings_of_single_datasets_and_shared_options() -> None:
     assert all(spec.machine.threads == 1 for spec in cells.values())
 
 
-def test_tables_say_which_cells_are_needed() -> None:
+def test_tables_decide_which_cells_are_needed() -> None:
     wanted = study().cells([TableSpec("one", datasets=("A",)), TableSpec("two", variants=("ours",))])
     assert {(cell.dataset, cell.variant) for cell in wanted} == {("A", "base"), ("A", "ours"), ("B", "ours")}
 
 
-def test_a_variant_may_be_for_some_datasets_only() -> None:
+def test_a_variant_may_be_limited_to_some_datasets() -> None:
     limited = (Variant("base", "finetune"), Variant("ours", "three-phase", only=("A",)))
     assert ("B", "ours") not in {(cell.dataset, cell.variant) for cell in study(variants=limited).cells()}
 
 
-def test_settings_for_phases_that_a_recipe_has_not_are_left_out_and_later_ones_win() -> None:
+def test_settings_of_other_phases_are_ignored_and_later_ones_win() -> None:
     settings = parse_settings(["denoise.lr=1", "finetune.lr=2", "max_length=16", "finetune.lr=3"])
     assert [*applicable_settings("finetune", settings).items()] == [("max_length", 16), ("finetune.lr", 3)]
 
 
-def test_recipes_as_the_command_line_has_them() -> None:
+def test_recipes_as_on_the_command_line() -> None:
     assert variant_of("finetune") == Variant("finetune", "finetune")
-    found = variant_of("finetune:finetune.lr=1e-5+finetune.epochs=3")
-    assert (found.recipe, found.settings) == ("finetune", {"finetune.lr": 1e-5, "finetune.epochs": 3})
+    variant = variant_of("finetune:finetune.lr=1e-5+finetune.epochs=3")
+    assert (variant.recipe, variant.settings) == ("finetune", {"finetune.lr": 1e-5, "finetune.epochs": 3})
 
 
 @pytest.mark.parametrize(
-    ("recipes", "said"),
+    ("recipes", "message"),
     [
         (["finetun"], "did you mean 'finetune'"),
         (["finetune", "finetune"], "named twice"),
@@ -64,19 +64,19 @@ def test_recipes_as_the_command_line_has_them() -> None:
         (["mine.toml"], "no such file"),
     ],
 )
-def test_wrong_recipes_are_refused_before_anything_is_trained(recipes: list[str], said: str) -> None:
-    with pytest.raises(RecipeError, match=said):
+def test_wrong_recipes_are_refused_before_anything_is_trained(recipes: list[str], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         check_variants([variant_of(recipe) for recipe in recipes])
 
 
-def test_setfit_is_refused_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setfit_is_refused_if_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phasefit.baselines.setfit.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="phasefit\\[setfit\\]"):
         check_variants([variant_of("setfit")])
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_every_baseline_can_be_asked_for(name: str) -> None:
-    found = baseline(name)
-    assert callable(found.check)
-    assert callable(found.fit)
+def test_every_baseline_is_registered(name: str) -> None:
+    known = baseline(name)
+    assert callable(known.check)
+    assert callable(known.fit)

@@ -78,7 +78,7 @@ def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("titel = 'x'", "s.toml: unknown option 'titel'; did you mean 'title'?"),
         ("[dataset.A]\ndata='snips'\nrowz=3", "s.toml, dataset.A: unknown option 'rowz'; did you mean 'rows'?"),
@@ -95,17 +95,17 @@ def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
         ("[[figure]]\ntitle='f'\nvariant='base'\nagainst='x'", "figure 'f': there is no variant 'x'"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(text: str, said: str) -> None:
+def test_an_error_is_one_sentence(text: str, message: str) -> None:
     content = tomllib.loads(SMALL)
     for name, value in tomllib.loads(text).items():
         content[name] = {**content[name], **value} if isinstance(value, dict) else value
     with pytest.raises(RecipeError) as error:
         parse_study(content, "s.toml")
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_are_not_studies(tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text("title = ", encoding="utf-8")
     with pytest.raises(RecipeError, match=r"broken\.toml: not valid TOML"):
         read_study_file(tmp_path / "broken.toml")
@@ -117,12 +117,12 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         find_study("miror")
 
 
-def test_settings_are_written_as_the_command_line_has_them() -> None:
-    said = {
+def test_settings_are_written_as_on_the_command_line() -> None:
+    tables = {
         "contrast": {"balance": {"mode": "none"}, "objective": {"name": "supcon", "temperature": 0.3}},
         "long": "cut",
     }
-    assert setting_lines(as_settings(said)) == [
+    assert setting_lines(as_settings(tables)) == [
         "contrast.balance.mode=none",
         'contrast.objective={ name = "supcon", temperature = 0.3 }',
         "long=cut",
@@ -131,7 +131,7 @@ def test_settings_are_written_as_the_command_line_has_them() -> None:
         assert tomllib.loads(f"value = {toml_value(value)}")["value"] == value
 
 
-def test_the_example_of_the_docs_is_one() -> None:
+def test_the_example_in_the_docs_is_a_study() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
     example = page.partition("```toml\n")[2].partition("```")[0]
     study = scale_study(parse_study(tomllib.loads(example), "docs"), "docs", Selection("quick")).study
@@ -142,15 +142,15 @@ def test_the_example_of_the_docs_is_one() -> None:
 
 
 def test_the_file_is_the_full_scale() -> None:
-    found = scale_study(small(), "small", Selection())
-    assert not found.changes
-    assert found.study.seeds == (0, 1, 2)
-    assert [data.options.get("rows") for data in found.study.datasets] == [None, 1000]
-    assert all(data.options["test_rows"] == 50 for data in found.study.datasets)
-    assert not [note for note in found.study.notes if "Cut" in note]
+    scaled = scale_study(small(), "small", Selection())
+    assert not scaled.changes
+    assert scaled.study.seeds == (0, 1, 2)
+    assert [data.options.get("rows") for data in scaled.study.datasets] == [None, 1000]
+    assert all(data.options["test_rows"] == 50 for data in scaled.study.datasets)
+    assert not [note for note in scaled.study.notes if "Cut" in note]
 
 
-def test_settings_of_datasets_and_variants_meet() -> None:
+def test_settings_of_datasets_and_variants_are_merged() -> None:
     study = scale_study(small(), "small", Selection()).study
     assert settings(study, "A", "base") == ("finetune.lr=1e-05",)
     assert settings(study, "A", "more") == ("finetune.epochs=2", "finetune.lr=1e-05")
@@ -159,14 +159,14 @@ def test_settings_of_datasets_and_variants_meet() -> None:
     assert not [cell for cell in study.cells() if (cell.dataset, cell.variant) == ("B", "ours")]
 
 
-def test_a_scale_cuts_and_says_so() -> None:
-    found = scale_study(small(), "small", Selection("quick"))
-    assert found.study.seeds == (0, 1)
-    assert [data.name for data in found.study.datasets] == ["A"]
-    assert found.study.datasets[0].options["rows"] == 100
-    assert settings(found.study, "A", "more")[-2:] == ("finetune.max_steps=4", "finetune.lr=0.0001")
-    assert settings(found.study, "A", "ours") == ("finetune.max_steps=4",)
-    said = found.study.notes[0]
+def test_a_scale_lists_what_it_reduces() -> None:
+    scaled = scale_study(small(), "small", Selection("quick"))
+    assert scaled.study.seeds == (0, 1)
+    assert [data.name for data in scaled.study.datasets] == ["A"]
+    assert scaled.study.datasets[0].options["rows"] == 100
+    assert settings(scaled.study, "A", "more")[-2:] == ("finetune.max_steps=4", "finetune.lr=0.0001")
+    assert settings(scaled.study, "A", "ours") == ("finetune.max_steps=4",)
+    note = scaled.study.notes[0]
     for part in (
         "2 seeds (0, 1) instead of 3 seeds (0, 1, 2)",
         "datasets left out: B",
@@ -175,30 +175,30 @@ def test_a_scale_cuts_and_says_so() -> None:
         "finetune.max_steps = 4",
         "finetune.lr = 0.0001 (A instead of 1e-05)",
     ):
-        assert part in said
-    assert all("Cut to the quick scale" in table.note for table in found.study.tables)
-    assert [table.number for table in found.study.tables] == ["1"]
+        assert part in note
+    assert all("Reduced to the quick scale" in table.note for table in scaled.study.tables)
+    assert [table.number for table in scaled.study.tables] == ["1"]
 
 
-def test_what_a_user_names_wins_over_the_scale() -> None:
-    found = scale_study(small(), "small", Selection("quick", datasets=("snips2",), seeds=4))
-    assert [data.name for data in found.study.datasets] == ["B"]
-    assert found.study.datasets[0].options["rows"] == 100
-    assert found.study.seeds == (0, 1, 2, 3)
+def test_an_explicit_selection_overrides_the_scale() -> None:
+    scaled = scale_study(small(), "small", Selection("quick", datasets=("snips2",), seeds=4))
+    assert [data.name for data in scaled.study.datasets] == ["B"]
+    assert scaled.study.datasets[0].options["rows"] == 100
+    assert scaled.study.seeds == (0, 1, 2, 3)
     assert [table.number for table in scale_study(small(), "s", Selection(FULL, (), ("2",))).study.tables] == ["2"]
 
 
 @pytest.mark.parametrize(
-    ("choice", "said"),
+    ("choice", "message"),
     [
         (Selection("tiny"), "no scale 'tiny'; known: full, quick"),
         (Selection(FULL, ("C",)), "no dataset 'C'"),
-        (Selection(FULL, (), ("3",)), "--table 3: the study has no table of that number; they are: 1, 2"),
-        (Selection("quick", (), ("2",)), "--table 2 is about B, which this scale or --datasets leaves out"),
+        (Selection(FULL, (), ("3",)), "--table 3: the study has no table with this number; known: 1, 2"),
+        (Selection("quick", (), ("2",)), "--table 2 uses B, which this scale or --datasets leaves out"),
     ],
 )
-def test_choices_that_are_none(choice: Selection, said: str) -> None:
-    with pytest.raises(RecipeError, match=said.replace("(", r"\(")):
+def test_invalid_selections_are_refused(choice: Selection, message: str) -> None:
+    with pytest.raises(RecipeError, match=message.replace("(", r"\(")):
         scale_study(small(), "small", choice)
 
 
@@ -211,7 +211,7 @@ def test_a_dataset_with_one_variant_left_is_no_comparison() -> None:
 # --- every packaged study ---------------------------------------------------------------------------------------------
 
 
-def test_the_five_are_there() -> None:
+def test_five_studies_are_packaged() -> None:
     assert {info.name for info in STUDIES} >= {"three-phase", "triple-entropy", "label-aware", "mirror", "multitask"}
 
 
@@ -225,7 +225,7 @@ def test_its_header_has_a_title_and_a_command(info: StudyInfo) -> None:
 
 @every_study
 @pytest.mark.parametrize("scale", [FULL, "quick"])
-def test_every_recipe_takes_the_settings_of_every_dataset(info: StudyInfo, scale: str) -> None:
+def test_every_recipe_accepts_the_settings_of_every_dataset(info: StudyInfo, scale: str) -> None:
     study = scale_study(info.file, info.name, Selection(scale)).study
     for variant in study.variants:
         if variant.recipe in BASELINES:
@@ -235,17 +235,17 @@ def test_every_recipe_takes_the_settings_of_every_dataset(info: StudyInfo, scale
 
 
 @every_study
-def test_quick_is_smaller_and_says_how(info: StudyInfo) -> None:
+def test_quick_is_smaller_and_lists_its_changes(info: StudyInfo) -> None:
     quick, full = (scale_study(info.file, info.name, Selection(scale)) for scale in ("quick", FULL))
     assert len(quick.study.cells()) < len(full.study.cells())
     assert len(quick.study.seeds) * (quick.study.folds or 1) >= 2  # or there is no interval
     assert quick.changes
     assert not full.changes
-    assert "Cut to the quick scale" in quick.study.notes[0]
+    assert "Reduced to the quick scale" in quick.study.notes[0]
 
 
 @every_study
-def test_every_table_has_lines_and_published_figures_have_theirs(info: StudyInfo) -> None:
+def test_every_table_and_every_published_result_has_cells(info: StudyInfo) -> None:
     study = scale_study(info.file, info.name, Selection()).study
     grid = {(cell.dataset, cell.variant) for cell in study.cells()}
     for table in study.tables:
@@ -260,7 +260,7 @@ def published(name: str, place: int, model: str, dataset: str) -> dict[str, floa
     return dict(info.file.table[place].published[model][dataset])
 
 
-def test_figures_are_those_of_the_papers() -> None:
+def test_published_results_are_those_of_the_papers() -> None:
     assert published("three-phase", 0, "MiniLM-L12", "SST5") == {
         "three-phase": 53.78,
         "joint": 52.69,
@@ -281,9 +281,9 @@ def test_the_protocols_are_those_of_the_papers() -> None:
     by_name = {info.name: info.file for info in STUDIES}
     assert (by_name["triple-entropy"].seeds, by_name["triple-entropy"].folds) == ([2, 16, 128, 2048], 5)
     study = scale_study(by_name["three-phase"], "three-phase", Selection()).study
-    said = dict(one.split("=") for one in settings(study, "SST5", "three-phase"))
-    assert (said["denoise.lr"], said["contrast.lr"], said["finetune.lr"]) == ("5e-05", "5e-05", "1e-05")
-    assert (said["denoise.ratio"], said["finetune.batch_size"], said["max_length"]) == ("0.7", "128", "512")
+    options = dict(one.split("=") for one in settings(study, "SST5", "three-phase"))
+    assert (options["denoise.lr"], options["contrast.lr"], options["finetune.lr"]) == ("5e-05", "5e-05", "1e-05")
+    assert (options["denoise.ratio"], options["finetune.batch_size"], options["max_length"]) == ("0.7", "128", "512")
     assert settings(study, "SST5", "three-phase (ours)") == ()
     entropy = scale_study(by_name["triple-entropy"], "triple-entropy", Selection()).study
     (phase,) = read_recipe("triple-entropy", set_on(entropy, "TREC", "+ SoftTriple")).phases
@@ -293,7 +293,7 @@ def test_the_protocols_are_those_of_the_papers() -> None:
     assert (phase.lr, phase.epochs, phase.weight_decay, phase.ce_weight) == (2e-5, 5, 0.01, 0.5)
 
 
-def test_a_papers_settings_follow_the_model() -> None:
+def test_settings_of_a_paper_depend_on_the_model() -> None:
     info = find_study("three-phase")
     ours = scale_study(info.file, info.name, Selection(FULL)).study
     theirs = scale_study(info.file, info.name, Selection(FULL, model="FacebookAI/roberta-base")).study
@@ -315,20 +315,20 @@ def test_a_papers_settings_follow_the_model() -> None:
         ({"variant": {"v": {"recipe": "tfidf", "set": {"finetune": {"lr": 1.0}}}}}, "the baseline .* has no settings"),
     ],
 )
-def test_what_a_file_may_not_say(change: dict[str, Any], message: str) -> None:
+def test_invalid_content_is_refused(change: dict[str, Any], message: str) -> None:
     content = {"title": "T", "dataset": {"d": {"data": "snips"}}, "variant": {"v": {"recipe": "finetune"}}}
     with pytest.raises(RecipeError, match=message):
         parse_study(content | change, "s.toml")
 
 
-def test_a_setting_for_a_phase_that_no_variant_has() -> None:
+def test_a_setting_of_a_phase_that_no_variant_has_is_refused() -> None:
     content = {"title": "T", "set": {"denoise": {"lr": 1.0}}, "dataset": {"d": {"data": "snips"}}}
     file = parse_study(content | {"variant": {"v": {"recipe": "finetune"}}}, "s.toml")
-    with pytest.raises(RecipeError, match=r"denoise.lr=1.0: none of the recipes has such a phase"):
+    with pytest.raises(RecipeError, match=r"denoise.lr=1.0: none of the recipes has this phase"):
         scale_study(file, "s", Selection())
 
 
-def test_tables_of_its_own_lie_beside_the_file(tmp_path: Path) -> None:
+def test_tables_are_searched_in_the_folder_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "held.csv").write_text("text,label\na,b\n")
     content = {"title": "T", "dataset": {"d": {"data": "snips", "test": "held.csv"}}}
     file = parse_study(content | {"variant": {"v": {"recipe": "finetune"}}}, "s.toml")

@@ -34,7 +34,7 @@ def result(accuracy: float, **changes: Any) -> Result:
     return Result(metrics, **(known | changes))
 
 
-def conducted(spec: TableSpec, **changes: Any) -> Table:
+def filled(spec: TableSpec, **changes: Any) -> Table:
     datasets = (Data("A", {"data": "snips"}), Data("B", {"data": "snips2"}))
     study = Study("s", "S", datasets, (Variant("base", "finetune"), Variant("ours", "three-phase")), (0, 1, 2))
     grid = study.cells()
@@ -43,7 +43,7 @@ def conducted(spec: TableSpec, **changes: Any) -> Table:
 
 
 def test_means_differences_and_ranks() -> None:
-    table = conducted(TableSpec("T"))
+    table = filled(TableSpec("T"))
     rows = {(row.dataset, row.variant): row for row in table.rows}
     ours = rows["A", "ours"]
     assert table.metric == "test.accuracy"
@@ -55,20 +55,20 @@ def test_means_differences_and_ranks() -> None:
     assert ours.minutes == 1.0
 
 
-def test_a_test_of_its_own_needs_no_correction() -> None:
-    rows = {(row.dataset, row.variant): row for row in conducted(TableSpec("T"), own_test=True).rows}
+def test_a_separate_test_table_needs_no_correction() -> None:
+    rows = {(row.dataset, row.variant): row for row in filled(TableSpec("T"), own_test=True).rows}
     assert rows["A", "ours"].p == pytest.approx(paired(ACCURACY["A", "ours"], ACCURACY["A", "base"]).p)
 
 
-def test_several_datasets_get_lines_over_all_of_them() -> None:
-    base, ours = conducted(TableSpec("T")).overall
+def test_several_datasets_get_rows_over_all_of_them() -> None:
+    base, ours = filled(TableSpec("T")).overall
     assert (base.dataset, base.n, base.p) == (ALL, 2, None)
     assert ours.difference == pytest.approx((0.04 - 0.01) / 2)
     assert ours.rank == pytest.approx(1.5)
     assert ours.p == 1.0  # two datasets, one better and one worse
 
 
-def test_datasets_that_are_judged_by_different_scores_have_no_line_over_all() -> None:
+def test_datasets_with_different_scores_have_no_row_over_all() -> None:
     study = Study(
         "s",
         "S",
@@ -83,34 +83,34 @@ def test_datasets_that_are_judged_by_different_scores_have_no_line_over_all() ->
     assert "A by accuracy; B by pearson" in table.note
 
 
-def test_differences_stay_within_what_they_can_be() -> None:
-    for row in conducted(TableSpec("T"), rows={"train": 1, "test": 9}).rows:
+def test_differences_stay_within_their_bounds() -> None:
+    for row in filled(TableSpec("T"), rows={"train": 1, "test": 9}).rows:
         assert row.difference_high is None or -1 <= row.difference_high <= 1
 
 
 def test_less_is_better_for_errors() -> None:
-    table = conducted(TableSpec("T", "test.log_loss"))
+    table = filled(TableSpec("T", "test.log_loss"))
     rows = {(row.dataset, row.variant): row for row in table.rows}
     assert rows["A", "ours"].rank == 1.0
 
 
-def test_published_figures_stand_beside_ours() -> None:
+def test_published_results_are_shown_next_to_ours() -> None:
     paper = Published("RoBERTa", {"A": {"ours": 95.1}})
-    table = conducted(TableSpec("T", published=(paper,)))
+    table = filled(TableSpec("T", published=(paper,)))
     row = next(row for row in table.rows if (row.dataset, row.variant) == ("A", "ours"))
     assert (row.published, row.published_model) == (pytest.approx(0.951), "RoBERTa")
     assert "(95.1)" in to_markdown("t", "c", [table])
     assert "RoBERTa" in to_markdown("t", "c", [table])
 
 
-def test_cells_without_a_result_leave_the_rest_as_it_is() -> None:
+def test_cells_without_a_result_do_not_affect_others() -> None:
     study = Study("s", "S", (Data("A", {"data": "snips"}),), (Variant("base", "finetune"), Variant("ours", "joint")))
     grid = study.cells()
     table = fill(study, TableSpec("T"), grid, {grid[0].key: result(0.5)})
     assert [row.variant for row in table.rows] == ["base"]
 
 
-def test_the_usual_score_follows_the_labels() -> None:
+def test_the_default_score_depends_on_the_labels() -> None:
     def judged(**metrics: Any) -> str:
         return usual_score(Result({"test": metrics}, {}, True, 1.0, 1.0))
 
@@ -120,7 +120,7 @@ def test_the_usual_score_follows_the_labels() -> None:
     assert judged(mean=0.5, tasks={}) == "test.mean"
 
 
-def test_figures_by_their_paths() -> None:
+def test_values_by_path() -> None:
     metrics = {"test": {"levels": [{"accuracy": 0.5}], "rows": 3, "sure": True}}
     assert figure(metrics, "test.levels.0.accuracy") == 0.5
     assert figure(metrics, "test.rows") == 3.0
@@ -137,8 +137,8 @@ def test_a_damaged_result_is_none(tmp_path: Path) -> None:
     assert read_result(tmp_path) is None
 
 
-def test_csv_and_json_hold_every_figure_in_full() -> None:
-    table = conducted(TableSpec("T"))
+def test_csv_and_json_have_full_precision() -> None:
+    table = filled(TableSpec("T"))
     lines = list(csv.DictReader(io.StringIO(to_csv([table]))))
     assert len(lines) == 6
     assert float(lines[1]["mean"]) == next(row.mean for row in table.rows if row.variant == "ours")
@@ -157,7 +157,7 @@ def test_names_cannot_break_out_of_their_cells(dataset: str, variant: str) -> No
     assert list(csv.reader(io.StringIO(to_csv([table]), newline="")))[1][2:4] == [dataset, variant]
 
 
-def test_figures_as_people_read_them() -> None:
+def test_cells_are_formatted_for_people() -> None:
     table = Table("T", "test.accuracy", ())
     row = Row("A", "ours", 3, 0.8512, 0.01, 0.84, 0.86, 0.02, -0.01, 0.05, 0.0004, 1.0, 2.5, 1234.0)
     assert cells(row, table) == [
@@ -173,8 +173,8 @@ def test_errors_are_not_shown_in_per_cent() -> None:
 
 def test_cell_names_for_messages() -> None:
     study = Study("s", "S", (Data("A", {"data": "snips"}),), (Variant("base", "finetune"),), folds=2)
-    found: list[Cell] = study.cells()
-    assert found[1].name == "base on A, seed 0, fold 2 of 2"
+    grid: list[Cell] = study.cells()
+    assert grid[1].name == "base on A, seed 0, fold 2 of 2"
 
 
 def test_the_base_is_the_first_variant_or_none() -> None:
@@ -187,13 +187,13 @@ def test_the_base_is_the_first_variant_or_none() -> None:
     }
     table = fill(study, TableSpec("T"), grid, results)
     assert [row.variant for row in table.rows] == ["base", "ours"]
-    assert [row.difference for row in table.rows] == [None, None], "nothing is measured against the second in silence"
-    assert table.note.startswith("Without a figure 'test.accuracy': first on A.")
-    told = fill(study, TableSpec("T", against="base", variants=("base", "ours")), grid, results)
-    assert told.rows[1].difference == pytest.approx(0.04)
+    assert [row.difference for row in table.rows] == [None, None], "the second variant does not become the base"
+    assert table.note.startswith("No value of 'test.accuracy' for: first on A.")
+    against = fill(study, TableSpec("T", against="base", variants=("base", "ours")), grid, results)
+    assert against.rows[1].difference == pytest.approx(0.04)
 
 
-def test_a_constant_prediction_follows_nothing() -> None:
+def test_a_constant_prediction_has_no_correlation() -> None:
     assert figure({"test": {"pearson": None}}, "test.pearson") == 0.0
     assert figure({"test": {"roc_auc": None}}, "test.roc_auc") is None
     assert figure({}, "test.pearson") is None
@@ -220,11 +220,11 @@ def test_calibration_errors_rank_the_lowest_first() -> None:
         ("test.ece", (0, 1)),
     ],
 )
-def test_what_a_figure_can_be(metric: str, bounds: tuple[float, float]) -> None:
+def test_bounds_of_metrics(metric: str, bounds: tuple[float, float]) -> None:
     assert metric_at(metric).bounds == bounds
 
 
-def test_rows_that_repetitions_share_are_those_of_the_split_that_is_scored() -> None:
+def test_overlap_is_that_of_the_scored_split() -> None:
     known = result(0.5, rows={"train": 96, "validation": 24, "test": 12}, own_test=True)
     assert known.overlap_on("test") == 0
     assert known.overlap_on("validation") == 0.25
@@ -234,6 +234,6 @@ def test_rows_that_repetitions_share_are_those_of_the_split_that_is_scored() -> 
     assert result(0.5, rows=rows, own_test=False).overlap_on("test") == pytest.approx(0.3)
 
 
-def test_holm_counts_comparisons_without_a_chance() -> None:
+def test_holm_counts_comparisons_without_a_p_value() -> None:
     assert holm([0.01, None, None], 3) == [pytest.approx(0.03), None, None]
     assert holm([0.01, None]) == [0.01, None]

@@ -1,7 +1,7 @@
-"""Studies: recipes x datasets x seeds x folds, each cell a run of its own; tables with intervals and tests, and pages.
+"""Studies: recipes x datasets x seeds x folds, one run per cell; tables with intervals and tests, and pages.
 
-`cell` is one run, `key` what its result is kept under, `work` carries it out in a process of its own, `pool` runs many.
-`study` is the grid and `run_study` all of it; `study_file`, `scaling` and `plan` are for papers' studies. `statistics`
-says which differences are real, `tables` and `formats` write them down. `search` and `auto` choose.
-May import report and everything to its left; nothing here imports torch before a cell is carried out.
+`cell` is one run, `key` identifies its result, `work` runs it in its own process, `pool` runs many. `study` is the
+grid and `run_study` runs all of it; `study_file`, `scaling` and `plan` describe studies of papers. `statistics` tests
+differences, `tables` and `formats` write them. `search` tunes settings, `auto` chooses a recipe.
+May import report and everything to its left; torch is imported only when a cell is run.
 """

@@ -1,6 +1,6 @@
-"""A Cell: one run of a study, what it is called there, and the key that its result is kept under.
+"""A Cell: one run of a study, its name there, and the key of its result.
 
-Two cells with one key give one result, so a result is kept under its key and never computed twice. Imports no torch.
+Cells with the same key have the same result, which is stored under the key and computed once. Imports no torch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from phasefit.recipes.settings import setting_lines
 from phasefit.runs.specification import DEFAULTS, RunSpec
 from phasefit.studies.key import digest, run_identity
 
-COMMAND_OPTIONS = (  # options of one value, by the names of their fields
+COMMAND_OPTIONS = (  # options with one value, by field name
     *("kind", "tree", "separator", "validation", "test", "unlabelled", "validation_size", "test_size", "rows"),
     *("validation_rows", "test_rows", "top_classes", "unseen", "leaked", "model", "precision", "threads"),
 )
@@ -24,38 +24,38 @@ COMMAND_OPTIONS = (  # options of one value, by the names of their fields
 
 @dataclass(frozen=True)
 class Cell:
-    """One recipe on one dataset with one seed and perhaps one fold."""
+    """One recipe on one dataset with one seed and optionally one fold."""
 
-    dataset: str  # what tables call them
+    dataset: str  # name in tables, as is the variant
     variant: str
     spec: RunSpec
-    pairs: str | None = None  # a dataset of scored pairs: the encoder's cosines are compared with its scores
-    threads: int | None = None  # of its process, where the specification does not say; not part of the key
+    pairs: str | None = None  # dataset of scored pairs: evaluates the encoder's cosine similarities
+    threads: int | None = None  # of its process if the specification sets none; not part of the key
 
     @property
     def is_baseline(self) -> bool:
-        """Whether its recipe is a yardstick from elsewhere rather than phases of ours."""
+        """Whether its recipe is a baseline rather than a sequence of phases."""
         return self.spec.recipe.name in BASELINES
 
     @property
     def name(self) -> str:
-        """How messages and logs call it."""
+        """Name for messages and logs."""
         fold = f", fold {self.spec.split.fold[0]} of {self.spec.split.fold[1]}" if self.spec.split.fold else ""
         return f"{self.variant} on {self.dataset}, seed {self.spec.seed}{fold}"
 
     @cached_property
     def key(self) -> str:
-        """A name for everything that decides the result: options, data, seed and protocol."""
+        """Digest of everything that determines the result: options, data, seed and protocol."""
         return digest(self.identity())
 
     def identity(self) -> dict[str, Any]:
-        """What the key is made of."""
+        """The content that the key is computed from."""
         return run_identity(self.spec, self.pairs)
 
     def command(self) -> str:
-        """What a user types to do this one run alone, as far as one command can."""
+        """The command that repeats this run, as far as a single command can; empty for baselines."""
         spec = self.spec.replace(threads=self.spec.machine.threads or self.threads)
-        if self.is_baseline:  # these leave no run
+        if self.is_baseline:  # no run folder
             return ""
         words = ["phasefit", "train", str(spec.data.source), "--recipe", spec.recipe.name]
         words += [word for setting in setting_lines(spec.recipe.settings) for word in ("--set", setting)]
@@ -72,5 +72,5 @@ class Cell:
 
 
 def cell_folder(cache: Path, cell: Cell) -> Path:
-    """Where a cell works and leaves its result."""
+    """Folder of a cell's files and result."""
     return cache / cell.key

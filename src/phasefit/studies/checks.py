@@ -1,4 +1,4 @@
-"""What can be wrong with a study is found before anything is trained: tables are read and split once. No torch."""
+"""Checks before anything is trained: tables are read and split once. Imports no torch."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from phasefit.studies.result import RESULT
 
 
 def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,)) -> None:
-    """Read and split the rows of every cell that has no result, once for each dataset and need of the recipes.
+    """Read and split the rows of every cell without a result, once per dataset and needs of the recipe.
 
-    `scores` are what the tables will show: rows to score, and something that scores them, must be there.
+    `scores` are the metrics that the tables will show: there must be rows to score and predictions.
     """
     for score in scores:
         check_score(score)
@@ -31,7 +31,7 @@ def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None]
     seen: set[tuple[str, str, Needs, bool]] = set()
     for cell in cells:
         needs, fold = needs_of_cell(cell), cell.spec.split.fold
-        last = fold is not None and fold[0] == fold[1]  # the one that lacks rows if any does
+        last = fold is not None and fold[0] == fold[1]  # if any fold lacks rows, the last one does
         key = (cell.dataset, cell.spec.recipe.name, needs, last)
         if key in seen or (cell_folder(cache, cell) / RESULT).is_file():
             continue
@@ -44,11 +44,11 @@ def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None]
 
 def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> None:
     if cell.is_baseline and is_task_file(cell.spec.data.source):
-        raise DataError("baselines take one table, and this is a task file; leave them out")
+        raise DataError("baselines support one table only, and this is a task file; remove the baselines")
     if cell.pairs is None and not _predicts(cell):
-        raise DataError("it leaves an encoder and predicts nothing that could be scored; leave it out")
+        raise DataError("the recipe trains an encoder only and makes no predictions to score; remove it")
     if cell.pairs is not None and cell.is_baseline and cell.spec.recipe.name != "untrained":
-        raise DataError("encoders are scored on pairs here, and of the baselines only 'untrained' is one; leave it out")
+        raise DataError("baselines other than 'untrained' have no encoder to score on pairs; remove this one")
     spec = cell.spec
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
     if cell.is_baseline and cell.pairs is None:
@@ -58,19 +58,19 @@ def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> No
             _check_kind(score, prepared)
     tests = [prepared.test, *(task.test for task in prepared.tasks.values())]
     if on_test and cell.pairs is None and not any(table is not None and len(table) for table in tests):
-        raise DataError("there are no test rows to score; give --test, a --test-size, --folds, or --score validation.X")
+        raise DataError("no test rows to score; give --test, a --test-size, --folds or --score validation.NAME")
 
 
 def _check_kind(score: str, prepared: Prepared) -> None:
-    """Refuse a figure that labels of this kind do not have."""
+    """Raise for a metric that labels of this kind do not have."""
     kind = kind_of(prepared.space)
     of_classes = (CLASS,) if kind.has_classes else (LEVELS, CLASS)
     if leaf(score) not in comparable_names(*kind.metric_groups, *(of_classes if len(prepared.space) else ())):
-        raise DataError(f"--score {score}: labels of kind '{kind.name}' have no such figure")
+        raise DataError(f"--score {score}: labels of kind '{kind.name}' have no such metric")
 
 
 def check_score(path: str | None) -> None:
-    """Refuse a figure that no metrics.json has, with the nearest name."""
+    """Raise for a metric that metrics.json never has, with the nearest name."""
     if path is None:
         return
     split, _, name = path.partition(".")
@@ -78,8 +78,8 @@ def check_score(path: str | None) -> None:
     if split not in ("test", "validation") or metric not in known:
         near = did_you_mean(metric or split, known)
         if split in known:
-            near = f"for instance test.{split}"
-        raise DataError(f"the score '{path}' is written as test.NAME or validation.NAME; {near}")
+            near = f"for example test.{split}"
+        raise DataError(f"unknown score '{path}': write it as test.NAME or validation.NAME; {near}")
 
 
 def _predicts(cell: Cell) -> bool:
@@ -91,14 +91,14 @@ def _predicts(cell: Cell) -> bool:
 
 
 def needs_of_cell(cell: Cell) -> Needs:
-    """What its recipe must have of every row; baselines take what has labels, or texts where encoders are scored."""
+    """What its recipe needs of every row; baselines need labels, or only texts if encoders are scored on pairs."""
     if cell.is_baseline:
         return Needs(labels=cell.pairs is None, labels_of_pairs=True)
     return needs_of_spec(cell.spec)
 
 
 def needs_of_spec(spec: RunSpec) -> Needs:
-    """What a run must have of every row."""
+    """What a run needs of every row."""
     if spec.recipe.name == DEFAULT_RECIPE:
         return needs_of(requested_recipe(spec), open=True)
     return needs_of(read_recipe(spec.recipe.name, spec.recipe.settings))

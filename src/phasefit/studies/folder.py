@@ -1,7 +1,7 @@
-"""Where studies lie: studies/NAME with its tables and page, and studies/cells with the results that all share.
+"""Folders of studies: studies/NAME with tables and page, and studies/cells with the results that all studies share.
 
-A study is known by what it asks (its specification): the same command goes on where it was, another one gets another
-folder. Nothing that is there is replaced unless it came from the same question.
+A study is identified by its question (cells and tables): the same command resumes it, a different one gets another
+folder. Files of another question are never replaced without --overwrite.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from phasefit.files.atomic import read_json, write_json
 
 STUDIES = Path("studies")
 CELLS = "cells"
-ROWS = "rows"  # tables that whoever chooses wrote down
+ROWS = "rows"  # tables written by `search` and `auto`
 MANIFEST = "study.json"
 FORMAT = 1
 
 
 class StudyFolder:
-    """The folder of one study; begun before anything is trained."""
+    """The folder of one study; created before anything is trained."""
 
     def __init__(self, path: Path, cache: Path) -> None:
         self.path, self.cache = path, cache
@@ -39,21 +39,21 @@ class StudyFolder:
         overwrite: bool = False,
         option: str = "-o",
     ) -> StudyFolder:
-        """The folder that was given, or the first of studies/NAME, NAME-2 ... that is free or asks the same.
+        """The given folder, or the first of studies/NAME, NAME-2 ... that is free or has the same question.
 
-        `option` is how the command line gives it, for messages.
+        `option` is the command-line option for the folder, for messages.
         """
         digest = _digest(question)
         path = out if out is not None else _next(name, digest)
         _check(path, digest, option, overwrite=overwrite)
         try:
-            if overwrite and _question(path) != digest:  # its rows are another question's, and would be taken for ours
-                _forget_rows(path)
+            if overwrite and _question(path) != digest:  # rows of another question must not be reused
+                _delete_rows(path)
             path.mkdir(parents=True, exist_ok=True)
             cache = cls.cache_of(out)
             cache.mkdir(exist_ok=True)
         except OSError as error:
-            raise RunError(f"the folder {path} cannot be made: {error.strerror or error}") from error
+            raise RunError(f"the folder {path} cannot be created: {error.strerror or error}") from error
         folder = cls(path, cache)
         if not (path / MANIFEST).is_file() or overwrite:
             write_json(path / MANIFEST, {"format": FORMAT, "status": "started", "question": digest, **question})
@@ -61,11 +61,11 @@ class StudyFolder:
 
     @staticmethod
     def cache_of(out: Path | None) -> Path:
-        """Where its cells would lie; nothing is made."""
+        """Folder of its cells; nothing is created."""
         return STUDIES / CELLS if out is None else out / CELLS
 
     def finish(self, content: Mapping[str, Any]) -> None:
-        """Note that the tables are whole."""
+        """Record that all tables are written."""
         write_json(self.path / MANIFEST, {**read_json(self.path / MANIFEST), "status": "finished", **content})
 
 
@@ -90,18 +90,20 @@ def _check(path: Path, digest: str, option: str, *, overwrite: bool) -> None:
     if not path.is_dir() or not any(path.iterdir()) or _question(path) == digest:
         return
     if not (path / MANIFEST).is_file():
-        raise RunError(f"{path} holds something that is not a study of phasefit; give another folder with {option}")
+        raise RunError(f"{path} contains files that are not a phasefit study; give another folder with {option}")
     if not overwrite:
-        raise RunError(f"{path} holds another study; give another folder with {option}, or replace it with --overwrite")
+        raise RunError(
+            f"{path} contains another study; give another folder with {option}, or replace it with --overwrite"
+        )
 
 
-def _forget_rows(path: Path) -> None:
+def _delete_rows(path: Path) -> None:
     for file in (path / ROWS).glob("*.parquet"):
         file.unlink()
 
 
 def _question(path: Path) -> str | None:
-    """What the study in a folder asks, as its checksum."""
+    """Digest of the question of the study in a folder; None if there is no study."""
     try:
         content = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):

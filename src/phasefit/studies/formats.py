@@ -1,4 +1,4 @@
-"""A study's tables as files: CSV and JSON for programs, Markdown and LaTeX for people."""
+"""The tables of a study as CSV, JSON, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from phasefit.studies.tables import Row, Table
 
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
 EXPLAINED = (
-    "Difference: to the first line of the dataset, on the same rows and seeds, with its 95 % interval, which is "
-    "not corrected for the number of recipes; none where all repetitions gave the same. p: a paired t test, corrected "
-    "for rows that repetitions share (Nadeau and Bengio) and for the number of recipes (Holm); over "
-    "all datasets Wilcoxon's signed-rank test. Minutes and MB (the peak of a process) are a run's."
+    "Difference: compared with the first recipe of the dataset on the same rows and seeds, with its 95 % interval, "
+    "which is not corrected for the number of recipes and missing if all repetitions have the same difference. "
+    "p: paired t test, corrected for rows that repetitions share (Nadeau and Bengio) and for the number of recipes "
+    "(Holm); over all datasets Wilcoxon's signed-rank test. Minutes (mean) and MB (peak memory) are per run."
 )
 _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -29,16 +29,16 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    "[": "{[}",  # behind \\ it would begin an option
+    "[": "{[}",  # after \\ it would start an optional argument
     "]": "{]}",
 }
 
 
 def to_csv(tables: Sequence[Table]) -> str:
-    """One line for each table, dataset and variant; figures in full."""
+    """One line per table, dataset and variant; numbers in full precision."""
     names = [field.name for field in fields(Row)]
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)  # a lone \r would go unquoted
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)  # otherwise a lone \r is not quoted
     writer.writerow(["table", "metric", *names])
     for table in tables:
         for row in (*table.rows, *table.overall):
@@ -50,19 +50,19 @@ def to_csv(tables: Sequence[Table]) -> str:
 
 
 def to_json(content: Any) -> str:
-    """All of it."""
+    """Content as indented JSON."""
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def to_markdown(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
-    """The tables, under the command that made them."""
+    """The tables, after the command that produced them."""
     lines = [f"# {_cell(title)}", "", f"    {' '.join(command.splitlines())}", ""]
     lines += [f"- {note}" for note in notes] + ([""] if notes else [])
     for table in tables:
         lines += [f"## {_cell(table.title)} ({metric_name(table.metric)})", ""]
         lines += [table.note, ""] if table.note else []
         if has_published(table):
-            lines += beside_published(table)
+            lines += comparison_with_published(table)
             lines.append("")
         lines += ["| " + " | ".join(HEADINGS) + " |", "|-|-|" + "-:|" * (len(HEADINGS) - 2)]
         lines += ["| " + " | ".join(map(_cell, cells(row, table))) + " |" for row in (*table.rows, *table.overall)]
@@ -71,12 +71,12 @@ def to_markdown(title: str, command: str, tables: Sequence[Table], notes: Sequen
 
 
 def to_latex(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
-    """Tables for a paper, with booktabs; the published figures in a column of their own, notes under each table."""
+    """Tables for a paper, with booktabs; published results in a separate column, notes under each table."""
     lines = [f"% {' '.join(line.split())}" for line in (title, command, *notes)]
     for table in tables:
         caption = f"{table.title}: {metric_name(table.metric)}"
-        beside = has_published(table)
-        headings = [*HEADINGS, *(["published"] if beside else [])]
+        published = has_published(table)
+        headings = [*HEADINGS, *(["published"] if published else [])]
         lines += [
             r"\begin{table}",
             r"\centering",
@@ -85,7 +85,7 @@ def to_latex(title: str, command: str, tables: Sequence[Table], notes: Sequence[
             r"\toprule",
             " & ".join(map(_latex, headings)) + r" \\",
             r"\midrule",
-            *(" & ".join(map(_latex, _with_published(row, table, beside))) + r" \\" for row in _all_rows(table)),
+            *(" & ".join(map(_latex, _with_published(row, table, published))) + r" \\" for row in _all_rows(table)),
             r"\bottomrule",
             r"\end{tabular}",
             *([rf"\par\smallskip\footnotesize {_latex(table.note)}"] if table.note else []),
@@ -98,16 +98,16 @@ def _all_rows(table: Table) -> tuple[Row, ...]:
     return (*table.rows, *table.overall)
 
 
-def _with_published(row: Row, table: Table, beside: bool) -> list[str]:
-    """A row's cells, and the paper's figure with its model."""
-    if not beside:
+def _with_published(row: Row, table: Table, published: bool) -> list[str]:
+    """The cells of a row, and the published result with its model."""
+    if not published:
         return cells(row, table)
     paper = "" if row.published is None else f"{row.published * factor(table):.2f} ({row.published_model})"
     return [*cells(row, table), paper]
 
 
 def cells(row: Row, table: Table) -> list[str]:
-    """A row as people read it; figures of classifiers in per cent."""
+    """The cells of a row; shares such as accuracy in per cent."""
     scale = factor(table)
     spread = "" if row.sd is None else f" ± {row.sd * scale:.2f}"
     interval = "" if row.low is None or row.high is None else f"{row.low * scale:.2f} to {row.high * scale:.2f}"
@@ -126,7 +126,7 @@ def cells(row: Row, table: Table) -> list[str]:
 
 
 def difference(row: Row, scale: float) -> str:
-    """The gain over the first variant, with its interval where there is one."""
+    """The difference from the first variant, with its interval if known."""
     if row.difference is None:
         return ""
     gain = f"{row.difference * scale:+.2f}"
@@ -136,35 +136,35 @@ def difference(row: Row, scale: float) -> str:
 
 
 def factor(table: Table) -> float:
-    """100 for shares, 1 for what is none, such as a squared error."""
+    """100 for shares, 1 for other metrics such as squared errors."""
     return 100.0 if metric_at(table.metric).is_share else 1.0
 
 
 def has_published(table: Table) -> bool:
-    """Whether a paper's figures stand beside ours."""
+    """Whether the table includes published results."""
     return any(row.published is not None for row in table.rows)
 
 
-def beside_published(table: Table) -> list[str]:
-    """Datasets down, variants across: ours, and in brackets the paper's."""
+def comparison_with_published(table: Table) -> list[str]:
+    """One row per dataset, one column per variant: our result, and the published one in brackets."""
     datasets = list(dict.fromkeys(row.dataset for row in table.rows))
     variants = list(dict.fromkeys(row.variant for row in table.rows))
     models = list(dict.fromkeys(row.published_model for row in table.rows if row.published_model))
     by_place = {(row.dataset, row.variant): row for row in table.rows}
     scale = factor(table)
     lines = [
-        f"Ours, and in brackets the published figure ({_cell(models[0])} where no other model is named).",
+        f"Our results; published ones in brackets, for {_cell(models[0])} unless another model is named.",
         "",
         f"| | {' | '.join(map(_cell, variants))} |",
         "|-|" + "-:|" * len(variants),
     ]
     for dataset in datasets:
-        shown = [_beside(by_place.get((dataset, variant)), scale, models[0]) for variant in variants]
+        shown = [_pair(by_place.get((dataset, variant)), scale, models[0]) for variant in variants]
         lines.append(f"| {_cell(dataset)} | {' | '.join(shown)} |")
     return lines
 
 
-def _beside(row: Row | None, scale: float, usual: str) -> str:
+def _pair(row: Row | None, scale: float, usual: str) -> str:
     if row is None:
         return ""
     spread = "" if row.sd is None else f" ± {row.sd * scale:.1f}"
@@ -176,13 +176,13 @@ def _beside(row: Row | None, scale: float, usual: str) -> str:
 
 
 def metric_name(path: str) -> str:
-    """`test.macro_f1` as people say it: macro F1 on test."""
+    """`test.macro_f1` spelled out: macro F1 on test."""
     parts = [one.partition(".") for one in path.split(", ")]
     return ", ".join(f"{spelled(name.removeprefix('tasks.'))} on {split}" for split, _, name in parts)
 
 
 def _cell(text: str) -> str:
-    """A text inside a Markdown table: no line breaks, no bars, no markup of its own."""
+    """A text escaped for a Markdown table: no line breaks, bars or markup."""
     flat = " ".join(text.split())
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", flat)
 

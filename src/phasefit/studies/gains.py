@@ -1,4 +1,4 @@
-"""What one variant gains over another, against the number of rows: as lines, a CSV, a PNG and an SVG."""
+"""The gain of one variant over another against the number of rows: as lines, CSV, PNG and SVG."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HUNDRED = 100.0  # gains are told in points
+HUNDRED = 100.0  # gains are in percentage points
 
 
 @dataclass(frozen=True)
 class Gain:
-    """The difference on one dataset, in points; `published` is the paper's, at as many rows as the paper had."""
+    """The difference on one dataset, in points; `published` is that of the paper, with `published_rows` rows."""
 
     dataset: str
     rows: int
@@ -41,7 +41,7 @@ class Gain:
 
 
 def compared(figure: FigurePart, study: Study, cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Table]:
-    """The tables that a figure is about with its two variants alone, one measured against the other."""
+    """The tables of a figure, reduced to its two variants and their difference."""
     wanted = {*map(str, figure.tables)}
     specs = [spec for spec in study.tables if not wanted or spec.number in wanted]
     both = (figure.against, figure.variant)
@@ -49,7 +49,7 @@ def compared(figure: FigurePart, study: Study, cells: Sequence[Cell], results: M
 
 
 def rows_of(cells: Sequence[Cell], results: Mapping[str, Result]) -> dict[str, int]:
-    """How many rows the table of each dataset has, counted where runs split it: for tables without a card."""
+    """Number of rows per dataset, summed over the splits of a run; for tables without a card."""
     counted: dict[str, int] = {}
     for cell in cells:
         rows = results[cell.key].rows if cell.key in results else {}
@@ -60,18 +60,18 @@ def rows_of(cells: Sequence[Cell], results: Mapping[str, Result]) -> dict[str, i
 
 
 def training_rows(data: Data, data_dir: Path | None = None) -> int | None:
-    """How many rows a dataset of a study has, after any cut; None where its card does not say."""
+    """Number of training rows of a dataset, after any limit; None if neither its card nor the study states it."""
     card = find_card(str(data.options["data"]))
-    there = None if card is None else card.rows.get("train")
-    wanted = data.options.get("rows")
-    known = [int(number) for number in (there, wanted) if number is not None]
+    available = None if card is None else card.rows.get("train")
+    limit = data.options.get("rows")
+    known = [int(number) for number in (available, limit) if number is not None]
     return min(known, default=None)
 
 
 def gains(
     figure: FigurePart, tables: Sequence[Table], rows: Mapping[str, int | None], paper_rows: Mapping[str, int | None]
 ) -> list[Gain]:
-    """By dataset, out of `compared` tables; a dataset of two tables counts once."""
+    """The gain on each dataset of the `compared` tables; a dataset in two tables counts once."""
     wanted = {*map(str, figure.tables)}
     by_dataset: dict[str, Gain] = {}
     for table in tables:
@@ -103,20 +103,20 @@ def _gain(dataset: str, better: Row, base: Row, rows: int, paper_rows: int | Non
 
 
 def curve(figure: FigurePart, datasets: Sequence[Gain]) -> dict[str, Any]:
-    """Two lines, ours and the published: the mean over the datasets of as many rows."""
+    """Our line and the published one: means over the datasets with the same number of rows."""
     ours = _line([(one.rows, one.gain) for one in datasets], {one.rows: (one.low, one.high) for one in datasets})
     theirs = _line([(one.published_rows, one.published) for one in datasets])
     lines = [{"name": "ours", "points": ours}] + ([{"name": "published", "points": theirs}] if theirs else [])
     return {
         "title": figure.title,
-        "x_title": "training table, rows",
-        "y_title": f"gain of {figure.variant}, points",
+        "x_title": "rows of the training table",
+        "y_title": f"gain of {figure.variant} in points",
         "lines": lines,
     }
 
 
 def _line(pairs: Sequence[tuple[Any, Any]], alone: Mapping[int, tuple[Any, Any]] | None = None) -> list[list[Any]]:
-    """Points with intervals: over datasets where several have as many rows, else that of the one."""
+    """Points with intervals: over datasets if several have the same number of rows, else that of the one dataset."""
     by_rows: dict[int, list[float]] = {}
     for rows, gain in pairs:
         if rows is not None and gain is not None:
@@ -130,7 +130,7 @@ def _line(pairs: Sequence[tuple[Any, Any]], alone: Mapping[int, tuple[Any, Any]]
 
 
 def write_gains(folder: Path, figure: FigurePart, points: Sequence[Gain], name: str = "gain") -> list[Path]:
-    """`gain.csv`, `gain.png` and `gain.svg`."""
+    """Write `gain.csv`, `gain.png` and `gain.svg`."""
     from phasefit.report.pictures.canvas import save
 
     out = io.StringIO()
@@ -145,7 +145,7 @@ def write_gains(folder: Path, figure: FigurePart, points: Sequence[Gain], name: 
 
 
 def draw(figure: FigurePart, datasets: Sequence[Gain]) -> Figure:
-    """A dot for each dataset with its interval, a line through the means; the published ones hollow."""
+    """One dot per dataset with its interval, a line through the means; published results are hollow."""
     from phasefit.report.pictures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain
 
     canvas = blank(8.0, 4.5)
@@ -165,19 +165,19 @@ def draw(figure: FigurePart, datasets: Sequence[Gain]) -> Figure:
         axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=1.8, label=line["name"])
     _count_rows(axes)
     axes.set_xlabel("rows of the training table", color=INK, fontsize=9)
-    axes.set_ylabel(f"accuracy of {figure.variant} less that of {figure.against}, points", color=INK, fontsize=9)
+    axes.set_ylabel(f"accuracy of {figure.variant} minus {figure.against}, points", color=INK, fontsize=9)
     axes.set_title(figure.title, loc="left", color=INK, fontsize=11)
     axes.legend(frameon=False, fontsize=8)
     return canvas
 
 
 def _count_rows(axes: Axes) -> None:
-    """Round numbers written out: powers of ten need letters that plain text has not."""
+    """Label the axis with round numbers written out: powers of ten would need superscripts."""
     from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
     low, high = axes.get_xlim()
-    round_ones = [step * 10**power for power in range(1, 8) for step in (1, 2, 5)]
-    axes.xaxis.set_major_locator(FixedLocator([number for number in round_ones if low <= number <= high]))
+    ticks = [step * 10**power for power in range(1, 8) for step in (1, 2, 5)]
+    axes.xaxis.set_major_locator(FixedLocator([number for number in ticks if low <= number <= high]))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.minorticks_off()

@@ -1,7 +1,7 @@
-"""The key of a cell: which results are the same. Imports no torch.
+"""The key of a cell: cells with equal keys share a result. Imports no torch.
 
-A key is made of the options that differ from their defaults, the data, the seed and a protocol number. A new option
-therefore leaves every result where it is. Tables, models and files of a recipe count by their content, not their names.
+A key is computed from the options that differ from their defaults, the data, the seed and a protocol number. Adding an
+option therefore keeps existing keys. Tables, models and files of a recipe count by content, not by name.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from phasefit.recipes.settings import Settings
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 
 PROTOCOL = 1
-"""Raise it by one whenever the same options, data and seed may give other results than before: when the default of an
-option changes (of a run, a phase, an objective or a view), or the default model, a dataset's card, a baseline, a split,
-or the training itself. Keep it for a new option whose default does what was done before, and for new versions of
-packages: these are recorded in result.json. A higher protocol means that every cell is run again."""
+"""Increase it by one whenever the same options, data and seed may give different results: when a default changes (of a
+run, a phase, an objective or a view), or the default model, a dataset's card, a baseline, a split, or the training
+itself. Keep it for a new option whose default changes nothing, and for new versions of packages, which result.json
+records. With a higher protocol every cell is run again."""
 
 SOURCES = ("source", "validation", "test", "unlabelled")
-APART = ("name", "settings", "model", "seed", *SOURCES)  # what has a place of its own in the identity
-SHOWN = (
+SEPARATE = ("name", "settings", "model", "seed", *SOURCES)  # have their own entries in the identity
+OUTPUT_ONLY = (
     "folder",
     "overwrite",
     "command",
@@ -40,14 +40,14 @@ SHOWN = (
     "report",
     "keep_phases",
     "model_name",
-)  # how it is shown and kept
-UNFELT = ("checkpoint_minutes", "data_dir")  # more checkpoints change nothing; tables count by their content
-LEFT_OUT = (*APART, *SHOWN, *UNFELT)
+)  # only affect output
+NO_EFFECT = ("checkpoint_minutes", "data_dir")  # checkpoints do not change results; tables count by content
+LEFT_OUT = (*SEPARATE, *OUTPUT_ONLY, *NO_EFFECT)
 CHUNK = 1 << 20
 
 
 def run_identity(spec: RunSpec, pairs: str | None = None) -> dict[str, Any]:
-    """What decides the result of a run; `pairs` is the dataset that encoders are scored on instead of test rows."""
+    """What determines the result of a run; `pairs` is the dataset that encoders are scored on instead of test rows."""
     sources = {name: getattr(spec.data, name) for name in SOURCES} | {"pairs": pairs}
     sections = {one.name: getattr(spec, one.name) for one in fields(spec) if is_dataclass(getattr(spec, one.name))}
     machine = differing(sections.pop("machine"), LEFT_OUT)
@@ -66,7 +66,7 @@ def run_identity(spec: RunSpec, pairs: str | None = None) -> dict[str, Any]:
 
 
 def recipe_identity(name: str, settings: Settings) -> dict[str, Any]:
-    """The phases with the options that differ from their defaults, whatever file or setting says so."""
+    """The phases with all options that differ from their defaults, from the file or from settings."""
     if name in BASELINES or name == DEFAULT_RECIPE:
         return {"name": name, **({"settings": dict(settings)} if settings else {})}
     recipe = read_recipe(name, settings)
@@ -78,12 +78,12 @@ def recipe_identity(name: str, settings: Settings) -> dict[str, Any]:
 
 
 def digest(identity: Any) -> str:
-    """A short name for it."""
+    """Short hash of an identity."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:24]
 
 
 def differing(options: Any, without: Collection[str] = ()) -> dict[str, Any]:
-    """The fields of a dataclass or pydantic model that do not have their default; those inside of fields likewise."""
+    """The fields of a dataclass or pydantic model that differ from their defaults, nested ones included."""
     return {
         name: _plain(getattr(options, name))
         for name, default in defaults(options).items()
@@ -92,7 +92,7 @@ def differing(options: Any, without: Collection[str] = ()) -> dict[str, Any]:
 
 
 def defaults(options: Any) -> dict[str, Any]:
-    """The default of every field of a dataclass or pydantic model, or of its class; MISSING where there is none."""
+    """The default of every field of a dataclass or pydantic model, or of its class; MISSING for required fields."""
     kind: Any = options if isinstance(options, type) else type(options)
     if issubclass(kind, BaseModel):
         return {
@@ -114,7 +114,7 @@ def _plain(value: Any) -> Any:
 
 
 def _with_contents(value: Any, contents: Mapping[str, str]) -> Any:
-    """The same with the content of files in the place of their paths."""
+    """The value with paths of files replaced by hashes of their content."""
     if isinstance(value, dict):
         return {name: _with_contents(one, contents) for name, one in value.items()}
     if isinstance(value, list):
@@ -125,7 +125,7 @@ def _with_contents(value: Any, contents: Mapping[str, str]) -> Any:
 def data_fingerprint(source: Any, data_dir: Path | None = None) -> str:
     """The checksum of a file, of all files of a named dataset or folder, or of all tables of a task file."""
     if not isinstance(source, str | Path):
-        raise DataError("a study reads its tables from files: give a path or a dataset's name")
+        raise DataError("a study reads its tables from files; give a path or the name of a dataset")
     return _of_source(str(source), data_dir)
 
 
@@ -150,7 +150,7 @@ def _of_task(task: TaskSpec, data_dir: Path | None) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def model_fingerprint(model: str) -> str:
-    """The checksum of a model's folder; the name of one that is looked for elsewhere."""
+    """The checksum of a model's folder, or the name of a model that is not a folder."""
     path = Path(model).expanduser()
     if not path.is_dir():
         return model

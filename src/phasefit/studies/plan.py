@@ -1,4 +1,4 @@
-"""What a study will run: its runs, the datasets that are missing, and in words what its scale changes. No torch."""
+"""The plan of a study: its runs, missing datasets, and a description of what its scale changes. Imports no torch."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SPELLED = {
 
 
 def needed(study: Study) -> list[Data]:
-    """The datasets that some table of a study has runs on."""
+    """The datasets that the tables of a study use."""
     used = {cell.dataset for cell in study.cells()}
     return [data for data in study.datasets if data.name in used]
 
 
 def missing(study: Study, data_dir: Path | None = None) -> dict[str, str]:
-    """Datasets of a study that are not on this machine, with the source that is missing."""
+    """Datasets of a study that are not on this machine, with the missing source."""
     lacking: dict[str, str] = {}
     for data in needed(study):
         for source in _sources(data):
@@ -42,16 +42,16 @@ def missing(study: Study, data_dir: Path | None = None) -> dict[str, str]:
 
 
 def refuse_missing(study: Study, data_dir: Path | None = None) -> None:
-    """One sentence about all that are missing, and the ways out."""
+    """Raise an error that lists all missing datasets."""
     lacking = missing(study, data_dir)
     if not lacking:
         return
     here = [data.name for data in needed(study) if data.name not in lacking]
     names = ", ".join(name if name == source else f"{name} ({source})" for name, source in lacking.items())
-    way = f"leave them out with --datasets {','.join(here)!r}" if here else "name other datasets with --datasets"
+    way = f"use only the others with --datasets {','.join(here)!r}" if here else "name other datasets with --datasets"
     raise DataError(
-        f"these datasets are not on this machine: {names}; set PHASEFIT_DATA (or --data-dir) to the folder that holds "
-        f"them, or {way}"
+        f"these datasets are not on this machine: {names}; set PHASEFIT_DATA (or --data-dir) to the folder that "
+        f"contains them, or {way}"
     )
 
 
@@ -66,7 +66,7 @@ def _sources(data: Data) -> list[str]:
 
 
 def plan_of(study: Study, data_dir: Path | None = None) -> dict[str, Any]:
-    """What would be run: cells by dataset and variant, and what is missing."""
+    """What would be run, and which datasets are missing."""
     cells = study.cells()
     return {
         "runs": len(cells),
@@ -81,7 +81,7 @@ def plan_of(study: Study, data_dir: Path | None = None) -> dict[str, Any]:
 
 
 def runs_per_dataset(study: Study) -> dict[str, int]:
-    """How many runs each dataset takes."""
+    """Number of runs per dataset."""
     counted: dict[str, int] = {}
     for cell in study.cells():
         counted[cell.dataset] = counted.get(cell.dataset, 0) + 1
@@ -89,7 +89,7 @@ def runs_per_dataset(study: Study) -> dict[str, int]:
 
 
 def changes_of(file: StudyFile, scale: ScalePart, study: Study, whole: Study) -> list[str]:
-    """In words, what a scale changes; found by comparing, so that nothing is left unsaid."""
+    """Descriptions of everything a scale changes, derived by comparing both studies so that the list is complete."""
     changes: list[str] = []
     if study.folds != whole.folds:
         changes.append(f"{study.folds} folds instead of {whole.folds}")
@@ -116,7 +116,7 @@ def _left_out(what: str, names: Sequence[str]) -> list[str]:
 
 
 def _row_changes(study: Study, whole: Study) -> list[str]:
-    """`at most 400 training rows`, with the datasets it is said of unless it is all of them."""
+    """`at most 400 training rows`, with the datasets concerned unless it applies to all."""
     before = {data.name: data.options for data in whole.datasets}
     changed: dict[tuple[str, str], list[str]] = {}
     for data in study.datasets:
@@ -138,7 +138,7 @@ def _row_changes(study: Study, whole: Study) -> list[str]:
 
 
 def _setting_changes(file: StudyFile, scale: ScalePart, kept: set[str], names: set[str]) -> list[str]:
-    """Settings that the scale changes: of all, of single datasets, of single variants."""
+    """Settings that the scale changes: for all cells, single datasets or single variants."""
     whole = [f"{path} = {toml_value(value)}" for path, value in as_settings(scale.set).items()]
     by_setting: dict[str, list[str]] = {}
     for dataset, change in scale.dataset.items():

@@ -1,7 +1,7 @@
-"""Many cells, some at a time, each in a process of its own; results that are there already are taken as they are.
+"""Runs many cells, several at a time, each in its own process; existing results are reused.
 
-Processes come from a fork server that has loaded torch (`work`): a cell starts in a moment, its memory is its own, and
-what it leaks goes with it. `run_stream` runs cells that are made up one after the other, `run_cells` a list of them.
+Processes come from a fork server that has loaded torch (`work`), so that a cell starts quickly and its memory is freed
+when it ends. `run_stream` runs cells that are produced one by one, `run_cells` runs a list.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from phasefit.errors import Interrupted, PhasefitError
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import Result, finished_result, read_result
 
-GRACE = 20.0  # seconds that a cell has to write a checkpoint and leave
-EVERY = 0.5  # seconds between two looks at the cells that run
+GRACE = 20.0  # seconds for a cell to write a checkpoint and exit
+EVERY = 0.5  # seconds between checks of running cells
 
 
 @dataclass(frozen=True)
 class CellStarted:
-    """A cell is under way."""
+    """A cell has started."""
 
     cell: Cell
 
 
 @dataclass(frozen=True)
 class CellDone:
-    """A cell has its result; `cached` where it had it before."""
+    """A cell has its result; `cached` if it existed before."""
 
     cell: Cell
     result: Result
@@ -47,7 +47,7 @@ class CellDone:
 
 @dataclass(frozen=True)
 class CellEnded:
-    """A cell that has its result, failed (`why` says how), or was stopped by whoever watched it (neither)."""
+    """A cell that has a result, failed (`why` is the reason), or was stopped by `watch` (neither)."""
 
     cell: Cell
     result: Result | None = None
@@ -61,7 +61,7 @@ Running = list[tuple[Cell, Any]]
 
 
 class CellError(PhasefitError):
-    """A cell could not be carried out; the sentence says which and why."""
+    """A cell failed; the message names the cell and the reason."""
 
 
 def run_cells(
@@ -73,7 +73,7 @@ def run_cells(
     listen: Listener = lambda event: None,
     enough: Callable[[], bool] = lambda: False,
 ) -> dict[str, Result]:
-    """The results by key. `enough` is asked before each new cell and may end it early; a cell that fails ends it."""
+    """The results by key; raises if a cell fails. No new cell starts once `enough` returns True."""
     results: dict[str, Result] = {}
     different = {cell.key: cell for cell in cells}
     waiting: list[Cell] = []
@@ -114,9 +114,9 @@ def run_stream(
     watch: Callable[[Cell, Path], bool] | None = None,
     every: float = EVERY,
 ) -> None:
-    """Run cells until `next_cell` has none and none runs; `watch` says whether a running one is to be stopped.
+    """Run cells until `next_cell` returns None and no cell is running; `watch` decides whether to stop a running cell.
 
-    `done` counts the cells that were done before, for the message of a study that is interrupted.
+    `done` is the number of cells finished before, for the message of an interrupted study.
     """
 
     def report(event: CellEnded) -> None:
@@ -144,12 +144,12 @@ def run_stream(
 
 
 def start_cell(cell: Cell, cache: Path, keep: bool, jobs: int = 1) -> Any:
-    """Its process, begun; unless it is said how many threads it may use, the cores are shared out between the jobs."""
+    """The started process of a cell; unless its threads are set, the jobs share the cores equally."""
     context: Any = get_context("forkserver" if hasattr(os, "fork") else "spawn")
     if hasattr(os, "fork"):
         context.set_forkserver_preload(["phasefit.studies.work"])
-    folder, shared = cell_folder(cache, cell), max((os.cpu_count() or 1) // max(jobs, 1), 1)
-    cell = replace(cell, threads=cell.spec.machine.threads or shared)
+    folder, share = cell_folder(cache, cell), max((os.cpu_count() or 1) // max(jobs, 1), 1)
+    cell = replace(cell, threads=cell.spec.machine.threads or share)
     process = context.Process(target=_carry_out, args=(cell, folder, keep), name=cell.name)
     process.start()
     return process
@@ -162,31 +162,31 @@ def _carry_out(cell: Cell, folder: Path, keep: bool) -> None:
 
 
 def finished(running: Running, seconds: float | None = None) -> Iterable[Cell]:
-    """Wait for at least one, or so long; the cells whose processes have ended, without those that go on."""
+    """Wait until a process ends or the seconds are over; remove and return the cells whose processes have ended."""
     wait([process.sentinel for _, process in running], seconds)
-    over = [(cell, process) for cell, process in running if not process.is_alive()]
-    for pair in over:
+    ended = [(cell, process) for cell, process in running if not process.is_alive()]
+    for pair in ended:
         running.remove(pair)
         pair[1].join()
         if pair[1].exitcode in (130, 128 + signal.SIGTERM):
             raise Interrupted(signal=signal.SIGINT)
-    return [cell for cell, _ in over]
+    return [cell for cell, _ in ended]
 
 
 def outcome(cell: Cell, cache: Path) -> CellEnded:
-    """What a cell whose process has ended left: its result, or why there is none."""
+    """The result of a cell whose process has ended, or the reason why it failed."""
     folder = cell_folder(cache, cell)
     result = read_result(folder)
     if result is not None:
         return CellEnded(cell, result)
     error = folder / "error.txt"
-    why = error.read_text(encoding="utf-8") if error.is_file() else f"its process was ended from outside ({folder})"
+    why = error.read_text(encoding="utf-8") if error.is_file() else f"its process was killed (see {folder})"
     return CellEnded(cell, why=why)
 
 
 @contextmanager
 def managed_processes(done: Callable[[], int]) -> Iterator[Running]:
-    """Whatever happens, no process is left behind; Control-C and SIGTERM give each time for a checkpoint."""
+    """Ends all processes on exit; on Control-C and SIGTERM each has time to write a checkpoint."""
     running: Running = []
     before: Any = None
     in_main = threading.current_thread() is threading.main_thread()
@@ -195,11 +195,11 @@ def managed_processes(done: Callable[[], int]) -> Iterator[Running]:
     try:
         yield running
     except KeyboardInterrupt as error:
-        if in_main:  # a shell may say it twice, to the process and to its group; the first is being heeded
+        if in_main:  # a shell may signal both the process and its group; ignore the second signal
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         _end(running)
-        left = f"{done()} cells are done and kept; the same command goes on"
-        raise Interrupted(left, getattr(error, "signal", signal.SIGINT)) from None
+        message = f"finished cells are kept ({done()}); run the same command again to resume"
+        raise Interrupted(message, getattr(error, "signal", signal.SIGINT)) from None
     finally:
         _end(running)
         if in_main:
@@ -222,7 +222,7 @@ def _end(running: Running) -> None:
 
 
 def _stop(running: Running, cell: Cell, process: Any, cache: Path) -> None:
-    """At once: what is given up needs no checkpoint."""
+    """Kill a cell and delete its folder: a stopped trial needs no checkpoint."""
     running.remove((cell, process))
     process.kill()
     process.join()

@@ -1,4 +1,4 @@
-"""What a cell leaves behind: result.json, and progress.jsonl with the validation scores of a running one. No torch."""
+"""Files of a cell: result.json, and progress.jsonl with validation scores during training. Imports no torch."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from phasefit.runs.specification import RunSpec
 
 Own: TypeAlias = bool | Mapping[str, bool]
 RESULT, PROGRESS, RUN = "result.json", "progress.jsonl", "run"
-LEFT_OUT = ("points", "calibration", "geometry")  # of metrics: for pictures, and large
+LEFT_OUT = ("points", "calibration", "geometry")  # large metrics that only pictures need
 
 
 @dataclass(frozen=True)
 class Result:
-    """The metrics of a cell and what they cost."""
+    """The metrics of a cell and its time and memory."""
 
     metrics: Mapping[str, Any]
-    rows: Mapping[str, Any]  # by split; of several tasks by task and split
-    own_test: Own  # whether the data bring a test; else it is cut from the rows that others train on
+    rows: Mapping[str, Any]  # number of rows by split; with several tasks, by task and split
+    own_test: Own  # whether there is a test table; otherwise other repetitions train on the test rows
     seconds: float
     memory_mb: float
     command: str = ""
@@ -36,9 +36,9 @@ class Result:
     threads: int | None = None
 
     def overlap_on(self, split: str) -> float:
-        """Scored rows per training row where repetitions share rows, as Nadeau and Bengio's correction needs it.
+        """Scored rows per training row if repetitions share rows, for Nadeau and Bengio's correction.
 
-        Of several tasks the mean: what is told of them is a mean too.
+        With several tasks it is the mean over tasks, as is their score.
         """
         own = self.own_validation if split == "validation" else self.own_test
         if all(isinstance(one, Mapping) for one in self.rows.values()):
@@ -55,7 +55,7 @@ def _ratio(rows: Mapping[str, Any], split: str, own: bool) -> float:
 
 
 def read_result(folder: Path) -> Result | None:
-    """The result in a cell's folder; None where there is none that can be read."""
+    """The result in a cell's folder; None if it is missing or cannot be read."""
     if not (folder / RESULT).is_file():
         return None
     try:
@@ -68,19 +68,19 @@ def read_result(folder: Path) -> Result | None:
 
 
 def finished_result(folder: Path, *, with_model: bool) -> Result | None:
-    """The same, if nothing of the cell is left to do: where its model is wanted, that must be there too."""
+    """The result of a finished cell; None if it is missing, or if the model is needed and missing."""
     return None if with_model and not (folder / RUN).is_dir() else read_result(folder)
 
 
 def slim(metrics: Any) -> Any:
-    """Metrics without what only pictures need."""
+    """Metrics without those that only pictures need."""
     if isinstance(metrics, Mapping):
         return {name: slim(value) for name, value in metrics.items() if name not in LEFT_OUT}
     return [slim(value) for value in metrics] if isinstance(metrics, list) else metrics
 
 
 def has_own(spec: RunSpec, split: str) -> Own:
-    """Whether a test (or validation) table was given, so that no repetition trains on another's; of tasks each."""
+    """Whether there is a test (or validation) table, so that no repetition trains on its rows; by task if several."""
     if spec.split.fold is not None:
         return False
     if is_task_file(spec.data.source):
@@ -94,7 +94,7 @@ def _brings(data: Any, given: Any, split: str, spec: RunSpec) -> bool:
 
 
 def figure(metrics: Mapping[str, Any], path: str) -> float | None:
-    """The figure at a path such as test.levels.0.accuracy; None where there is none."""
+    """The value at a path such as test.levels.0.accuracy; None if it does not exist."""
     value: Any = metrics
     for part in path.split("."):
         if isinstance(value, list):
@@ -102,12 +102,12 @@ def figure(metrics: Mapping[str, Any], path: str) -> float | None:
         else:
             value = value.get(part) if isinstance(value, Mapping) else None
     if value is None and path.partition(".")[0] in metrics:
-        return metric_at(path).undefined  # a constant prediction follows nothing
+        return metric_at(path).undefined  # correlation of a constant prediction
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def usual_score(result: Result, split: str = "test") -> str:
-    """What a result is judged by where nobody says: accuracy, micro F1 of several labels, Pearson's of scores."""
+    """The default metric of a result: accuracy, micro F1 for multiple labels, Pearson for scores."""
     scored = result.metrics.get(split, {})
     if "tasks" in scored:
         return f"{split}.mean"
@@ -116,7 +116,7 @@ def usual_score(result: Result, split: str = "test") -> str:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores of a phase after so many epochs."""
+    """The validation scores of a phase at one step."""
 
     phase: str
     step: int
@@ -133,7 +133,7 @@ def append_evaluation(path: Path, event: Scored) -> None:
 
 
 def read_evaluations(path: Path, phase: str) -> list[Evaluation]:
-    """Those of a phase in order; one that was made twice, because the cell was stopped and resumed, counts once."""
+    """The evaluations of a phase by step; of duplicates from a resumed cell the last one counts."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -144,7 +144,7 @@ def read_evaluations(path: Path, phase: str) -> list[Evaluation]:
 
 
 def _evaluation(line: str) -> Evaluation | None:
-    """A line that is being written is not whole yet."""
+    """The evaluation in a line; None for a partially written line."""
     try:
         content: dict[str, Any] = json.loads(line)
         return Evaluation(**content)

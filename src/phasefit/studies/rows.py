@@ -1,7 +1,6 @@
-"""The rows of a prepared table as Parquet files that any cell can read again, whatever their labels were read from.
+"""The rows of a prepared table as Parquet files that any cell can read, whatever the original format of labels.
 
-Whoever chooses (a search, `--recipe auto`) writes down the rows that it may look at, and nothing else reaches its
-cells. Imports no torch.
+A search and `--recipe auto` write the rows that they may use, and their cells read nothing else. Imports no torch.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
 
 ONE, SEVERAL = ("text",), ("text_a", "text_b", "text_c")
 LABEL = "label"
-READ = ("text", "label", "kind", "tree", "separator", "levels")  # how the source was read
-CHOSEN = ("rows", "validation_rows", "test_rows", "classes", "top_classes", "fold", "leaked")  # which of its rows
+READ = ("text", "label", "kind", "tree", "separator", "levels")  # how to read the source
+CHOSEN = ("rows", "validation_rows", "test_rows", "classes", "top_classes", "fold", "leaked")  # which rows to use
 
 
 def rows_without_test(prepared: Prepared) -> Table:
-    """The rows to train on and those to validate on, together; never a row of the test."""
+    """Training and validation rows together, without test rows."""
     return merged(replace(prepared, test=None)).train
 
 
 def write_rows(table: Table, path: Path) -> Path:
-    """Texts and labels as Parquet; `reading` says how to read them again."""
+    """Write texts and labels as Parquet; `reading` returns the options to read them."""
     import pandas as pd
 
     columns: dict[str, Any] = dict(zip(_texts(table), table.sides, strict=False))
@@ -43,15 +42,15 @@ def write_rows(table: Table, path: Path) -> Path:
 
 
 def write_rows_once(table: Table, path: Path) -> str:
-    """A table that was written stays as it is, so that the cells on it stay the same.
+    """Write a table unless the file exists, so that cells keep their keys.
 
-    A folder that is given another question has forgotten its rows (`StudyFolder.open`).
+    `StudyFolder.open` deletes the rows of another question.
     """
     return str(path if path.is_file() else write_rows(table, path))
 
 
 def reading(table: Table, kind: str) -> dict[str, Any]:
-    """The options that read `write_rows`'s file as the table was."""
+    """The options that read the file of `write_rows` back as the same table."""
     options: dict[str, Any] = {"text": _texts(table), "kind": kind, "label": (LABEL,)}
     if table.labels and isinstance(table.labels[0], tuple):
         options["label"] = tuple(f"{LABEL}_{level}" for level in range(1, _depth(table.labels or ()) + 1))
@@ -61,13 +60,13 @@ def reading(table: Table, kind: str) -> dict[str, Any]:
 
 
 def spec_on_rows(spec: RunSpec, **fields: Any) -> RunSpec:
-    """The run on rows that were written down: nothing is left of how its source was read and chosen from."""
+    """The run on written rows: options for reading the source and selecting rows are reset."""
     bare = {name: DEFAULTS[name] for name in (*READ, *CHOSEN, "validation", "test", "unlabelled")}
     return spec.replace(**{**bare, "unseen": "drop", **fields})
 
 
 def has_part(spec: RunSpec, part: str) -> bool:
-    """Whether validation or test rows are given rather than split off."""
+    """Whether validation or test rows are given instead of split off."""
     given = spec.option(part) is not None
     return given or (spec.split.fold is None and part in source_files(str(spec.data.source), spec.data.data_dir))
 
@@ -77,7 +76,7 @@ def _texts(table: Table) -> tuple[str, ...]:
 
 
 def _with_labels(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
-    """Names as text, numbers as numbers; a path has a column for each level, several labels are a list."""
+    """Add label columns: names as text, numbers as numbers, one column per level of a path, lists of labels."""
     labels = list(table.labels or ())
     first = labels[0]
     if isinstance(first, tuple):
@@ -97,7 +96,7 @@ def _plain(labels: Sequence[Label], levels: tuple[str, ...]) -> list[Any]:
 
 
 def _level(paths: Sequence[tuple[object, ...]], level: int) -> list[Any]:
-    """The names on one level; nothing where a path has ended."""
+    """The names on one level; None if a path is shorter."""
     return [str(path[level]) if level < len(path) else None for path in paths]
 
 

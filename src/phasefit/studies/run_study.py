@@ -1,4 +1,4 @@
-"""A study from question to folder: cells run, tables filled, files and page written. Imports no torch itself."""
+"""Runs a study: its cells, tables, files and page. Imports no torch itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from phasefit.studies.cell import Cell
 from phasefit.studies.checks import check_cells
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
-from phasefit.studies.page import write_study_page
+from phasefit.studies.page import Evidence, Repetitions, write_study_page
 from phasefit.studies.pool import Listener, run_cells
 from phasefit.studies.result import Result, figure
 from phasefit.studies.study import Study, TableSpec, check_variants
@@ -26,7 +26,7 @@ Curves = Callable[[Sequence[Cell], Mapping[str, Result]], list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A study that came to its end."""
+    """A finished study."""
 
     folder: Path
     study: Study
@@ -47,14 +47,14 @@ def run_study(
     tables: Sequence[TableSpec] = (),
     curves: Curves = lambda cells, results: [],
 ) -> StudyResult:
-    """Run what is missing, then write every table; the same command goes on where it was stopped."""
-    study = replace(study, notes=(f"Ours is trained from {model_of(study)}.", *study.notes))
+    """Run the missing cells, then write all tables; the same call resumes a stopped study."""
+    study = replace(study, notes=(f"Encoder: {model_of(study)}.", *study.notes))
     specs = tuple(tables or study.tables or (TableSpec(study.title),))
     check_variants(study.variants)
     cells = study.cells(specs)
     if not cells:
         raise DataError(f"the study '{study.name}' has no cells; name at least one dataset and one recipe")
-    keys = [cell.key for cell in cells]  # reads every table once: what is missing is said before anything is trained
+    keys = [cell.key for cell in cells]  # reads every table, so that a missing one is an error before training
     question = _question(study, specs, keys)
     check_cells(cells, StudyFolder.cache_of(out), [spec.score for spec in specs])
     folder = StudyFolder.open(study.name, question, out, overwrite=overwrite)
@@ -62,7 +62,7 @@ def run_study(
     filled = tuple(fill(study, spec, cells, results) for spec in specs)
     for table in filled:
         if not table.rows:
-            raise DataError(f"{table.title}: no run has a figure '{table.metric}'; name another score")
+            raise DataError(f"{table.title}: no run has a score '{table.metric}'; choose another score")
     write_files(folder.path, study, filled, cells, results, command, curves(cells, results))
     folder.finish({"command": command, "cells": keys})
     return StudyResult(folder.path, study, filled, tuple(cells), results)
@@ -76,14 +76,15 @@ def write_files(
     results: Mapping[str, Result],
     command: str,
     curves: list[dict[str, Any]],
+    seeds_option: str = "--seeds",
 ) -> None:
-    """results.csv, .md, .tex, .json and report.html."""
+    """Write results.csv, .md, .tex, .json and report.html; `seeds_option` sets the number of seeds, for the page."""
     content = page_content(study, tables, cells, results, command, curves)
     write_text(path / "results.csv", to_csv(tables))
     write_text(path / "results.md", to_markdown(study.title, command, tables, study.notes))
     write_text(path / "results.tex", to_latex(study.title, command, tables, study.notes))
     write_text(path / "results.json", to_json(content))
-    write_study_page(path / "report.html", content)
+    write_study_page(path / "report.html", content, Evidence(repetitions(cells, results), seeds_option))
 
 
 def page_content(
@@ -94,7 +95,7 @@ def page_content(
     command: str,
     curves: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Everything a study found, for JSON and for its page."""
+    """All results of a study, for results.json and the page."""
     metric = tables[0].metric
     threads = sorted({result.threads for result in results.values() if result.threads is not None})
     return {
@@ -109,19 +110,44 @@ def page_content(
     }
 
 
+def repetitions(cells: Sequence[Cell], results: Mapping[str, Result]) -> dict[tuple[str, str], Repetitions]:
+    """Seeds and scored rows by dataset and variant; folds of a seed score different rows, which add up.
+
+    Rows are unknown for several tasks, and if they differ between seeds.
+    """
+    by_seed: dict[tuple[str, str], dict[int, list[Result]]] = {}
+    for cell in cells:
+        if cell.key in results:
+            of_seed = by_seed.setdefault((cell.dataset, cell.variant), {}).setdefault(cell.spec.seed, [])
+            of_seed.append(results[cell.key])
+    counted = {}
+    for name, seeds in by_seed.items():
+        rows = {}
+        for split in ("validation", "test"):
+            counts = {sum(map(_int, (result.rows.get(split) for result in of_seed))) for of_seed in seeds.values()}
+            if len(counts) == 1 and 0 not in counts:
+                rows[split] = counts.pop()
+        counted[name] = Repetitions(len(seeds), rows)
+    return counted
+
+
+def _int(count: Any) -> int:
+    return count if isinstance(count, int) else 0
+
+
 def model_of(study: Study) -> str:
-    """The encoder that runs start from, by its name; of a folder, its last part."""
+    """Name of the encoder that runs start from; for a folder, its last part."""
     given = study.common.get("model")
     return DEFAULT_MODEL.rpartition("/")[2] if given is None else Path(str(given)).name
 
 
 def seeds_of(number: int, first: int = 0) -> tuple[int, ...]:
-    """So many seeds from `first` on."""
+    """`number` consecutive seeds, starting with `first`."""
     return tuple(range(first, first + number))
 
 
 def fresh_seeds(number: int, used: Sequence[int]) -> tuple[int, ...]:
-    """So many seeds that were not used."""
+    """`number` seeds that were not used."""
     start = max(used, default=-1) + 1
     return tuple(start + index for index in range(number))
 
@@ -141,5 +167,5 @@ def _cell(cell: Cell, result: Result, metric: str) -> dict[str, Any]:
 
 
 def _question(study: Study, specs: Sequence[TableSpec], keys: Sequence[str]) -> dict[str, Any]:
-    """What makes two studies the same: their cells and their tables."""
+    """What identifies a study: its name, cells and tables."""
     return {"study": study.name, "keys": list(keys), "tables": [asdict(spec) for spec in specs]}

@@ -1,4 +1,4 @@
-"""A study file at a scale: the Study it asks for, and in words what the scale cuts. Imports no torch."""
+"""A study file at a scale: the Study, and a description of what the scale reduces. Imports no torch."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ TABLES = ("validation", "test", "unlabelled")
 
 @dataclass(frozen=True)
 class Selection:
-    """What a user picks of a study; an explicit selection wins over what a scale leaves out."""
+    """The part of a study to run; an explicit selection overrides the scale."""
 
     scale: str = FULL
     datasets: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     seeds: int | None = None
-    model: str | None = None  # papers set some options by model
+    model: str | None = None  # some options depend on the model
 
 
 @dataclass(frozen=True)
 class ScaledStudy:
-    """A study at a scale with its figures, and what the scale changes."""
+    """A study at a scale, with its figures and the changes of the scale."""
 
     study: Study
     figures: tuple[FigurePart, ...]
-    changes: tuple[str, ...]  # in words
-    whole: Study  # the same at full scale
+    changes: tuple[str, ...]  # descriptions
+    whole: Study  # the study at full scale
 
 
-def scale_study(file: StudyFile, name: str, selection: Selection, beside: Path | None = None) -> ScaledStudy:
-    """The study of a file; `beside` is where recipes and tables of its own may lie."""
+def scale_study(file: StudyFile, name: str, selection: Selection, folder: Path | None = None) -> ScaledStudy:
+    """The study of a file; `folder` is searched first for its recipes and tables."""
     scale = scale_of(file, name, selection.scale)
     whole = _study(
-        file, name, ScalePart(), Selection(FULL, selection.datasets, selection.tables, model=selection.model), beside
+        file, name, ScalePart(), Selection(FULL, selection.datasets, selection.tables, model=selection.model), folder
     )
     for part in (file.set, *(data.set for data in file.dataset.values())):
         check_settings(settings_of([part]), whole.variants)
-    study = _study(file, name, scale, selection, beside)
+    study = _study(file, name, scale, selection, folder)
     changes = tuple(changes_of(file, scale, study, whole))
     shown = {str(table.number) for table in study.tables}
     figures = [one for one in file.figure if not one.tables or {*map(str, one.tables)} & shown]
-    notes = [f"Cut to the {selection.scale} scale: {'; '.join(changes)}."] if changes else []
+    notes = [f"Reduced to the {selection.scale} scale: {'; '.join(changes)}."] if changes else []
     notes += [scale.note] if scale.note else []
     compared = tuple(_compared(table, study) for table in study.tables)
     tables = tuple(_noted(table, whole, selection.scale if changes else "") for table in compared)
@@ -69,7 +69,7 @@ def scale_study(file: StudyFile, name: str, selection: Selection, beside: Path |
 
 
 def scale_of(file: StudyFile, name: str, scale: str) -> ScalePart:
-    """What a scale cuts; nothing at the full one."""
+    """The changes of a scale; none at full scale."""
     if scale == FULL:
         return ScalePart()
     if scale not in file.scale:
@@ -78,7 +78,7 @@ def scale_of(file: StudyFile, name: str, scale: str) -> ScalePart:
 
 
 def chosen_datasets(file: StudyFile, wanted: Sequence[str]) -> list[str]:
-    """Datasets by the name that tables call them, in any case, or by that of their data."""
+    """Datasets by their name in tables or by the name of their data, ignoring case."""
     chosen: list[str] = []
     for one in wanted:
         named = [name for name in file.dataset if name.casefold() == one.casefold()]
@@ -89,7 +89,7 @@ def chosen_datasets(file: StudyFile, wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, beside: Path | None) -> Study:
+def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, folder: Path | None) -> Study:
     kept = chosen_datasets(file, selection.datasets) or scale.datasets or list(file.dataset)
     tables = _tables(file, scale, selection, kept)
     seeds = scale.seeds or file.seeds
@@ -99,9 +99,9 @@ def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, b
     return Study(
         name=name,
         title=file.title,
-        datasets=tuple(_data(one, file, scale, beside) for one in file.dataset if one in kept),
+        datasets=tuple(_data(one, file, scale, folder) for one in file.dataset if one in kept),
         variants=tuple(
-            _variant(one, file.variant[one], file, scale, selection.model, beside)
+            _variant(one, file.variant[one], file, scale, selection.model, folder)
             for one in file.variant
             if one in variants
         ),
@@ -117,8 +117,8 @@ def _tables(file: StudyFile, scale: ScalePart, selection: Selection, kept: Seque
     numbers = [*map(str, scale.tables)] if scale.tables else file.numbers()
     for number in selection.tables:
         if number not in file.numbers():
-            known = ", ".join(file.numbers()) or "none has a number"
-            raise RecipeError(f"--table {number}: the study has no table of that number; they are: {known}")
+            known = ", ".join(file.numbers()) or "none"
+            raise RecipeError(f"--table {number}: the study has no table with this number; known: {known}")
     wanted = selection.tables or (*numbers, "")
     tables = []
     for table in file.table:
@@ -128,18 +128,18 @@ def _tables(file: StudyFile, scale: ScalePart, selection: Selection, kept: Seque
         if datasets:
             tables.append(_spec(table, datasets, selection.model))
         elif selection.tables:
-            named = ", ".join(table.datasets)
+            names = ", ".join(table.datasets)
             raise RecipeError(
-                f"--table {table.number} is about {named}, which this scale or --datasets leaves out; name them with "
-                "--datasets, or take --scale full"
+                f"--table {table.number} uses {names}, which this scale or --datasets leaves out; name them with "
+                "--datasets, or use --scale full"
             )
     if file.table and not tables:
-        raise RecipeError(f"no table of the study is about {', '.join(kept)}; name other datasets")
+        raise RecipeError(f"no table of the study uses {', '.join(kept)}; name other datasets")
     return tuple(tables) or (TableSpec(file.title),)
 
 
 def _spec(table: TablePart, datasets: Sequence[str], model: str | None) -> TableSpec:
-    """The published figures of the model at hand stand first."""
+    """The table's specification; published results of the given model come first."""
     sources = sorted(table.published, key=lambda name: not is_of(name.partition(" ")[0], model))
     published = tuple(Published(name, table.published[name]) for name in sources)
     label = f"Table {table.number}: {table.title}" if table.number != "" else table.title
@@ -156,75 +156,75 @@ def _spec(table: TablePart, datasets: Sequence[str], model: str | None) -> Table
 
 
 def _compared(table: TableSpec, study: Study) -> TableSpec:
-    """The table without datasets on which a scale leaves one variant alone: there is nothing to compare."""
+    """The table without datasets that have only one variant at this scale, where there is nothing to compare."""
     variants = [one for one in study.variants if not table.variants or one.name in table.variants]
-    company = {name: sum(not one.only or name in one.only for one in variants) for name in table.datasets}
-    if max(company.values(), default=0) < 2:
+    counts = {name: sum(not one.only or name in one.only for one in variants) for name in table.datasets}
+    if max(counts.values(), default=0) < 2:
         return table
-    return replace(table, datasets=tuple(name for name in table.datasets if company[name] > 1))
+    return replace(table, datasets=tuple(name for name in table.datasets if counts[name] > 1))
 
 
 def _noted(table: TableSpec, whole: Study, scale: str) -> TableSpec:
-    """The table with a word about what it lacks, so that no reader takes it for the whole."""
+    """The table with a note about what the scale leaves out."""
     if not scale:
         return table
     full = next(one for one in whole.tables if one.title == table.title)
-    lacks = [name for name in full.datasets if name not in table.datasets]
-    note = f"Cut to the {scale} scale (see the notes)" + (f"; without {', '.join(lacks)}" if lacks else "") + "."
+    missing = ", ".join(name for name in full.datasets if name not in table.datasets)
+    note = f"Reduced to the {scale} scale (see the notes)" + (f"; without {missing}" if missing else "") + "."
     return replace(table, note=f"{note} {table.note}".strip())
 
 
-def _data(name: str, file: StudyFile, scale: ScalePart, beside: Path | None) -> Data:
+def _data(name: str, file: StudyFile, scale: ScalePart, folder: Path | None) -> Data:
     part, change = file.dataset[name], scale.dataset.get(name)
     common = {key: value for key, value in file.common.options().items() if key in CAPPED}
-    asked: dict[str, Any] = {**common, **part.options()}
+    options: dict[str, Any] = {**common, **part.options()}
     for key in CAPPED:
         most = getattr(scale, key)
         if most is not None:
-            asked[key] = min(asked.get(key, most), most)
-    asked |= {} if change is None else change.options()
-    tables = {key: _near(str(asked[key]), beside) for key in TABLES if asked.get(key) is not None}
-    pairs = None if part.pairs is None else _near(part.pairs, beside)
-    return Data(name, {**asked, **tables, "data": _near(part.data, beside)}, pairs=pairs)
+            options[key] = min(options.get(key, most), most)
+    options |= {} if change is None else change.options()
+    tables = {key: _resolve(str(options[key]), folder) for key in TABLES if options.get(key) is not None}
+    pairs = None if part.pairs is None else _resolve(part.pairs, folder)
+    return Data(name, {**options, **tables, "data": _resolve(part.data, folder)}, pairs=pairs)
 
 
 def _variant(
-    name: str, part: VariantPart, file: StudyFile, scale: ScalePart, model: str | None, beside: Path | None
+    name: str, part: VariantPart, file: StudyFile, scale: ScalePart, model: str | None, folder: Path | None
 ) -> Variant:
-    """All settings go to single datasets, later ones over earlier: recipe, dataset, both, then what a scale changes."""
+    """A variant with all settings by dataset; later layers override: file, variant, dataset, both, scale."""
     change = scale.variant.get(name)
     on: dict[str, dict[str, Any]] = {}
     if part.recipe not in BASELINES:
         for dataset, data in file.dataset.items():
-            cut = scale.dataset.get(dataset)
-            theirs = {} if part.own_settings else settings_for(data, model)
-            layers = [file.set, part.set, theirs, part.on.get(dataset, {}), scale.set]
-            layers += [{} if cut is None or part.own_settings else cut.set, {} if change is None else change.set]
+            scaled = scale.dataset.get(dataset)
+            of_dataset = {} if part.own_settings else settings_for(data, model)
+            layers = [file.set, part.set, of_dataset, part.on.get(dataset, {}), scale.set]
+            layers += [{} if scaled is None or part.own_settings else scaled.set, {} if change is None else change.set]
             on[dataset] = settings_of(layers)
     only = part.only if change is None or change.only is None else change.only
     options = {} if part.model is None else {"model": part.model}
-    return Variant(name, _near(part.recipe, beside), {}, on, tuple(only), options)
+    return Variant(name, _resolve(part.recipe, folder), {}, on, tuple(only), options)
 
 
 def settings_for(data: DatasetPart, model: str | None) -> Settings:
-    """What the paper sets on a dataset: for the family that the model's name speaks of, or for any."""
+    """The paper's settings on a dataset: those of the model's family if given, else the general ones."""
     family = next((name for name in data.by_model if is_of(name, model)), None)
     return data.set if family is None else data.by_model[family]
 
 
 def is_of(family: str, model: str | None) -> bool:
-    """Whether a model is one of a family, by its name: FacebookAI/roberta-base is a RoBERTa."""
+    """Whether a model's name contains the name of a family: FacebookAI/roberta-base is a RoBERTa."""
     return model is not None and family.casefold() in Path(model).name.casefold()
 
 
 def settings_of(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """All options by their paths, the last word on each."""
+    """All options by path; later layers override earlier ones."""
     return merge_settings(*map(as_settings, layers))
 
 
-def _near(source: str, beside: Path | None) -> str:
-    """A file beside the study file, or the name as it is."""
-    if beside is None or source.startswith("hub:"):
+def _resolve(source: str, folder: Path | None) -> str:
+    """The path of a file in the folder of the study file, or else the name unchanged."""
+    if folder is None or source.startswith("hub:"):
         return source
-    near = beside / Path(source).expanduser()
-    return str(near) if near.is_file() else source
+    path = folder / Path(source).expanduser()
+    return str(path) if path.is_file() else source

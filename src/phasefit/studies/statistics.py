@@ -1,8 +1,8 @@
-"""Whether a difference is real: means with intervals, paired tests that know of shared rows, ranks.
+"""Means with intervals, paired tests corrected for shared rows, and ranks.
 
-Repetitions that cut their test from one table (folds, or a split for each seed) train on each other's test rows; a
-plain t test then finds differences that are not there. Nadeau and Bengio (2003) widen the variance by the test rows per
-training row.
+Repetitions that split test rows off the same table (folds, or one split per seed) train on each other's test rows; a
+plain t test then reports false differences. Nadeau and Bengio (2003) increase the variance by the ratio of test rows to
+training rows.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from scipy import stats
 
 LEVEL = 0.95
-EQUAL = 1e-12  # a spread below this is none
+EQUAL = 1e-12  # a smaller spread counts as zero
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over repetitions, their spread, and the interval that the mean lies in; one repetition has neither."""
+    """A mean over repetitions, their standard deviation and the interval of the mean; one repetition has neither."""
 
     n: int
     mean: float
@@ -31,7 +31,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Difference:
-    """A paired difference of means with its interval and the chance of one as large where there is none."""
+    """A paired difference of means with its interval and p value."""
 
     mean: float
     low: float | None = None
@@ -40,18 +40,18 @@ class Difference:
 
 
 def estimate(values: Sequence[float], overlap: float = 0.0, bounds: tuple[float, float] = (-inf, inf)) -> Estimate:
-    """The mean of repetitions, with Student's interval; `overlap`: test rows per training row if they share any.
+    """The mean of repetitions with its t interval; `overlap` is the test rows per training row if they share rows.
 
-    `bounds` is what the figure can be: an interval around few repetitions may reach beyond.
+    `bounds` are the bounds of the metric: with few repetitions the interval would exceed them.
     """
     mean, half, sd = _mean_and_half(values, overlap)
-    if half is None or sd is None or sd < EQUAL:  # equal repetitions say nothing of how far others would differ
+    if half is None or sd is None or sd < EQUAL:  # identical repetitions give no interval
         return Estimate(len(values), mean, sd)
     return Estimate(len(values), mean, sd, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
 def paired(values: Sequence[float], base: Sequence[float], overlap: float = 0.0) -> Difference:
-    """How much higher than the base, repetition by repetition (the corrected resampled t test)."""
+    """Difference from the base, paired by repetition (corrected resampled t test)."""
     gains = np.asarray(values, dtype=np.float64) - np.asarray(base, dtype=np.float64)
     mean, half, sd = _mean_and_half(gains.tolist(), overlap)
     if half is None or sd is None or sd < EQUAL:
@@ -60,22 +60,22 @@ def paired(values: Sequence[float], base: Sequence[float], overlap: float = 0.0)
     return Difference(mean, mean - half, mean + half, p)
 
 
-def holm(chances: Sequence[float | None], comparisons: int | None = None) -> list[float | None]:
-    """Several comparisons at once: Holm's (1979) larger chances, so that looking often finds nothing.
+def holm(p_values: Sequence[float | None], comparisons: int | None = None) -> list[float | None]:
+    """P values corrected for multiple comparisons (Holm, 1979).
 
-    `comparisons` counts those too that have no chance, because all repetitions gave the same difference.
+    `comparisons` includes those without a p value, where all repetitions gave the same difference.
     """
-    known = sorted((p, place) for place, p in enumerate(chances) if p is not None)
-    corrected: list[float | None] = [None] * len(chances)
-    largest, many = 0.0, len(known) if comparisons is None else max(comparisons, len(known))
-    for rank, (p, place) in enumerate(known):
-        largest = max(largest, min(1.0, p * (many - rank)))
-        corrected[place] = largest
+    known = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    largest, total = 0.0, len(known) if comparisons is None else max(comparisons, len(known))
+    for rank, (p, index) in enumerate(known):
+        largest = max(largest, min(1.0, p * (total - rank)))
+        corrected[index] = largest
     return corrected
 
 
 def wilcoxon(values: Sequence[float], base: Sequence[float]) -> float | None:
-    """The signed-rank test over datasets (Demsar, 2006); None below two, 1 where nothing differs."""
+    """P value of the signed-rank test over datasets (Demsar, 2006); None for one dataset, 1 if all are equal."""
     gains = np.asarray(values, dtype=np.float64) - np.asarray(base, dtype=np.float64)
     if len(gains) < 2:
         return None
@@ -85,7 +85,7 @@ def wilcoxon(values: Sequence[float], base: Sequence[float]) -> float | None:
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """1 for the best, halves where some tie."""
+    """Rank of each value, 1 for the largest; ties share the mean rank."""
     return [float(rank) for rank in stats.rankdata([-value for value in values])]
 
 

@@ -1,7 +1,7 @@
 """A Study: variants (recipes with settings) on datasets, repeated over seeds and folds, and the tables it fills.
 
-Imports no torch. A cell is one variant on one dataset with one seed and one fold; all variants see the same rows for
-the same dataset, seed and fold, so that they can be compared pair by pair.
+Imports no torch. A cell is one variant on one dataset with one seed and one fold; all variants get the same rows for
+the same dataset, seed and fold, so that they can be compared in pairs.
 """
 
 from __future__ import annotations
@@ -23,52 +23,52 @@ from phasefit.studies.cell import Cell
 
 @dataclass(frozen=True)
 class Data:
-    """A dataset of a study: what tables call it, how it is asked for, settings for every recipe on it."""
+    """A dataset of a study: its name in tables, its options, and settings for every recipe on it."""
 
     name: str
-    options: Mapping[str, Any]  # options of its runs, by flat names
+    options: Mapping[str, Any]  # options of its runs, by flat name
     settings: Settings = field(default_factory=dict)
     pairs: str | None = None  # score encoders on the test pairs of this dataset
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A recipe with settings: what tables call it, what is said for all datasets and what for single ones."""
+    """A recipe with settings: its name in tables, settings for all datasets and for single ones."""
 
     name: str
     recipe: str
     settings: Settings = field(default_factory=dict)
     on: Mapping[str, Settings] = field(default_factory=dict)
-    only: tuple[str, ...] = ()  # the datasets it is for; none: all
+    only: tuple[str, ...] = ()  # the datasets to run it on; empty: all
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper prints: by model, dataset and variant."""
+    """Published results of one model, by dataset and variant."""
 
     model: str
-    figures: Mapping[str, Mapping[str, float]]  # dataset -> variant -> figure, in per cent or as the paper has it
+    figures: Mapping[str, Mapping[str, float]]  # dataset -> variant -> value, in per cent or as in the paper
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """Which figures of the cells one table shows."""
+    """Which scores of which cells a table shows."""
 
     title: str
-    score: str | None = None  # a path into metrics.json: "test.accuracy"; None: the usual one for the labels
-    datasets: tuple[str, ...] = ()  # none: all
+    score: str | None = None  # a path into metrics.json such as "test.accuracy"; None: the default for the labels
+    datasets: tuple[str, ...] = ()  # empty: all, as for variants
     variants: tuple[str, ...] = ()
     published: tuple[Published, ...] = ()
     number: str = ""
-    scale: float = 100.0  # papers print per cent
+    scale: float = 100.0  # published values are divided by it
     note: str = ""
-    against: str = ""  # the variant that others are measured against; the first if not said
+    against: str = ""  # the variant that others are compared with; default: the first
 
 
 @dataclass(frozen=True)
 class Study:
-    """The whole grid."""
+    """The grid of variants, datasets, seeds and folds, and its tables."""
 
     name: str
     title: str
@@ -81,7 +81,7 @@ class Study:
     common: Mapping[str, Any] = field(default_factory=dict)  # options of every run: model, threads, data_dir
 
     def cells(self, tables: Sequence[TableSpec] = ()) -> list[Cell]:
-        """Every cell that some table needs, one seed of everything before the next: early tables are whole."""
+        """Every cell that a table needs, ordered by seed first so that each seed is completed before the next."""
         wanted = {pair for table in tables or self.tables for pair in self._pairs(table)} or {
             *self._pairs(TableSpec(""))
         }
@@ -96,7 +96,7 @@ class Study:
         ]
 
     def cell(self, data: Data, variant: Variant, seed: int, fold: int | None = None) -> Cell:
-        """One of them."""
+        """One cell."""
         settings = merge_settings(variant.settings, data.settings, variant.on.get(data.name, {}))
         given = {**self.common, **data.options, **variant.options}
         if fold is not None and self.folds is not None:
@@ -123,7 +123,7 @@ class Study:
 
 
 def applicable_settings(recipe: str, settings: Settings) -> dict[str, Any]:
-    """Settings for a whole study name phases that not every recipe has: those are left out."""
+    """Settings without those of phases that the recipe does not have: settings of a study apply to many recipes."""
     if recipe == DEFAULT_RECIPE:
         return dict(settings)
     names = read_recipe(recipe).phase_names
@@ -133,40 +133,40 @@ def applicable_settings(recipe: str, settings: Settings) -> dict[str, Any]:
 
 
 def check_settings(settings: Settings, variants: Sequence[Variant]) -> None:
-    """A setting that is left out for one recipe must be meant for another."""
+    """Raise for a setting that applies to none of the recipes."""
     recipes = [variant.recipe for variant in variants if variant.recipe not in BASELINES]
     for path, value in settings.items():
         if not any(applicable_settings(recipe, {path: value}) for recipe in recipes):
             line = setting_line(path, value)
-            raise RecipeError(f"the setting {line}: none of the recipes has such a phase; leave it out")
+            raise RecipeError(f"the setting {line}: none of the recipes has this phase; remove it")
 
 
 def variant_of(text: str) -> Variant:
-    """A recipe as the command line has it: NAME, a file, or NAME:phase.option=value+phase.option=value."""
+    """A recipe as on the command line: NAME, a file, or NAME:phase.option=value+phase.option=value."""
     recipe, _, settings = text.partition(":")
     return Variant(text, recipe, parse_settings(part for part in settings.split("+") if part))
 
 
 def check_variants(variants: Sequence[Variant]) -> None:
-    """Refuse, before anything is trained, what is no recipe, what its settings do not fit, what is not installed."""
+    """Raise for unknown recipes, wrong settings and missing packages, before anything is trained."""
     for variant in variants:
         if variant.recipe in BASELINES:
             if variant.settings:
                 first = setting_lines(variant.settings)[0]
-                raise RecipeError(f"the baseline '{variant.recipe}' has no settings; leave out '{first}'")
+                raise RecipeError(f"the baseline '{variant.recipe}' has no settings; remove '{first}'")
             baseline(variant.recipe).check()
         elif variant.recipe != DEFAULT_RECIPE:
-            _known(variant.recipe)
+            _check_recipe_name(variant.recipe)
             recipe = read_recipe(variant.recipe, variant.settings)
             recipe.check_files()
             needs_of(recipe)
     names = [variant.name for variant in variants]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise RecipeError(f"the recipe '{twice}' is named twice; once is enough")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise RecipeError(f"the recipe '{duplicate}' is named twice; remove one")
 
 
-def _known(name: str) -> None:
+def _check_recipe_name(name: str) -> None:
     if "/" in name or name.endswith(".toml"):
         return
     known = [*BASELINES, *(info.name for info in list_recipes())]
@@ -175,5 +175,5 @@ def _known(name: str) -> None:
 
 
 def with_common(study: Study, **more: Any) -> Study:
-    """The same study with more said of every run; what is None is not said."""
+    """The study with more options for every run; None values are ignored."""
     return replace(study, common={**study.common, **{name: value for name, value in more.items() if value is not None}})

@@ -1,44 +1,44 @@
-"""A study as a TOML file: what a paper did, the figures it prints, and how a scale cuts it. Imports no torch.
+"""A study as a TOML file: a paper's protocol, its published results, and reduced scales. Imports no torch.
 
 title = "Three-phase fine-tuning"
 paper = "Lopez-Avila and Suarez-Paniagua, EMNLP 2023"
-seeds = [0, 1, 2]              # the whole protocol; a scale states only differences
-folds = 5                      # cross-validation in place of the test split
+seeds = [0, 1, 2]              # the full protocol; a scale states only differences
+folds = 5                      # cross-validation instead of the test split
 
-[common]                       # what holds for every run: rows, test_rows, validation_rows, unseen, calibrate ...
+[common]                       # options of every run: rows, test_rows, validation_rows, unseen, calibrate ...
 test_rows = 2000
 
-[dataset.SST5]                 # what tables call it
+[dataset.SST5]                 # its name in tables
 data = "sst5"                  # a dataset's name, a file, a task file; and rows, classes, top_classes, text, label ...
-pairs = "stsb"                 # instead of its own test rows: an encoder's cosines on the test pairs of this dataset
-set.denoise.lr = 5e-5          # what the paper sets for every recipe on this dataset
-by_model.roberta.denoise.lr = 1e-5  # instead of all that, where the model's name has this in it
+pairs = "stsb"                 # score the encoder's cosine similarities on the test pairs of this dataset instead
+set.denoise.lr = 5e-5          # the paper's settings for every recipe on this dataset
+by_model.roberta.denoise.lr = 1e-5  # used instead if the model's name contains "roberta"
 
-[variant.joint]                # a column of the tables; the first is what the others are measured against
-recipe = "joint-paper"         # packaged, a file beside this one, or a baseline
+[variant.joint]                # a variant in the tables; the others are compared with the first
+recipe = "joint-paper"         # a packaged recipe, a file in the same folder, or a baseline
 set.joint.epochs = 4           # for all datasets
 on.SST5.joint.epochs = 2       # for one
-only = ["SST5"]                # the datasets it is for, all if not given
-own_settings = true            # do not take what the datasets set
+only = ["SST5"]                # the datasets to run it on; default: all
+own_settings = true            # ignore the settings of the datasets
 
 [[table]]
 number = 3
 title = "Accuracy"
 score = "test.accuracy"        # a path into metrics.json
-datasets = ["SST5"]            # all if not given, as for variants
-[table.published."MiniLM-L12"] # by model; the first that has a figure stands beside ours
+datasets = ["SST5"]            # default: all, as for variants
+[table.published."MiniLM-L12"] # by model; the first that has a value is shown next to ours
 SST5 = { joint = 52.69 }
 
-[[figure]]                     # the gain of one variant over another against the number of rows
+[[figure]]                     # gain of one variant over another against the number of rows
 title = "Gain against rows"
 variant = "joint"
 against = "finetune"
 
-[scale.quick]                  # seeds, folds, datasets, variants, tables; rows, test_rows, validation_rows (at most)
+[scale.quick]                  # seeds, folds, datasets, variants, tables; at most rows, test_rows, validation_rows
 seeds = [0, 1]
 rows = 400
 set.denoise.max_steps = 20     # for every recipe
-dataset.SST5.rows = 300        # or of one dataset or variant
+dataset.SST5.rows = 300        # for one dataset or variant
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ Figures = dict[str, dict[str, float]]
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors."""
+    """A model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class OptionsPart(Strict):
-    """What may be said of runs; None: not said."""
+    """Options of runs; None: not set."""
 
     rows: Count | None = None
     validation_rows: Count | None = None
@@ -86,7 +86,7 @@ class OptionsPart(Strict):
     model: str | None = None
 
     def options(self) -> dict[str, Any]:
-        """By the flat names of options."""
+        """The options that are set, by flat name."""
         given = {name: value for name in OptionsPart.model_fields if (value := getattr(self, name)) is not None}
         return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
@@ -147,7 +147,7 @@ class VariantChange(Strict):
 
 
 class ScalePart(Strict):
-    """`[scale.NAME]`: what is cut, and perhaps why."""
+    """`[scale.NAME]`: what is reduced, and a note."""
 
     seeds: list[Seed] | None = Field(None, min_length=1)
     folds: Annotated[StrictInt, Field(ge=2)] | None = None
@@ -180,5 +180,5 @@ class StudyFile(Strict):
     scale: dict[str, ScalePart] = Field(default_factory=dict)
 
     def numbers(self) -> list[str]:
-        """The tables' numbers, each once."""
+        """The distinct numbers of the tables."""
         return list(dict.fromkeys(str(table.number) for table in self.table if table.number != ""))

@@ -1,4 +1,4 @@
-"""Study files found and read: the packaged ones in `library/` and users' own, checked strictly. Imports no torch."""
+"""Finding, reading and checking study files: packaged ones in `library/` and others. Imports no torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from phasefit.studies.study_file import FULL, StudyFile
 
 @dataclass(frozen=True)
 class StudyInfo:
-    """A study file that was found."""
+    """A study file and its name."""
 
     name: str
     path: Path
@@ -27,7 +27,7 @@ class StudyInfo:
 
 
 def list_studies() -> list[StudyInfo]:
-    """The packaged ones by name."""
+    """All packaged studies by name."""
     return [StudyInfo(path.stem, path, read_study_file(path), True) for path in sorted(_folder().glob("*.toml"))]
 
 
@@ -36,17 +36,17 @@ def find_study(name: str) -> StudyInfo:
     given = Path(name).expanduser()
     if given.suffix == ".toml":
         if not given.is_file():
-            raise RecipeError(f"there is no study file '{name}'; 'phasefit reproduce' lists the packaged ones")
+            raise RecipeError(f"there is no study file '{name}'; 'phasefit reproduce' lists the packaged studies")
         return StudyInfo(given.stem, given, read_study_file(given), False)
     packaged = _folder() / f"{name}.toml"
     known = sorted(path.stem for path in _folder().glob("*.toml"))
     if name not in known:
-        raise RecipeError(f"there is no study '{name}'; {did_you_mean(name, known)}; or give a TOML file of your own")
+        raise RecipeError(f"there is no study '{name}'; {did_you_mean(name, known)}; or give your own TOML file")
     return StudyInfo(name, packaged, read_study_file(packaged), True)
 
 
 def read_study_file(path: Path) -> StudyFile:
-    """A file that says nothing wrong; else one sentence about the first thing that is."""
+    """The content of a valid study file; raises for the first error in it."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -59,7 +59,7 @@ def read_study_file(path: Path) -> StudyFile:
 
 
 def parse_study(content: Mapping[str, Any], where: str) -> StudyFile:
-    """The same out of what TOML holds."""
+    """The study in parsed TOML; raises for the first error in it."""
     try:
         file = StudyFile.model_validate(content)
     except ValidationError as error:
@@ -73,7 +73,7 @@ def _folder() -> Path:
 
 
 def _problem(error: ValidationError) -> str:
-    """Where, what, and the nearest name."""
+    """Message with the location, the problem and the nearest name."""
     problem = error.errors()[0]
     place = [part for part in problem["loc"] if not _is_type(part)]
     inside = _spelled(place[:-1])
@@ -86,12 +86,12 @@ def _problem(error: ValidationError) -> str:
 
 
 def _is_type(part: Any) -> bool:
-    """Pydantic names the member of a union that it tried; no reader of the file knows it."""
+    """Whether a part of a location is pydantic's name of a union member, which means nothing to users."""
     return isinstance(part, str) and part in ("int", "str", "constrained-int", "list", "float", "bool")
 
 
 def _spelled(place: Sequence[Any]) -> str:
-    """`dataset.SST5` and `table 2` rather than what a parser calls them."""
+    """A location as `dataset.SST5` or `table 2`."""
     spelled = ""
     for part in place:
         if isinstance(part, int):
@@ -102,7 +102,7 @@ def _spelled(place: Sequence[Any]) -> str:
 
 
 def _known(place: Sequence[Any]) -> list[str]:
-    """The names that are allowed at a place."""
+    """The names that are allowed at a location."""
     model: type[BaseModel] = StudyFile
     for part in place:
         if part in model.model_fields:
@@ -114,7 +114,7 @@ def _known(place: Sequence[Any]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The tables inside a list or a table of tables."""
+    """The model inside a list or dict annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inner = (_model_in(argument) for argument in get_args(annotation))
@@ -122,11 +122,11 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _check_names(file: StudyFile, where: str) -> None:
-    """Whatever names a dataset, a variant or a table names one that is there."""
+    """Raise for references to datasets, variants or tables that do not exist."""
     for name, variant in file.variant.items():
         if variant.recipe in BASELINES and (variant.set or variant.on):
             raise RecipeError(
-                f"{where}, variant '{name}': the baseline '{variant.recipe}' has no settings; leave them out"
+                f"{where}, variant '{name}': the baseline '{variant.recipe}' has no settings; remove them"
             )
         _all_known([*variant.on, *variant.only], file.dataset, f"{where}, variant '{name}'", "dataset")
     for number, table in enumerate(file.table, start=1):
@@ -145,7 +145,7 @@ def _check_names(file: StudyFile, where: str) -> None:
     for name, scale in file.scale.items():
         place = f"{where}, scale '{name}'"
         if name == FULL:
-            raise RecipeError(f"{place}: the file itself is the full scale; give another name to what cuts it")
+            raise RecipeError(f"{place}: the file itself is the full scale; rename this one")
         _all_known([*(scale.datasets or ()), *scale.dataset], file.dataset, place, "dataset")
         _all_known([*(scale.variants or ()), *scale.variant], file.variant, place, "variant")
         _all_known(list(map(str, scale.tables or ())), file.numbers(), place, "table")

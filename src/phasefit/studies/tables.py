@@ -1,4 +1,4 @@
-"""From results to the rows of a table: a line for each dataset and variant, and one over all datasets."""
+"""From results to tables: one row per dataset and variant, and rows over all datasets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL = "all datasets"
 
 @dataclass(frozen=True)
 class Row:
-    """What a variant comes to on a dataset; differences are to the first variant, on the same repetitions."""
+    """Results of a variant on a dataset; differences are from the first variant on the same repetitions."""
 
     dataset: str
     variant: str
@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a study with its lines, and those over all datasets where there are several."""
+    """A table of a study; `overall` has the rows over all datasets if there are several."""
 
     title: str
     metric: str
@@ -50,10 +50,10 @@ class Table:
     overall: tuple[Row, ...] = ()
     number: str = ""
     note: str = ""
-    scale: float = 1.0  # what figures are multiplied with to stand beside the published ones
+    scale: float = 1.0  # factor to compare values with published ones
 
     def to_json(self) -> dict[str, Any]:
-        """For files and pages."""
+        """Content for files and pages."""
         return {
             "title": self.title,
             "metric": self.metric,
@@ -68,30 +68,30 @@ Scores = dict[tuple[str, str], dict[tuple[int, int], tuple[float, Result]]]  # b
 
 
 def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> Table:
-    """The table of a specification, of the cells that have results."""
+    """The table of a specification, from the cells that have results."""
     scores, metrics = _scores(spec, cells, results)
-    different = list(dict.fromkeys(metrics.values()))
-    metric = ", ".join(different) or spec.score or "test.accuracy"
+    distinct = list(dict.fromkeys(metrics.values()))
+    metric = ", ".join(distinct) or spec.score or "test.accuracy"
     datasets = [data.name for data in study.datasets if any(name == data.name for name, _ in scores)]
     rows: list[Row] = []
-    lacking: list[str] = []
+    missing: list[str] = []
     for dataset in datasets:
-        asked = study.variants_of(spec, dataset)
-        own = {variant: scores[dataset, variant] for variant in asked if (dataset, variant) in scores}
-        base = spec.against or asked[0]
+        variants = study.variants_of(spec, dataset)
+        own = {variant: scores[dataset, variant] for variant in variants if (dataset, variant) in scores}
+        base = spec.against or variants[0]
         rows += _rows_of(dataset, own, base, spec, metrics[dataset])
-        lacking += [f"{variant} on {dataset}" for variant in asked if variant not in own]
+        missing += [f"{variant} on {dataset}" for variant in variants if variant not in own]
     note, overall = spec.note, _overall(rows, spec.against or study.variants_of(spec)[0], _sign(metric))
-    if lacking:  # a line that is missing must not be taken for one that was never asked for
-        note = f"Without a figure '{metric}': {', '.join(lacking)}. {note}"
-    if len(different) > 1:  # accuracies and correlations have no mean
+    if missing:  # otherwise a missing row looks as if it was never requested
+        note = f"No value of '{metric}' for: {', '.join(missing)}. {note}"
+    if len(distinct) > 1:  # a mean over accuracies and correlations is meaningless
         judged = "; ".join(f"{dataset} by {metrics[dataset].partition('.')[2]}" for dataset in datasets)
-        note, overall = f"Datasets are judged by different scores ({judged}): no line is over all of them. {note}", ()
+        note, overall = f"There are no rows over all datasets, because their scores differ ({judged}). {note}", ()
     return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale)
 
 
 def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, dict[str, str]]:
-    """The figures, and by dataset which they are."""
+    """The scores, and the metric of each dataset."""
     scores: Scores = {}
     metrics: dict[str, str] = {}
     for cell in cells:
@@ -114,16 +114,16 @@ def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result
 def _rows_of(
     dataset: str, own: Mapping[str, dict[tuple[int, int], Any]], base: str, spec: TableSpec, metric: str
 ) -> list[Row]:
-    """A line a variant; where the base has no figure, nothing is measured against anything."""
+    """One row per variant; without a score of the base there are no differences."""
     sign, split = _sign(metric), metric.partition(".")[0]
     first = own.get(base)
     means = [float(np.mean([value for value, _ in cells.values()])) for cells in own.values()]
-    places = ranks([sign * mean for mean in means])
+    ranking = ranks([sign * mean for mean in means])
     compared = [_against(cells, first, split) for cells in own.values()]
-    chances = holm([None if one is None else one.p for one in compared], sum(one is not None for one in compared))
+    p_values = holm([None if one is None else one.p for one in compared], sum(one is not None for one in compared))
     bounds = metric_at(metric).bounds
     rows = []
-    for (variant, cells), gain, p, rank in zip(own.items(), compared, chances, places, strict=True):
+    for (variant, cells), gain, p, rank in zip(own.items(), compared, p_values, ranking, strict=True):
         known = estimate([value for value, _ in cells.values()], _overlap(cells, split), bounds)
         published, model, others = _published(spec, dataset, variant)
         rows.append(
@@ -151,7 +151,7 @@ def _rows_of(
 
 
 def _against(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None, split: str) -> Difference | None:
-    """Paired on the repetitions that both have; the base itself is compared with nothing."""
+    """Paired difference on the repetitions that both have; None for the base itself."""
     both = [key for key in cells if base is not None and key in base]
     if base is None or cells is base or not both:
         return None
@@ -163,7 +163,7 @@ def _overlap(cells: Mapping[Any, tuple[float, Result]], split: str) -> float:
 
 
 def _published(spec: TableSpec, dataset: str, variant: str) -> tuple[float | None, str | None, str]:
-    """The figure of the first model that has one; those of other models in words."""
+    """The published result and its model, and a note with the results of other models."""
     sources = [(source.figures.get(dataset, {}).get(variant), source.model) for source in spec.published]
     known = [(figure, model) for figure, model in sources if figure is not None]
     if not known:
@@ -173,7 +173,7 @@ def _published(spec: TableSpec, dataset: str, variant: str) -> tuple[float | Non
 
 
 def _overall(rows: Sequence[Row], against: str, sign: int) -> tuple[Row, ...]:
-    """Over the datasets that all variants have: mean of means, mean rank, Wilcoxon's test against the base."""
+    """Rows over the datasets that all variants have: mean of means, mean rank, Wilcoxon's test against the base."""
     by_variant: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_variant.setdefault(row.variant, {})[row.dataset] = row
@@ -184,9 +184,9 @@ def _overall(rows: Sequence[Row], against: str, sign: int) -> tuple[Row, ...]:
         return ()
     first = by_variant.get(against)
     base = None if first is None else [first[name].mean for name in shared]
-    placed = [ranks([sign * own[name].mean for own in by_variant.values()]) for name in shared]
+    rankings = [ranks([sign * own[name].mean for own in by_variant.values()]) for name in shared]
     overall = []
-    for place, (variant, own) in enumerate(by_variant.items()):
+    for index, (variant, own) in enumerate(by_variant.items()):
         means = [own[name].mean for name in shared]
         compared = base is not None and own is not first
         overall.append(
@@ -197,15 +197,15 @@ def _overall(rows: Sequence[Row], against: str, sign: int) -> tuple[Row, ...]:
                 float(np.mean(means)),
                 difference=float(np.mean(means) - np.mean(base)) if base is not None and compared else None,
                 p=wilcoxon(means, base) if base is not None and compared else None,
-                rank=float(np.mean([ranking[place] for ranking in placed])),
+                rank=float(np.mean([ranking[index] for ranking in rankings])),
                 minutes=float(np.sum([own[name].minutes or 0.0 for name in shared])),
                 memory_mb=max(own[name].memory_mb or 0.0 for name in shared),
             )
         )
-    chances = holm([row.p for row in overall], sum(row.difference is not None for row in overall))
-    return tuple(Row(**{**asdict(row), "p": p}) for row, p in zip(overall, chances, strict=True))
+    p_values = holm([row.p for row in overall], sum(row.difference is not None for row in overall))
+    return tuple(Row(**{**asdict(row), "p": p}) for row, p in zip(overall, p_values, strict=True))
 
 
 def _sign(metric: str) -> int:
-    """1 where more is better, -1 where less is."""
+    """1 if higher is better, -1 if lower is better."""
     return -1 if metric_at(metric).higher_is_better is False else 1

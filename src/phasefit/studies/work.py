@@ -1,6 +1,6 @@
-"""One cell carried out, in a process of its own: trained (or gone on with), scored, measured, written down.
+"""Runs one cell in its own process: trains or resumes it, scores it, measures time and memory, writes the result.
 
-This module is what the fork server imports before it forks, so that torch is loaded once and not once for each cell.
+The fork server imports this module before it forks, so that torch is loaded once and not once per cell.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STATUS = Path("/proc/self/status")
 
 
 def main(cell: Cell, folder: Path, keep: bool) -> None:
-    """The whole life of the process; it leaves a result or one sentence about why there is none."""
+    """Entry point of the process; it writes a result or an error message."""
     _end_with_parent()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ERROR).unlink(missing_ok=True)
@@ -69,16 +69,16 @@ def main(cell: Cell, folder: Path, keep: bool) -> None:
     except PhasefitError as error:
         code = BAD_INPUT
         write_text(folder / ERROR, str(error))
-    except BaseException as error:  # noqa: BLE001 - the last stop of the process
+    except BaseException as error:  # noqa: BLE001 - top level of the process
         code = 1
         with (folder / LOG).open("a", encoding="utf-8") as log:
             traceback.print_exc(file=log)
         write_text(folder / ERROR, f"{type(error).__name__}: {error} (see {folder / LOG})")
-    os._exit(code)  # what libraries left running must not hold it up
+    os._exit(code)  # threads of libraries must not delay the exit
 
 
 def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
-    """Do what is not done yet, and write the result down."""
+    """Run what is missing and write the result."""
     lock = acquire_lock(folder)
     started = time.perf_counter()
     try:
@@ -97,7 +97,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
             "own_validation": has_own(cell.spec, "validation"),
             "seconds": round(time.perf_counter() - started, 3),
             "memory_mb": round(peak_megabytes(), 1),
-            "threads": set_threads(None),  # a run that was resumed has those that it began with
+            "threads": set_threads(None),  # a resumed run keeps its number of threads
             "versions": versions(),
             "identity": cell.identity(),
         }
@@ -107,7 +107,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
             shutil.rmtree(folder / RUN, ignore_errors=True)
         return result
     except KeyboardInterrupt:
-        write_text(folder / SPENT, f"{time.perf_counter() - started:.3f}")  # what was done counts when it goes on
+        write_text(folder / SPENT, f"{time.perf_counter() - started:.3f}")  # added to the time when resumed
         raise
     finally:
         with suppress(OSError):
@@ -116,18 +116,18 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
 
 
 def _spent(folder: Path) -> float:
-    """Seconds that an interrupted attempt at this cell took; those of a killed one are not known."""
+    """Seconds that interrupted attempts at this cell took; unknown (0) for killed ones."""
     with suppress(OSError, ValueError):
         return float((folder / SPENT).read_text(encoding="utf-8"))
     return 0.0
 
 
 def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A run like any other, but for its pictures; one that was stopped goes on."""
+    """Metrics and rows of a run without pictures; a stopped run is resumed."""
     run = folder / RUN
     spec = cell.spec.replace(out=run, report=False, threads=cell.threads or cell.spec.machine.threads)
     listen = partial(_log, folder / PROGRESS)
-    result = resume(run, listen) if _can_go_on(run) else train(spec.replace(overwrite=run.exists()), listen)
+    result = resume(run, listen) if _is_resumable(run) else train(spec.replace(overwrite=run.exists()), listen)
     metrics = dict(result.metrics)
     if cell.pairs is not None:
         metrics["test"] = pair_scores(result.model, cell.pairs, cell.spec)
@@ -135,7 +135,7 @@ def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return metrics, _rows(facts)
 
 
-def _can_go_on(run: Path) -> bool:
+def _is_resumable(run: Path) -> bool:
     with suppress(PhasefitError):
         return bool(read_begun(run))
     return False
@@ -148,7 +148,7 @@ def _rows(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A yardstick on the same rows, scored in the same way."""
+    """Metrics and rows of a baseline, on the same rows and with the same scoring."""
     if cell.pairs is not None:
         return {"test": pair_scores(_untrained(cell.spec), cell.pairs, cell.spec)}, {}
     spec = cell.spec
@@ -165,7 +165,7 @@ def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _decision(prepared: Prepared, predict: Any) -> Decision:
-    """Of several labels, the thresholds that do best on validation, as for our own heads."""
+    """With multiple labels, the best thresholds on validation, as for trained heads."""
     table, space = prepared.validation, prepared.space
     if table is None or table.labels is None:
         return Decision()
@@ -180,7 +180,7 @@ def _untrained(spec: RunSpec) -> Model:
 
 
 def _log(progress: Path, event: Event) -> None:
-    """What is worth reading afterwards, and what whoever watches the cell wants to know now."""
+    """Write notes and scores to the log, and scores to the progress file."""
     if isinstance(event, Note | Scored | PhaseEnded):
         sys.stderr.write(f"{event}\n")
     if isinstance(event, Scored):
@@ -188,7 +188,7 @@ def _log(progress: Path, event: Event) -> None:
 
 
 def _end_with_parent() -> None:
-    """A study that was killed takes its cells along: they write a checkpoint and leave."""
+    """End this process when its parent is killed, after writing a checkpoint."""
     parent = parent_process()
     if parent is None:
         return
@@ -201,28 +201,28 @@ def _end_with_parent() -> None:
 
 
 def peak_megabytes() -> float:
-    """In MB of 10^6 bytes. On Linux VmHWM and not `getrusage`, which inherits the peak of whoever started it."""
+    """Peak memory in MB (10^6 bytes); on Linux VmHWM, because `getrusage` includes the peak of the parent."""
     if STATUS.is_file():
         peak = re.search(r"^VmHWM:\s+(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
         if peak is not None:
             return int(peak[1]) * 1024 / 1e6
     try:
         import resource
-    except ImportError:  # a system without it
+    except ImportError:  # not on this system
         return 0.0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def pair_scores(model: Model, pairs: str, spec: RunSpec) -> dict[str, Any]:
-    """The metrics of cosines against the scores of the test pairs of a dataset."""
+    """Metrics of cosine similarities against the scores of the test pairs of a dataset."""
     dataset = read_dataset(pairs, data_dir=spec.data.data_dir, sides="two")
     table = subsample(dataset.test or dataset.train, spec.split.test_rows, spec.seed, "test", [])
     if table is None or table.labels is None or not table.others:
-        raise DataError(f"{pairs} holds no pairs of texts with scores; encoders are scored on such")
+        raise DataError(f"{pairs} has no text pairs with scores, which are needed to score encoders")
     true = np.array([float(label) for label in table.labels if isinstance(label, int | float)])
     if len(true) != len(table):
-        raise DataError(f"{pairs} has labels that are no numbers; encoders are scored on scores of pairs")
+        raise DataError(f"{pairs} has labels that are not numbers; scoring encoders needs pairs with numeric scores")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TextsCut)
         left, right = (model.embed(list(side)) for side in table.sides[:2])

@@ -1,6 +1,6 @@
-"""`--recipe auto`: candidates from cheap to dear, successive halving on the training rows, one recipe that is chosen.
+"""`--recipe auto`: candidates from cheap to expensive, successive halving on the training rows, one chosen recipe.
 
-`candidates` looks at the data and lists what is worth trying, `halving` decides who stays and who wins, `trial_data`
-has the rows of each cell, `run_auto` runs the rounds within the minutes, `report` writes the result down. Plain
-`finetune` is the yardstick and stays to the end.
+`candidates` lists the recipes worth trying on the data, `halving` decides which survive a round and which wins,
+`trial_data` holds the rows of each cell, `run_auto` runs the rounds within the time limit, `report` formats the result.
+Plain `finetune` is the reference and takes part in every round.
 """

@@ -1,4 +1,4 @@
-"""Facts about the data, and what is worth trying on them, cheap first, each with its reason. Imports no torch."""
+"""Facts about the data and the candidates worth trying on it, cheap ones first, with reasons. Imports no torch."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from phasefit.recipes.settings import NONE, Settings, merge_settings, setting_li
 from phasefit.studies.rows import rows_without_test
 from phasefit.studies.study import applicable_settings
 
-YARDSTICK = "finetune"
-FEW_ROWS = 200  # per class: beyond, the few-shot recipe has nothing to offer
+REFERENCE = "finetune"
+FEW_ROWS = 200  # per class: with more, the few-shot recipe has no advantage
 UNEVEN = 4.0
 LONG_SHARE = 0.2
-LONG_WORDS = 200  # texts of more words are cut by most sentence encoders
+LONG_WORDS = 200  # most sentence encoders truncate longer texts
 
 
 @dataclass(frozen=True)
 class DataFacts:
-    """The rows that may be looked at: those to train on and to validate on."""
+    """Facts about the training and validation rows; test rows are not counted."""
 
     rows: int
     kind: str
@@ -39,20 +39,20 @@ class DataFacts:
 
     @property
     def rows_per_class(self) -> float:
-        """In the mean; of scores all rows."""
+        """Mean number of rows per class; all rows if labels are scores."""
         return self.rows / max(self.classes, 1)
 
     def sentence(self) -> str:
-        """In words."""
+        """Summary for the plan."""
         what = "pairs of texts" if self.pairs else "texts"
         of = f" in {self.classes} classes, the largest {self.imbalance:.1f} times the smallest" if self.classes else ""
-        more = f", {self.unlabelled:,} without labels beside" if self.unlabelled else ""
-        long = f", {self.long_share:.0%} of more than {LONG_WORDS} words" if self.long_share >= 0.01 else ""
-        return f"{self.rows:,} {what} to choose on ({self.kind} labels{of}{more}{long})"
+        more = f", {self.unlabelled:,} more unlabelled texts" if self.unlabelled else ""
+        long = f", {self.long_share:.0%} longer than {LONG_WORDS} words" if self.long_share >= 0.01 else ""
+        return f"{self.rows:,} {what} ({self.kind} labels{of}{more}{long})"
 
 
 def facts_of(prepared: Prepared) -> DataFacts:
-    """Of a prepared table."""
+    """Facts about a prepared table."""
     table = rows_without_test(prepared)
     texts = list(table.texts)
     long = np.mean([len(text.split()) > LONG_WORDS for text in texts])
@@ -72,8 +72,10 @@ def facts_of(prepared: Prepared) -> DataFacts:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A recipe with settings, what it is called here and why it is tried; the first of its own settings is what it is
-    about, others only suit that."""
+    """A named recipe with settings and the reason for trying it.
+
+    The first setting defines the candidate; the others only support it.
+    """
 
     name: str
     recipe: str
@@ -81,7 +83,7 @@ class Candidate:
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """For auto.json; settings as the command line has them."""
+        """Content for auto.json; settings as --set writes them."""
         return {**vars(self), "settings": setting_lines(self.settings)}
 
 
@@ -97,49 +99,49 @@ FROZEN = {
 
 
 def candidates_for(facts: DataFacts, settings: Settings = NONE) -> list[Candidate]:
-    """All that fit the data and what --set says; the yardstick first, then from cheap to dear."""
+    """All candidates that fit the data and --set: the reference first, then from cheap to expensive."""
     return _select(facts, settings)[0]
 
 
 def left_out(facts: DataFacts, settings: Settings = NONE) -> list[str]:
-    """Those that fit the data, and that --set makes pointless: which and why."""
+    """Candidates that fit the data but that --set makes pointless, each with its reason."""
     return _select(facts, settings)[1]
 
 
 def _select(facts: DataFacts, settings: Settings) -> tuple[list[Candidate], list[str]]:
-    base = Candidate(YARDSTICK, YARDSTICK, why="the yardstick: it is taken unless another is better by more than noise")
-    read_recipe(base.recipe, applicable_settings(base.recipe, settings))  # what is wrong with --set is said here
-    candidates, out = [_with(base, settings)], list[str]()
-    known = {_content(candidates[0]): YARDSTICK}
+    base = Candidate(REFERENCE, REFERENCE, why="the reference: chosen unless another is better by more than noise")
+    read_recipe(base.recipe, applicable_settings(base.recipe, settings))  # raises if --set is wrong
+    candidates, skipped = [_with(base, settings)], list[str]()
+    known = {_content(candidates[0]): REFERENCE}
     for one in _suitable(facts):
         chosen = _with(one, settings)
         try:
             recipe, content = read_recipe(chosen.recipe, chosen.settings), _content(chosen)
         except RecipeError:
-            out.append(f"{one.name}: it does not take what --set says")
+            skipped.append(f"{one.name}: does not accept the --set options")
             continue
         if facts.pairs and not needs_of(recipe).labels_of_pairs:
             continue
         if content in known:
-            out.append(f"{one.name}: with what --set says it is the same as {known[content]}")
+            skipped.append(f"{one.name}: with the --set options it is identical to {known[content]}")
         elif _content(_with(chosen, dict(list(one.settings.items())[:1]))) != content:
-            out.append(f"{one.name}: --set says otherwise than {setting_lines(one.settings)[0]}, which it is about")
+            skipped.append(f"{one.name}: --set overrides its {setting_lines(one.settings)[0]}")
         else:
             known[content] = one.name
             candidates.append(chosen)
     _refuse_unused(settings, candidates)
-    return candidates, out
+    return candidates, skipped
 
 
 def _suitable(facts: DataFacts) -> Iterator[Candidate]:
-    yield Candidate("frozen", "finetune", FROZEN, "the encoder as it is with a linear head: seconds")
-    yield Candidate("finetune, lr 3e-5", "finetune", {"finetune.lr": 3e-5}, "gentler steps")
-    yield Candidate("finetune, lr 3e-4", "finetune", {"finetune.lr": 3e-4}, "bolder steps")
+    yield Candidate("frozen", "finetune", FROZEN, "frozen encoder with a linear head; takes seconds")
+    yield Candidate("finetune, lr 3e-5", "finetune", {"finetune.lr": 3e-5}, "lower learning rate")
+    yield Candidate("finetune, lr 3e-4", "finetune", {"finetune.lr": 3e-4}, "higher learning rate")
     if facts.pairs:
         yield Candidate("finetune, together", "finetune", {"finetune.pair": "together"}, "both texts in one input")
     kind = kind_named(facts.kind)
     named = kind.answer == "class"
-    why = f"classes are uneven, {facts.imbalance:.0f} to 1"
+    why = f"imbalanced classes, {facts.imbalance:.0f} to 1"
     if facts.imbalance >= UNEVEN and "class_weights" in kind.loss_options:
         yield Candidate("finetune, balanced", "finetune", {"finetune.class_weights": "balanced"}, why)
     if facts.imbalance >= UNEVEN and "focal" in kind.loss_options:
@@ -148,15 +150,15 @@ def _suitable(facts: DataFacts) -> Iterator[Candidate]:
         why = f"{facts.long_share:.0%} of the texts are long"
         yield Candidate("finetune, head-tail", "finetune", {"long": "head-tail"}, why)
     if named and facts.rows_per_class <= FEW_ROWS:
-        yield Candidate("few-shot", "few-shot", why=f"{facts.rows_per_class:.0f} rows per class are few")
+        yield Candidate("few-shot", "few-shot", why=f"only {facts.rows_per_class:.0f} rows per class")
     if kind.has_classes:
-        yield Candidate("supcon-finetune", "supcon-finetune", why="SupCon beside cross-entropy")
+        yield Candidate("supcon-finetune", "supcon-finetune", why="SupCon with cross-entropy")
     if named:
-        yield Candidate("triple-entropy", "triple-entropy", why="SoftTriple beside cross-entropy")
+        yield Candidate("triple-entropy", "triple-entropy", why="SoftTriple with cross-entropy")
     if kind.has_classes:
-        yield Candidate("contrast-finetune", "contrast-finetune", why="a phase of contrast first")
+        yield Candidate("contrast-finetune", "contrast-finetune", why="a contrastive phase first")
     if facts.unlabelled and not facts.pairs:
-        yield Candidate("denoise-finetune", "denoise-finetune", why=f"{facts.unlabelled:,} texts without labels")
+        yield Candidate("denoise-finetune", "denoise-finetune", why=f"{facts.unlabelled:,} unlabelled texts")
     if kind.has_classes:
         yield Candidate("three-phase", "three-phase", why="all three phases")
 
@@ -168,7 +170,7 @@ def _with(one: Candidate, settings: Settings) -> Candidate:
 
 
 def _content(one: Candidate) -> str:
-    """Every option of its recipe, without the line that names it."""
+    """All options of its recipe, without the line that holds the name."""
     return read_recipe(one.recipe, one.settings).to_toml().partition("\n")[2]
 
 
@@ -177,4 +179,4 @@ def _refuse_unused(settings: Settings, candidates: Sequence[Candidate]) -> None:
         phase = path.partition(".")[0]
         if phase not in WHOLE and not any(path in one.settings for one in candidates):
             line = setting_line(path, value)
-            raise RecipeError(f"--set {line}: none of the recipes that auto would try has a phase '{phase}'")
+            raise RecipeError(f"--set {line}: no recipe that auto would try has a phase '{phase}'; remove it")

@@ -1,4 +1,4 @@
-"""Successive halving as plain functions: which rounds there are, who stays, what can be afforded, who wins.
+"""Successive halving as pure functions: the rounds, the survivors, what fits into the time, the choice.
 
 Imports no torch.
 """
@@ -11,39 +11,39 @@ from math import ceil, sqrt
 
 import numpy as np
 
-FACTOR = 3  # the resource grows by it from round to round, and one of so many stays
-FEW = 500  # rows: below, folds of all rows are the resource; above, it is the number of rows
-LEAST = 250  # rows that say anything at all
+FACTOR = 3  # from round to round the resource grows by this factor, and one candidate in FACTOR survives
+FEW = 500  # rows: with fewer, the resource is the number of folds; with more, the number of rows
+LEAST = 250  # rows: scores of smaller rounds mean nothing
 PER_CLASS = 8
-MOST = 20_000  # rows: more would only take longer
+MOST = 20_000  # rows: more only take longer
 FOLDS, FEW_FOLDS, TINY = 5, 3, 60
 REPEATS = 3
-FINALISTS = 2  # beside the yardstick
-MARGIN = 1.3  # measured times are of other rows and of a busy machine
+FINALISTS = 2  # in addition to the reference
+MARGIN = 1.3  # times were measured on other rows and a busy machine
 
 
 @dataclass(frozen=True)
 class Round:
-    """So many training rows, split so many times."""
+    """A number of training rows and of repeated splits."""
 
     rows: int
     repeats: int
-    whole: bool  # all rows that may be used: what candidates are chosen by in the end
+    whole: bool  # uses all available rows: the final choice is based on such rounds
 
     def sentence(self, folds: int | None) -> str:
-        """In words."""
+        """Description for the plan and the table."""
         if folds is not None:
             return f"fold{'s 1 to' if self.repeats > 1 else ''} {self.repeats} of {folds}"
         return f"{self.rows:,} rows" + (f", {self.repeats} splits" if self.repeats > 1 else "")
 
 
 def folds_for(rows: int) -> int | None:
-    """How many folds to cross-validate with; None where rows are many enough for splits."""
+    """Number of folds to cross-validate with; None if there are enough rows for splits."""
     return None if rows >= FEW else FOLDS if rows >= TINY else FEW_FOLDS
 
 
 def rounds_for(rows: int, classes: int) -> list[Round]:
-    """From a look at little to a comparison on all."""
+    """Rounds from few rows or folds to all of them."""
     folds = folds_for(rows)
     if folds is not None:
         repeats = [1, *([FEW_FOLDS] if folds > FEW_FOLDS else []), folds]
@@ -56,40 +56,40 @@ def rounds_for(rows: int, classes: int) -> list[Round]:
 
 
 def ranked(scores: Mapping[str, float]) -> list[str]:
-    """The best first; of equals the one that was named first, which is the cheaper."""
+    """Names from best to worst; ties keep their order, so that the cheaper candidate comes first."""
     order = list(scores)
     return sorted(scores, key=lambda name: (-scores[name], order.index(name)))
 
 
-def survivors(scores: Mapping[str, float], yardstick: str, *, last: bool) -> list[str]:
-    """A third of the challengers and the yardstick, in the order they came; no more than the finalists at the last."""
-    challengers = [name for name in ranked(scores) if name != yardstick]
+def survivors(scores: Mapping[str, float], reference: str, *, last: bool) -> list[str]:
+    """A third of the challengers plus the reference, in their order; before the last round at most the finalists."""
+    challengers = [name for name in ranked(scores) if name != reference]
     number = max(ceil(len(challengers) / FACTOR), FINALISTS)
-    kept = {*challengers[: min(number, FINALISTS) if last else number], yardstick}
+    kept = {*challengers[: min(number, FINALISTS) if last else number], reference}
     return [name for name in scores if name in kept]
 
 
 def predicted(seconds: float, rows: int, wanted: int) -> float:
-    """What so many rows take, from what fewer took; shorter runs have a part that does not shrink."""
+    """Seconds that `wanted` rows would take, extrapolated from `rows`; fewer rows are not assumed to be faster."""
     return seconds * max(wanted / max(rows, 1), 1.0) * MARGIN
 
 
 def share(seconds: float, rounds: int) -> float:
-    """What one of so many rounds has of the time: an equal part, because later ones have fewer candidates."""
+    """The time of one of the remaining rounds: equal parts, because later rounds have fewer candidates."""
     return seconds / max(rounds, 1)
 
 
 def affordable(
     ordered: Sequence[str], costs: Mapping[str, float], finals: Mapping[str, float], left: float, jobs: int
 ) -> list[str]:
-    """As many as the time left is enough for, with the final run of the dearest of them; the first always stays.
+    """The candidates that fit into the time left, including the final run of the slowest; the first is always kept.
 
-    `ordered` has the yardstick first and then the best first.
+    `ordered` starts with the reference, followed by the others from best to worst.
     """
     kept = list(ordered)
     while len(kept) > 1:
-        dearest = max(finals[name] for name in kept)
-        if max(sum(costs[name] for name in kept) / jobs, max(costs[name] for name in kept)) + dearest <= left:
+        slowest = max(finals[name] for name in kept)
+        if max(sum(costs[name] for name in kept) / jobs, max(costs[name] for name in kept)) + slowest <= left:
             return kept
         kept.pop()
     return kept
@@ -97,7 +97,7 @@ def affordable(
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better than the yardstick, repetition by repetition, and the standard error of that."""
+    """Mean paired gain over the reference and its standard error."""
 
     mean: float
     error: float
@@ -105,21 +105,23 @@ class Gain:
 
     @property
     def is_real(self) -> bool:
-        """More than one standard error; one repetition knows none."""
+        """Whether the gain exceeds one standard error; a single repetition has no standard error."""
         return self.repetitions > 1 and self.mean > self.error and self.mean > 0
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The candidate and why."""
+    """The chosen candidate and the reason."""
 
     name: str
     why: str
 
 
 def gain(scores: Mapping[int, float], base: Mapping[int, float], overlap: float) -> Gain | None:
-    """Paired over the repetitions that both have; `overlap`: held-out rows per training row, because repetitions share
-    rows (Nadeau and Bengio, 2003)."""
+    """Paired gain over the repetitions that both have.
+
+    `overlap` is the number of held-out rows per training row: repetitions share rows (Nadeau and Bengio, 2003).
+    """
     both = [number for number in scores if number in base]
     if not both:
         return None
@@ -128,28 +130,29 @@ def gain(scores: Mapping[int, float], base: Mapping[int, float], overlap: float)
     return Gain(float(differences.mean()), spread * sqrt(1 / len(both) + overlap), len(both))
 
 
-def choose(scores: Mapping[str, Mapping[int, float]], yardstick: str, overlap: float) -> Choice:
-    """The challenger with the largest real gain on all rows; the yardstick where there is none.
+def choose(scores: Mapping[str, Mapping[int, float]], reference: str, overlap: float) -> Choice:
+    """The challenger with the largest real gain on all rows; the reference if no gain is real.
 
-    `scores` has nobody who was eliminated: with fewer repetitions luck weighs more.
+    `scores` must not contain eliminated candidates: with fewer repetitions they could win by luck.
     """
-    base = scores.get(yardstick, {})
+    base = scores.get(reference, {})
     gains = {
         name: difference
         for name, own in scores.items()
-        if name != yardstick and (difference := gain(own, base, overlap)) is not None
+        if name != reference and (difference := gain(own, base, overlap)) is not None
     }
     real = {name: one for name, one in gains.items() if one.is_real}
     if real:
         best = max(real, key=lambda name: real[name].mean)
-        return Choice(best, f"better than {yardstick} by {_in_words(real[best])}, which is more than the noise")
+        return Choice(best, f"better than {reference} by {_describe(real[best])}, which is more than noise")
     compared = {name: one for name, one in gains.items() if one.repetitions > 1}
     if not compared:
-        return Choice(yardstick, "no other was compared with it more than once, and one comparison knows no noise")
+        return Choice(reference, "no candidate was compared with it more than once, so the noise is unknown")
     best = max(compared, key=lambda name: compared[name].mean)
-    verb = "beats it" if compared[best].mean > 0 else "comes nearest"
-    return Choice(yardstick, f"{best} {verb} by {_in_words(compared[best])}, which is within the noise")
+    if compared[best].mean > 0:
+        return Choice(reference, f"{best} is better by {_describe(compared[best])}, which is within noise")
+    return Choice(reference, f"no candidate is better; {best} comes closest with {_describe(compared[best])}")
 
 
-def _in_words(one: Gain) -> str:
+def _describe(one: Gain) -> str:
     return f"{one.mean:+.4f} (standard error {one.error:.4f}, {one.repetitions} repetitions)"

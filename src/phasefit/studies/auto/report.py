@@ -1,4 +1,4 @@
-"""The result of a choice: what was tried as plain data, auto.md and auto.json, and the table on the terminal."""
+"""The result of `--recipe auto` as plain data, as auto.md and auto.json, and as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from phasefit.recipes.settings import setting_lines
-from phasefit.studies.auto.candidates import YARDSTICK, Candidate, DataFacts
+from phasefit.studies.auto.candidates import REFERENCE, Candidate, DataFacts
 from phasefit.studies.auto.halving import Choice, folds_for, rounds_for
 
 HEADINGS = ("round", "candidate", "on", "score", "minutes", "kept", "why")
@@ -16,11 +16,11 @@ HEADINGS = ("round", "candidate", "on", "score", "minutes", "kept", "why")
 
 @dataclass(frozen=True)
 class Entry:
-    """A candidate in a round; `score` is None where time was up."""
+    """One candidate in one round; `score` is None if time ran out."""
 
     round: int
     candidate: str
-    on: str  # rows or folds, in words
+    on: str  # description of the rows or folds
     score: float | None
     seconds: float
     kept: bool
@@ -29,10 +29,10 @@ class Entry:
 
 @dataclass
 class AutoResult:
-    """The whole story of a choice."""
+    """Everything that led to a choice."""
 
     facts: DataFacts
-    score: str  # what it went by
+    score: str  # the metric that decides
     minutes: float
     seed: int
     jobs: int
@@ -41,12 +41,12 @@ class AutoResult:
     choice: Choice | None = None
     chosen: Candidate | None = None
     seconds: float = 0.0
-    whole: bool = True  # whether time was enough for all rounds
+    whole: bool = True  # whether all rounds fit into the time
     folder: str = ""
-    left_out: list[str] = field(default_factory=list)  # candidates that --set makes pointless, and why
+    left_out: list[str] = field(default_factory=list)  # candidates that --set makes pointless, with reasons
 
     def to_json(self) -> dict[str, Any]:
-        """For auto.json."""
+        """Content for auto.json."""
         return {
             "chosen": None if self.chosen is None else self.chosen.to_json(),
             "why": "" if self.choice is None else self.choice.why,
@@ -64,7 +64,7 @@ class AutoResult:
 
 
 def table_rows(result: AutoResult) -> list[list[str]]:
-    """What was tried, a line for each candidate and round."""
+    """One row per candidate and round."""
     return [
         [
             str(entry.round),
@@ -80,35 +80,35 @@ def table_rows(result: AutoResult) -> list[list[str]]:
 
 
 def conclusion(result: AutoResult) -> str:
-    """The choice, why, and whether time cut it short."""
-    name = YARDSTICK if result.chosen is None else result.chosen.name
-    why = "" if result.choice is None else f": {result.choice.why}"
-    cut = "" if result.whole else " Time was up before all was tried: more --minutes may choose otherwise."
+    """The choice, its reason, and whether time ran out."""
+    name = REFERENCE if result.chosen is None else result.chosen.name
+    why = "" if result.choice is None else f"; {result.choice.why}"
+    cut = "" if result.whole else " Time ran out before everything was tried; more --minutes may change the choice."
     return f"Chosen: {name}{why}.{cut}"
 
 
 def plan_lines(facts: DataFacts, candidates: Sequence[Candidate], minutes: float) -> list[str]:
-    """What would be tried, and on what."""
+    """The data, the rounds and the time limit, one line each."""
     folds = folds_for(facts.rows)
     rounds = " -> ".join(one.sentence(folds) for one in rounds_for(facts.rows, facts.classes))
     return [
-        f"auto has {facts.sentence()}; the test rows are left alone",
-        f"rounds: {rounds}; a third of the candidates stays after each, finetune always",
-        f"{minutes:g} minutes are for all of it, the final training included; time decides how far it gets",
+        f"data: {facts.sentence()}; test rows are not used",
+        f"rounds: {rounds}; after each round finetune and the best third of the others remain",
+        f"time limit: {minutes:g} minutes including the final training; whatever does not fit is skipped",
     ]
 
 
 def as_json(result: AutoResult) -> str:
-    """auto.json."""
+    """Text of auto.json."""
     return json.dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
 def as_markdown(result: AutoResult, command: str) -> str:
-    """auto.md."""
+    """Text of auto.md."""
     plan = plan_lines(result.facts, result.candidates, result.minutes)
     lines = ["# How the recipe was chosen", "", f"    {command}", "", conclusion(result), ""]
     lines += [f"- {line}" for line in plan]
-    lines += [f"- scores are {result.score} of held-out training rows, choosing took {result.seconds / 60:.1f} minutes"]
+    lines += [f"- scores: {result.score} on held-out training rows; choosing took {result.seconds / 60:.1f} minutes"]
     lines += ["", f"| {' | '.join(HEADINGS)} |", "|-:|-|-|-:|-:|-|-|"]
     lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in table_rows(result)]
     lines += ["", "Candidates:", ""]

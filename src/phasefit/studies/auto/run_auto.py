@@ -1,4 +1,4 @@
-"""Choosing within some minutes: rounds of cells on the training rows, and what is left for the final run."""
+"""Choosing a recipe within a time limit: rounds of cells on the training rows, with time kept for the final run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from statistics import mean
 from phasefit.data.table import content_hash
 from phasefit.kinds import kind_named
 from phasefit.runs.specification import RunSpec
-from phasefit.studies.auto.candidates import YARDSTICK, Candidate, candidates_for, facts_of, left_out
+from phasefit.studies.auto.candidates import REFERENCE, Candidate, candidates_for, facts_of, left_out
 from phasefit.studies.auto.halving import (
     Choice,
     Round,
@@ -34,14 +34,14 @@ from phasefit.studies.result import figure
 from phasefit.studies.rows import rows_without_test
 
 MOST_JOBS = 4
-FIRST_SHARE = 0.5  # of the time, as long as nobody knows what a final run takes
-TIME_UP = "time was up"
+FIRST_SHARE = 0.5  # of the time, until the duration of a final run can be estimated
+TIME_UP = "out of time"
 STARTING = 15.0  # seconds to load torch and a model for the final run
 
 
 @dataclass
 class Measurements:
-    """What is known of a candidate: scores on all rows by repetition, and what runs took."""
+    """A candidate's scores on all rows by repetition, and the duration and rows of its latest run."""
 
     scores: dict[int, float] = field(default_factory=dict)
     seconds: float | None = None
@@ -50,7 +50,7 @@ class Measurements:
 
 @dataclass(frozen=True)
 class Progress:
-    """Something to show: a cell that ended, and the best so far."""
+    """A line to show: a cell that has finished."""
 
     text: str
 
@@ -58,35 +58,34 @@ class Progress:
 def choose_recipe(
     spec: RunSpec, minutes: float, listen: Callable[[Progress], None], *, started: float | None = None
 ) -> AutoResult:
-    """Try candidates on the rows that are not the test, cheap ones first, as far as the time goes."""
-    begun = time.monotonic() if started is None else started
+    """Try candidates on the training and validation rows, cheap ones first, within the time limit."""
+    start = time.monotonic() if started is None else started
     prepared = prepare_tables(spec)
     facts = facts_of(prepared)
     candidates = candidates_for(facts, spec.recipe.settings)
     jobs = _jobs(spec)
     result = AutoResult(facts, kind_named(facts.kind).judged, minutes, spec.seed, jobs, candidates)
     result.left_out = left_out(facts, spec.recipe.settings)
-    rows = content_hash(
-        [rows_without_test(prepared), prepared.unlabelled]
-    )  # not the source's: which of its rows are used counts
+    # A hash of the rows, not of the source: the choice depends on which of its rows are used.
+    rows = content_hash([rows_without_test(prepared), prepared.unlabelled])
     folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, None)
     result.folder = str(folder.path)
     threads = None if spec.machine.threads is None else max(spec.machine.threads // jobs, 1)
     data = write_trial_data(spec, prepared, folder.path, threads)
-    chooser = Chooser(data, result, folder.cache, listen, begun + minutes * 60, len(prepared.train))
+    chooser = Chooser(data, result, folder.cache, listen, start + minutes * 60, len(prepared.train))
     chooser.run()
-    result.seconds = time.monotonic() - begun
+    result.seconds = time.monotonic() - start
     return result
 
 
 def final_spec(spec: RunSpec, result: AutoResult) -> RunSpec:
-    """The run that was asked for, with the recipe that was chosen; the yardstick, which comes first, where none was."""
+    """The requested run with the chosen recipe, or with the reference (the first candidate) if none was chosen."""
     chosen = result.chosen or result.candidates[0]
     return spec.replace(recipe=chosen.recipe, settings=chosen.settings)
 
 
 class Chooser:
-    """Runs the rounds; time may end them."""
+    """Runs the rounds until the time is up."""
 
     def __init__(
         self,
@@ -99,14 +98,14 @@ class Chooser:
     ) -> None:
         self.data, self.result, self.cache, self.listen = data, result, cache, listen
         self.deadline, self.final_rows = deadline, final_rows
-        self.begun = time.monotonic()
+        self.start = time.monotonic()
         self.known = {one.name: Measurements() for one in result.candidates}
         self.failures: dict[str, str] = {}
         self.by_name = {one.name: one for one in result.candidates}
-        self.stayed: list[str] = []  # after the last round that came to its end: who may be chosen
+        self.survivors: list[str] = []  # of the last finished round: the candidates that may be chosen
 
     def run(self) -> None:
-        """Rounds until one candidate is left or time is up, then the choice."""
+        """Run rounds until one candidate remains or time is up, then choose."""
         rounds = rounds_for(self.result.facts.rows, self.result.facts.classes)
         names = [one.name for one in self.result.candidates]
         for number, round in enumerate(rounds, start=1):
@@ -116,30 +115,30 @@ class Chooser:
             if len(names) < 2:
                 break
             scores = self._round(names, round, left)
-            if YARDSTICK not in scores:
+            if REFERENCE not in scores:
                 self.result.whole = False
                 self._enter(number, round, names, scores, [])
                 break
-            stay = names if last else survivors(scores, YARDSTICK, last=number == len(rounds) - 1)
-            stay = [name for name in stay if name in scores]
-            self._enter(number, round, names, scores, stay)
-            names = self.stayed = stay
+            kept = names if last else survivors(scores, REFERENCE, last=number == len(rounds) - 1)
+            kept = [name for name in kept if name in scores]
+            self._enter(number, round, names, scores, kept)
+            names = self.survivors = kept
         self._conclude()
 
     def _round(self, names: Sequence[str], round: Round, left: int) -> dict[str, float]:
-        """The scores of those that came to their end in time: means over their repetitions.
+        """Mean scores of the candidates that finished all repetitions in time.
 
-        Of the time, each of the rounds that are `left` has its share, behind which no cell begins; one that runs may
-        end, unless it would cost the final run.
+        Each of the `left` rounds gets an equal share of the time. No cell starts after that share; a running cell may
+        finish, unless that would leave too little time for the final run.
         """
-        begun = time.monotonic()
+        start = time.monotonic()
         by_name: dict[str, dict[int, float]] = {name: {} for name in names}
         waiting = [(self.by_name[name], number) for number in range(round.repeats) for name in names]
         cells: dict[str, tuple[Candidate, int]] = {}
         failed: list[str] = []
 
         def next_cell() -> Cell | None:
-            while waiting and time.monotonic() < begun + share(self._until() - begun, left):
+            while waiting and time.monotonic() < start + share(self._until() - start, left):
                 candidate, number = waiting.pop(0)
                 if candidate.name in failed:
                     continue
@@ -152,10 +151,10 @@ class Chooser:
             candidate, number = cells[event.cell.key]
             score = None if event.result is None else figure(event.result.metrics, f"test.{self.result.score}")
             if score is None:
-                if event.why and candidate.name == YARDSTICK:
+                if event.why and candidate.name == REFERENCE:
                     raise CellError(f"{candidate.name}: {event.why}")
                 failed.append(candidate.name)
-                self.failures[candidate.name] = f"it failed: {event.why}" if event.why else TIME_UP
+                self.failures[candidate.name] = f"failed: {event.why}" if event.why else TIME_UP
                 self.result.whole = self.result.whole and bool(event.why)
                 return
             by_name[candidate.name][number] = score
@@ -179,14 +178,14 @@ class Chooser:
             self.listen(Progress(f"{name} on {on}: {score:.4f} in {event.result.seconds:.0f} s"))
 
     def _until(self) -> float:
-        """When choosing must end so that the yardstick, at least, can still be trained."""
-        known = self.known[YARDSTICK]
+        """Time at which choosing must end so that at least the reference can still be trained."""
+        known = self.known[REFERENCE]
         if known.seconds is None:
-            return self.begun + (self.deadline - self.begun) * FIRST_SHARE
-        return self.deadline - self._final(YARDSTICK)
+            return self.start + (self.deadline - self.start) * FIRST_SHARE
+        return self.deadline - self._final(REFERENCE)
 
     def _final(self, name: str) -> float:
-        """What the final run would take: it has all cores, and all rows."""
+        """Estimated seconds of the final run on all rows."""
         known = self.known[name]
         return STARTING + predicted(known.seconds or 0.0, known.rows, self.final_rows)
 
@@ -194,51 +193,51 @@ class Chooser:
         means = {name: mean(self.known[name].scores.values()) for name in names if self.known[name].scores}
         before = [entry for entry in self.result.entries if entry.round == number - 1 and entry.score is not None]
         latest = means if len(means) == len(names) else {entry.candidate: entry.score or 0.0 for entry in before}
-        order = [YARDSTICK, *(name for name in ranked(latest) if name in names and name != YARDSTICK)]
+        order = [REFERENCE, *(name for name in ranked(latest) if name in names and name != REFERENCE)]
         costs = {name: self._cost(name, round) for name in order}
         finals = {name: self._final(name) for name in order}
-        seconds, final = self.deadline - time.monotonic(), finals[YARDSTICK]
+        seconds, final = self.deadline - time.monotonic(), finals[REFERENCE]
         kept = affordable(order, costs, finals, final + share(seconds - final, left), self.result.jobs)
-        if len(kept) < 2:  # one comparison is worth more than its share
+        if len(kept) < 2:  # one comparison may use more than its share
             kept = affordable(order[:2], costs, finals, seconds, self.result.jobs)
         for name in order:
             if name not in kept:
                 self.result.whole = False
-                on, why = round.sentence(self.data.folds), "no time for it"
+                on, why = round.sentence(self.data.folds), "not enough time"
                 self.result.entries.append(Entry(number, name, on, None, 0.0, kept=False, why=why))
         return [name for name in names if name in kept]
 
     def _cost(self, name: str, round: Round) -> float:
-        """Of the repetitions that are not there yet."""
+        """Estimated seconds of the repetitions that have not been run."""
         known = self.known[name]
         new = round.repeats - (len(known.scores) if round.whole else 0)
         return predicted(known.seconds or 0.0, known.rows, round.rows) * max(new, 0)
 
     def _enter(
-        self, number: int, round: Round, names: Sequence[str], scores: dict[str, float], stay: Sequence[str]
+        self, number: int, round: Round, names: Sequence[str], scores: dict[str, float], kept: Sequence[str]
     ) -> None:
         place = {name: rank for rank, name in enumerate(ranked(scores), start=1)}
         for name in names:
             score = scores.get(name)
             why = f"{place[name]} of {len(scores)}" if name in place else self.failures.get(name, TIME_UP)
-            if name == YARDSTICK:
-                why += ", the yardstick"
+            if name == REFERENCE:
+                why += ", the reference"
             on, seconds = round.sentence(self.data.folds), self.known[name].seconds or 0.0
-            self.result.entries.append(Entry(number, name, on, score, seconds, name in stay, why))
+            self.result.entries.append(Entry(number, name, on, score, seconds, name in kept, why))
 
     def _conclude(self) -> None:
-        if self.known[YARDSTICK].seconds is None:
-            self.result.choice = Choice(YARDSTICK, "the minutes were too few to try anything")
+        if self.known[REFERENCE].seconds is None:
+            self.result.choice = Choice(REFERENCE, "there was no time to try any candidate")
             self.result.whole = False
         else:
-            allowed = [YARDSTICK, *(name for name in self.stayed if name != YARDSTICK)]
+            allowed = [REFERENCE, *(name for name in self.survivors if name != REFERENCE)]
             scores = {name: self.known[name].scores for name in allowed if self.known[name].scores}
-            self.result.choice = choose(scores, YARDSTICK, self.data.overlap)
+            self.result.choice = choose(scores, REFERENCE, self.data.overlap)
         self.result.chosen = self.by_name[self.result.choice.name]
 
 
 def _jobs(spec: RunSpec) -> int:
-    """Several at once where the processor does the work: small models do not fill many cores."""
+    """Number of parallel jobs: several on a CPU, because a small model does not use many cores."""
     if spec.machine.device not in ("auto", "cpu") or shutil.which("nvidia-smi"):
         return 1
     return max(min(spec.machine.threads or os.cpu_count() or 1, MOST_JOBS), 1)

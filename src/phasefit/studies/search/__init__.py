@@ -1,6 +1,6 @@
-"""The search for settings: a space, trials that are cells of a study, a recipe file, and the proof on fresh seeds.
+"""The search for settings: a space, trials that are cells of a study, a recipe file, and a comparison on fresh seeds.
 
-`space` is what may be tried (`spaces/` has the papers'), `question` what is asked, `trials` runs it through Optuna
-(`optuna_study` is the only file that imports it), `run_search` does all of it and writes the recipe, `report` the rest.
-Trials see validation scores only.
+`space` defines what may be tried (`spaces/` contains packaged ones), `question` holds data, recipe, space and score,
+`trials` runs the trials through Optuna (imported by `optuna_study` only), `run_search` runs everything and writes the
+recipe, `report` writes the rest. Trials see validation scores only.
 """

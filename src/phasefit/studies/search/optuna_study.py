@@ -1,4 +1,4 @@
-"""The only file that knows Optuna: a study in a storage, its samplers and pruners, what mattered."""
+"""The only file that imports Optuna: studies and storages, samplers, pruners, importances."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from phasefit.studies.search.space import Choices, Dimension, Space
 Sampler = Literal["tpe", "random", "grid"]
 Pruner = Literal["median", "hyperband", "none"]
 JOURNAL = "trials.journal"
-SAME_AS = "same_as"  # the number of the trial that had drawn the same before
-STARTUP = 5  # trials that nothing is compared with
+SAME_AS = "same_as"  # number of the earlier trial with the same settings
+STARTUP = 5  # trials before pruning starts
 
 
 def optuna() -> Any:
-    """The library, or what to do without it."""
+    """Optuna itself; raises if it is not installed."""
     try:
         import optuna
     except ImportError:
@@ -36,14 +36,14 @@ def optuna() -> Any:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Without Optuna's warnings about what is experimental in some of its versions."""
+    """Suppress Optuna's warnings about experimental features."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def open_study(name: str, storage: str | None, folder: Path, *, maximise: bool, pruner: Pruner) -> Any:
-    """The study of that name, new or as it was left; without a storage it lies in the folder."""
+    """The study of that name, existing or new; without a storage it is kept in the folder."""
     library = optuna()
     with without_warnings():
         try:
@@ -57,13 +57,16 @@ def open_study(name: str, storage: str | None, folder: Path, *, maximise: bool, 
         except Exception as error:
             if storage is None:
                 raise
-            what = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise RunError(f"--storage {_without_password(storage)} cannot be used: {what}") from error
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise RunError(f"--storage {_without_password(storage)} cannot be used: {reason}") from error
 
 
 def ask(study: Any, space: Space, sampler: Sampler, seed: int) -> Any:
-    """The next trial. The sampler starts anew for each from the seed and the trial's number, so that a search that
-    was stopped between trials goes on as if it had not been; trials cut off in the middle get new numbers."""
+    """The next trial.
+
+    Each trial gets a new sampler, seeded with the seed and the trial's number, so that a search stopped between trials
+    resumes with the same draws. Trials interrupted in the middle get new numbers.
+    """
     with without_warnings():
         if sampler == "grid":
             _enqueue_next(study, space, seed)
@@ -75,7 +78,7 @@ def ask(study: Any, space: Space, sampler: Sampler, seed: int) -> Any:
 
 
 def distribution(dimension: Dimension) -> Any:
-    """A dimension as Optuna has it; choices by how they are written."""
+    """A dimension as an Optuna distribution; choices are strings as --set writes them."""
     of = optuna().distributions
     if isinstance(dimension, Choices):
         return of.CategoricalDistribution(list(dimension.values))
@@ -86,7 +89,7 @@ def distribution(dimension: Dimension) -> Any:
 
 
 def requeue_stopped(study: Any) -> int:
-    """Trials that this machine was killed in are queued once more; how many. Those of other machines are theirs."""
+    """Queue trials that were killed on this machine again; return their number."""
     state = optuna().trial.TrialState
     stopped = 0
     for trial in study.get_trials(states=(state.RUNNING,)):
@@ -99,7 +102,7 @@ def requeue_stopped(study: Any) -> int:
 
 
 def importances(study: Any) -> dict[str, float]:
-    """What share of the variance of the scores each option explains (fANOVA); nothing where too little is known."""
+    """Share of the variance of the scores that each option explains (fANOVA); empty with too few trials."""
     library = optuna()
     state = library.trial.TrialState
     scores = {trial.value for trial in study.get_trials(deepcopy=False, states=(state.COMPLETE,))}
@@ -115,7 +118,7 @@ def importances(study: Any) -> dict[str, float]:
 
 
 def is_storage(text: str) -> bool:
-    """Whether it says where trials are kept: a URL, or a journal file."""
+    """Whether a text is a storage: a URL or a journal file."""
     return "://" in text or Path(text).suffix in (".journal", ".log")
 
 
@@ -134,7 +137,7 @@ def _sampler(name: Sampler, seed: int, number: int) -> Any:
 
 
 def _enqueue_next(study: Any, space: Space, seed: int) -> None:
-    """The next point of the grid, in an order that the seed deals; Optuna's own sampler needs Optuna's own loop."""
+    """Queue the next point of the grid, in an order given by the seed; Optuna's grid sampler requires its own loop."""
     state = optuna().trial.TrialState
     if study.get_trials(deepcopy=False, states=(state.WAITING,)):
         return
@@ -146,15 +149,15 @@ def _enqueue_next(study: Any, space: Space, seed: int) -> None:
 
 
 def points(space: Space, seed: int) -> Iterator[dict[str, Any]]:
-    """Every point of a space that can be counted, in an order that the seed deals."""
+    """Every point of a finite space, in an order given by the seed."""
     values = {name: _listed(name, dimension) for name, dimension in space.dimensions.items()}
     for number in generator(seed, "grid").permutation(space.size or 0):
-        places = np.unravel_index(int(number), [len(one) for one in values.values()])
-        yield {name: one[place] for (name, one), place in zip(values.items(), places, strict=True)}
+        indices = np.unravel_index(int(number), [len(one) for one in values.values()])
+        yield {name: one[index] for (name, one), index in zip(values.items(), indices, strict=True)}
 
 
 def check_grid(space: Space) -> None:
-    """Refuse a space that has no grid before anything is written."""
+    """Raise if the space has no grid, before anything is written."""
     for name, dimension in space.dimensions.items():
         _listed(name, dimension)
 
@@ -162,7 +165,7 @@ def check_grid(space: Space) -> None:
 def _listed(name: str, dimension: Dimension) -> list[Any]:
     values = dimension.listed()
     if values is None:
-        raise RecipeError(f"{name} is a range without steps, which no grid has; give choices, or --sampler tpe")
+        raise RecipeError(f"{name} is a range without steps, which has no grid; list its values or use --sampler tpe")
     return values
 
 

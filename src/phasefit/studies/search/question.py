@@ -1,4 +1,4 @@
-"""What a search asks: rows, recipe, space, score; and the rows that it may look at."""
+"""What a search is about: rows, recipe, space and score; and the rows that trials may use."""
 
 from __future__ import annotations
 
@@ -23,64 +23,64 @@ from phasefit.studies.search.space import Space
 
 @dataclass(frozen=True)
 class Question:
-    """A search before it begins."""
+    """Data, recipe, space and score of a search."""
 
     dataset: str
-    spec: RunSpec  # with the recipe and what --set says for all trials
+    spec: RunSpec  # with the recipe and the --set options of all trials
     recipe: Recipe
     space: Space
-    score: str  # of validation, as metrics.json calls it
+    score: str  # validation metric, by its name in metrics.json
 
     @property
     def maximise(self) -> bool:
-        """Which way is better."""
+        """Whether a higher score is better."""
         return higher_is_better(self.score)
 
     @property
     def digest(self) -> str:
-        """The same on every machine that is asked the same; how long and how to search is not part of it."""
+        """Identifies the question on every machine; trials, time, sampler and pruner are not part of it."""
         identity = run_identity(self.spec.replace(score_test=False))
         space = {name: asdict(one) for name, one in self.space.dimensions.items()}
         return digest([{**identity, "machine": None}, space, self.score])
 
 
 def question_for(dataset: str, spec: RunSpec, space: Space, score: str | None) -> tuple[Question, Prepared]:
-    """The question, after everything that can be refused has been; the tables are read once."""
+    """The question and its tables, read once; raises for everything that cannot be searched."""
     recipe = read_recipe(spec.recipe.name, spec.recipe.settings)
     recipe.check_files()
     if not any(phase.trains_head or phase.needs == "tasks" for phase in recipe.phases):
-        raise RecipeError(f"{recipe.name} ends with an encoder, which no validation score tells apart; search a recipe "
-                          "with a finetune phase")  # fmt: skip
+        raise RecipeError(f"{recipe.name} trains an encoder without a head, so it has no validation score; search a "
+                          "recipe with a finetune phase")  # fmt: skip
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs_of(recipe))
     parts = list(prepared.tasks.values()) or [prepared]
     if any(part.validation is None for part in parts):
-        raise DataError("a search chooses by the validation score, and there are no validation rows; give --validation "
-                        "or a --validation-size above 0")  # fmt: skip
+        raise DataError("a search compares validation scores, and there are no validation rows; give --validation or "
+                        "a --validation-size above 0")  # fmt: skip
     if prepared.tasks and spec.split.test_size:
         _check_tests(spec, recipe)
     return Question(dataset, spec, recipe, space, score_name(score, prepared)), prepared
 
 
 def _check_tests(spec: RunSpec, recipe: Recipe) -> None:
-    """Refuse a task whose test rows would be split off: each fresh seed would draw them from rows that trials saw."""
+    """Raise for a task without a test table: fresh seeds would split test rows off rows that trials have seen."""
     given = _without_splitting(spec, recipe)
     for name, task in given.tasks.items():
         if task.test is None:
             raise DataError(
-                f"{given.name}, task '{name}': it has no test rows of its own, and fresh seeds would be scored on rows "
-                f"that trials were trained on; give it a table of them (test = ... in its [[task]]), or --test-size 0 "
-                f"to leave it without a test"
+                f"{given.name}, task '{name}' has no separate test rows, so fresh seeds would be scored on rows that "
+                f"trials have seen; give it a test table (test = ... in its [[task]]), or use --test-size 0 to run "
+                f"without test rows"
             )
 
 
 def _without_splitting(spec: RunSpec, recipe: Recipe) -> Prepared:
-    """The tables with the test rows that they bring; one whose labels are withheld counts as none."""
+    """The tables with the test rows that come with them; a test table without labels does not count."""
     split = replace(spec.split, test_size=0.0)
     return prepare(spec.data, split, seed=spec.seed, base=base_run(spec.model), needs=needs_of(recipe))
 
 
 def score_name(given: str | None, prepared: Prepared) -> str:
-    """The validation metric to search by; never one of the test."""
+    """The validation metric to search by; test metrics are refused."""
     if prepared.tasks:
         known: tuple[str, ...] = (MEAN,)
         usual = MEAN
@@ -91,38 +91,42 @@ def score_name(given: str | None, prepared: Prepared) -> str:
     if given is None:
         return usual
     if given.startswith("test."):
-        raise RecipeError(f"--score {given}: a search chooses by validation scores; the test is for what it found")
+        raise RecipeError(
+            f"--score {given}: a search compares validation scores; use --score {given.removeprefix('test.')}"
+        )
     name = given.removeprefix("validation.")
     if name not in known:
-        raise RecipeError(f"--score {given}: no such score of these labels; {did_you_mean(name, known)}")
+        raise RecipeError(f"--score {given}: these labels have no such score; {did_you_mean(name, known)}")
     return name
 
 
 def higher_is_better(score: str) -> bool:
-    """Which way a score is better."""
+    """Whether a higher value of the score is better."""
     return metric_at(score).higher_is_better is not False
 
 
 def without_test_rows(question: Question, prepared: Prepared, folder: Path) -> Question:
-    """The question on rows without the test where that is split off: fresh seeds must not turn rows that the search
-    looked at into test rows."""
+    """The question on rows without the test rows, if those were split off.
+
+    Otherwise fresh seeds would use rows as test rows that trials have seen.
+    """
     spec = question.spec
-    if is_task_file(spec.data.source) or prepared.test is None:  # `question_for` checked that tasks bring their own
+    if is_task_file(spec.data.source) or prepared.test is None:  # `question_for` checked that tasks have test tables
         return question
     if has_part(spec, "test") and _without_splitting(spec, question.recipe).test is not None:
         return question
-    place = folder / ROWS
-    place.mkdir(exist_ok=True)
+    target = folder / ROWS
+    target.mkdir(exist_ok=True)
     own_validation = has_part(spec, "validation") and prepared.validation is not None
     train = prepared.train if own_validation else rows_without_test(prepared)
     fields: dict[str, Any] = reading(train, prepared.space.kind)
-    fields["data"] = write_rows_once(train, place / "train.parquet")
-    fields["test"] = write_rows_once(prepared.test, place / "test.parquet")
+    fields["data"] = write_rows_once(train, target / "train.parquet")
+    fields["test"] = write_rows_once(prepared.test, target / "test.parquet")
     fields["test_size"] = 0.0
     if own_validation and prepared.validation is not None:
-        fields["validation"] = write_rows_once(prepared.validation, place / "validation.parquet")
+        fields["validation"] = write_rows_once(prepared.validation, target / "validation.parquet")
     else:
         fields["validation_size"] = round(spec.split.validation_size / (1 - spec.split.test_size), 6)
     if prepared.unlabelled is not None:
-        fields["unlabelled"] = write_rows_once(prepared.unlabelled, place / "unlabelled.parquet")
+        fields["unlabelled"] = write_rows_once(prepared.unlabelled, target / "unlabelled.parquet")
     return replace(question, spec=spec_on_rows(spec, **fields))

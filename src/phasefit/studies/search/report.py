@@ -1,4 +1,4 @@
-"""The report of a search: its trials read together and written down, the verdict on fresh seeds, the notes."""
+"""The report of a search: its trials, the verdict on fresh seeds, the notes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STOPPED, REPEATED = "stopped", "repeated"
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """A trial as files have it."""
+    """A trial as it is written to files."""
 
     number: int
     state: str
@@ -33,7 +33,7 @@ class TrialRecord:
 
 @dataclass(frozen=True)
 class TrialHistory:
-    """All trials of a search, the best of them, and what mattered."""
+    """All trials of a search, the best of them, and the importances of options."""
 
     trials: tuple[TrialRecord, ...]
     best: TrialRecord | None
@@ -41,27 +41,27 @@ class TrialHistory:
 
     @property
     def complete(self) -> int:
-        """How many came to their end; machines that share a storage may have run the same, which counts once."""
+        """Number of finished trials; the same settings run on several machines count once."""
         return len({settings_key(trial.settings) for trial in self.trials if trial.state == "complete"})
 
     @property
     def pruned(self) -> int:
-        """How many were given up early."""
+        """Number of trials stopped early."""
         return self._in("pruned")
 
     @property
     def failed(self) -> int:
-        """How many failed."""
+        """Number of failed trials."""
         return self._in("failed")
 
     @property
     def stopped(self) -> int:
-        """How many were cut off by a kill and begun anew under another number."""
+        """Number of trials that were killed and restarted under a new number."""
         return self._in(STOPPED)
 
     @property
     def repeated(self) -> int:
-        """How many were drawn although the same had been drawn before; they were not run."""
+        """Number of trials that repeated earlier settings and were not run."""
         return self._in(REPEATED)
 
     def _in(self, state: str) -> int:
@@ -69,7 +69,7 @@ class TrialHistory:
 
 
 def _state(trial: Any) -> str:
-    """Optuna counts a trial that was cut off as failed, and nothing says why; and one that was drawn a second time."""
+    """The state of a trial; Optuna counts interrupted and repeated trials as failed."""
     name = STATES.get(trial.state.name, trial.state.name.lower())
     if name == "failed" and SAME_AS in trial.user_attrs:
         return REPEATED
@@ -77,7 +77,7 @@ def _state(trial: Any) -> str:
 
 
 def read_history(study: Any, question: Question) -> TrialHistory:
-    """Read a study; of equal scores the first counts, so that nothing depends on chance."""
+    """All trials of a study; of equal scores the earliest is the best."""
     optuna()
     trials = tuple(
         TrialRecord(
@@ -96,7 +96,7 @@ def read_history(study: Any, question: Question) -> TrialHistory:
 
 
 def write_trials(folder: Path, history: TrialHistory) -> None:
-    """trials.csv, a line a trial, and importances.json."""
+    """Write trials.csv with one line per trial, and importances.json."""
     names = list(dict.fromkeys(name for trial in history.trials for name in trial.settings))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -110,75 +110,76 @@ def write_trials(folder: Path, history: TrialHistory) -> None:
 
 
 def trial_curve(history: TrialHistory, question: Question) -> list[dict[str, Any]]:
-    """The best score so far and each trial's own, for the page."""
+    """The score of each trial and the best so far, for the page."""
     scored = [trial for trial in history.trials if trial.score is not None]
     pick = max if question.maximise else min
-    best = [pick(one.score or 0.0 for one in scored[: place + 1]) for place in range(len(scored))]
+    best = [pick(one.score or 0.0 for one in scored[: index + 1]) for index in range(len(scored))]
     each = [[trial.number, trial.score] for trial in scored]
     so_far = [[trial.number, value] for trial, value in zip(scored, best, strict=True)]
     lines = [{"name": "each trial", "points": each}, {"name": "best so far", "points": so_far}]
     y = f"validation {question.score}"
-    return [{"title": "The search", "x_title": "trial", "y_title": y, "lines": lines}] if len(scored) > 1 else []
+    return [{"title": "Search", "x_title": "trial", "y_title": y, "lines": lines}] if len(scored) > 1 else []
 
 
 def verdict(table: Table, *, maximise: bool) -> str:
-    """Whether the settings found are worth having: the difference on fresh seeds and its interval."""
+    """Whether the tuned settings are better: the difference on fresh seeds and its interval."""
     tuned = table.rows[-1] if table.rows else None
     if tuned is None or tuned.difference is None:
-        return "The settings found could not be compared with the recipe as it is."
-    gain = f"on fresh seeds the difference is {tuned.difference:+.4f}"
+        return "The tuned settings could not be compared with the original ones."
+    gain = f"difference on fresh seeds {tuned.difference:+.4f}"
     low, high = tuned.difference_low, tuned.difference_high
     if low is None or high is None:
-        of = "of one seed" if tuned.n < 2 else f"the same difference with all {tuned.n} seeds"
-        return f"Whether the settings found are better is not known: {gain}, {of}."
+        seeds = "one seed only" if tuned.n < 2 else f"identical for all {tuned.n} seeds"
+        return f"It is unknown whether the tuned settings are better: {gain}, {seeds}; use more --fresh-seeds."
     gain += f", 95 % interval {low:+.4f} to {high:+.4f}"
     if low > 0 or high < 0:
         is_better = (low > 0) == maximise
-        return f"The settings found are {'better than' if is_better else 'worse than'} the recipe as it is: {gain}."
-    return f"The settings found are not proved better than the recipe as it is: {gain}."
+        return f"The tuned settings are {'better' if is_better else 'worse'} than the original ones: {gain}."
+    return f"The tuned settings are not significantly better than the original ones: {gain}."
 
 
 def proof_notes(
     question: Question, history: TrialHistory, settings: Settings, seed: int, fresh: Sequence[int], scored: str
 ) -> tuple[str, ...]:
-    """What is claimed of the settings and what is not; `scored` is the split that the fresh seeds were scored on."""
+    """How to read the scores; `scored` is the split that the fresh seeds were scored on."""
     seeds = ", ".join(map(str, fresh))
-    own = f"the search's own best, {_own_best(question, history, seed)}, is too good"
-    claim = f"What is claimed is the table of fresh seeds ({seeds}), on test rows that no trial has seen; {own}."
-    claim += " Intervals are over seeds, on the same test rows: how few those are is not in them."
+    own = f"the best score of the search itself ({_own_best(question, history, seed)}) is optimistic"
+    claim = f"Trust the scores on fresh seeds ({seeds}): no trial has seen their test rows; {own}."
+    claim += " Intervals are over seeds on the same test rows and do not reflect the number of test rows."
     if scored != "test":
         claim = (
-            f"There is no test: fresh seeds ({seeds}) score rows that the search looked at; {own}, and so may they be."
+            f"There are no test rows: fresh seeds ({seeds}) are scored on rows that the search has used, so their "
+            f"scores may be optimistic too; {own}."
         )
     notes = [
         claim,
         trial_counts(question, history),
-        f"Settings found: {', '.join(setting_lines(settings)) or 'those of the recipe'}.",
+        f"Tuned settings: {', '.join(setting_lines(settings)) or 'those of the recipe'}.",
     ]
     if history.importances:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in list(history.importances.items())[:8])
-        notes.append(f"What mattered (fANOVA, share of the variance of the scores): {shares}.")
+        notes.append(f"Importance of options (fANOVA, share of the variance of the scores): {shares}.")
     return tuple(notes)
 
 
 def trial_counts(question: Question, history: TrialHistory) -> str:
-    """How many trials there were of which kind; and whether there is anything left to try."""
-    sentence = f"Trials: {history.complete} complete, {history.pruned} given up early, {history.failed} failed"
-    sentence += f", {history.stopped} cut off and begun anew" if history.stopped else ""
-    sentence += f", {history.repeated} drawn a second time and not run again" if history.repeated else ""
+    """Number of trials by state, and whether the space is exhausted."""
+    sentence = f"Trials: {history.complete} complete, {history.pruned} stopped early, {history.failed} failed"
+    sentence += f", {history.stopped} interrupted and restarted" if history.stopped else ""
+    sentence += f", {history.repeated} repeated draws not run again" if history.repeated else ""
     size = question.space.size
     if size is not None and history.complete + history.pruned >= size:
-        sentence += f"; these are all {size} points of the space, and more --trials would add none"
+        sentence += f"; all {size} points of the space have been tried, so more --trials would add nothing"
     return f"{sentence}."
 
 
 def recipe_header(question: Question, history: TrialHistory, seed: int, command: str) -> Sequence[str]:
-    """The lines at the top of the recipe file."""
+    """The comment at the top of the recipe file."""
     return [
-        f"{question.recipe.name} with the settings that a search found best on {question.dataset}",
+        f"{question.recipe.name} with the best settings of a search on {question.dataset}",
         f"  {command}",
-        f"{_own_best(question, history, seed)}; being the best it is",
-        "optimistic: the study's report has the scores on fresh seeds",
+        f"{_own_best(question, history, seed)};",
+        "this score is optimistic, see the study's report for scores on fresh seeds",
     ]
 
 

@@ -1,4 +1,4 @@
-"""A search from question to recipe: trials on validation, the winner written, then proved on fresh seeds."""
+"""A whole search: trials on validation, the recipe file of the winner, its comparison on fresh seeds."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from phasefit.studies.tables import Table, fill
 
 RECIPE = "best.toml"
 SEAL = re.compile(r"^# question (\w+), checksum (\w+): .*\n", re.MULTILINE)
-UNTUNED, TUNED = "as it is", "as found"
+UNTUNED, TUNED = "(untuned)", "(tuned)"
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What a search is told beside its question."""
+    """Options of a search that do not change its question."""
 
     limits: Limits
     storage: str | None = None
@@ -55,7 +55,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What came out."""
+    """The tuned recipe, its settings, and how they compare."""
 
     folder: Path
     recipe: Path
@@ -72,13 +72,13 @@ def run_search(
     trial_done: Callable[[TrialDone], None],
     listen: Listener,
 ) -> SearchResult:
-    """Run what is missing of everything; the same command goes on where it was stopped."""
+    """Run all missing trials and cells; the same call resumes a stopped search."""
     optuna_study.optuna()
     if options.limits.sampler == "grid":
         optuna_study.check_grid(question.space)
     name = f"search-{Path(str(question.spec.data.source)).stem}-{question.recipe.name}"
-    asked = {"search": question.digest}
-    folder = StudyFolder.open(name, asked, options.out, overwrite=options.overwrite, option="--study")
+    content = {"search": question.digest}
+    folder = StudyFolder.open(name, content, options.out, overwrite=options.overwrite, option="--study")
     kept = without_test_rows(question, prepared, folder.path)
     study = optuna_study.open_study(
         f"phasefit-{question.digest}",
@@ -91,24 +91,24 @@ def run_search(
     history = read_history(study, question)
     write_trials(folder.path, history)
     if history.best is None:
-        raise RunError(f"no trial came to its end yet; give it more --trials or --minutes ({folder.path})")
+        raise RunError(f"no trial has finished ({folder.path}); use more --trials or --minutes")
     path = folder.path / RECIPE
     settings = merge_settings(question.spec.recipe.settings, history.best.settings)
     header = recipe_header(question, history, options.limits.seed, options.command)
     text = sealed(recipe_file(question.spec.recipe.name, settings, header), question.digest)
-    for place in (path, *([options.recipe_out] if options.recipe_out is not None else [])):
-        write_recipe(place, text)
+    for target in (path, *([options.recipe_out] if options.recipe_out is not None else [])):
+        write_recipe(target, text)
     result = SearchResult(folder.path, path, settings, history)
     if options.fresh:
-        result = _prove(kept, result, options, folder, listen)
+        result = _compare(kept, result, options, folder, listen)
     folder.finish({"command": options.command, "settings": setting_lines(settings)})
     return result
 
 
-def _prove(
+def _compare(
     question: Question, winner: SearchResult, options: SearchOptions, folder: StudyFolder, listen: Listener
 ) -> SearchResult:
-    """The winner beside the recipe as it was, on seeds that the search has not used."""
+    """Compare the winner with the original recipe on seeds that the search has not used."""
     study = _study(question, winner, options)
     cells = study.cells()
     results = run_cells(cells, folder.cache, jobs=options.limits.jobs, listen=listen)
@@ -119,7 +119,7 @@ def _prove(
     notes = proof_notes(question, winner.history, winner.settings, options.limits.seed, study.seeds, scored)
     study = replace(study, notes=(verdict(tables[0], maximise=question.maximise), *notes))
     curves = trial_curve(winner.history, question)
-    write_files(winner.folder, study, tables, cells, results, options.command, curves)
+    write_files(winner.folder, study, tables, cells, results, options.command, curves, "--fresh-seeds")
     return replace(winner, tables=tables, notes=study.notes)
 
 
@@ -142,8 +142,11 @@ def _study(question: Question, winner: SearchResult, options: SearchOptions) -> 
 
 
 def recipe_file(recipe: str, settings: Settings, header: Sequence[str]) -> str:
-    """A TOML with its differences to a packaged recipe; with every option where it is based on a file or they cannot
-    be told as differences."""
+    """The tuned recipe as TOML.
+
+    It lists the differences from a packaged recipe; all options if the recipe is a file or differences cannot express
+    them.
+    """
     wanted = read_recipe(recipe, settings)
     lines = "".join(f"# {line}".rstrip() + "\n" for line in header)
     if recipe in {info.name for info in list_recipes()}:
@@ -172,15 +175,15 @@ def _differences(recipe: str, settings: Settings) -> str:
 
 
 def sealed(text: str, question: str) -> str:
-    """The file with a last line of its header by which the search of that question knows it again, unedited."""
+    """Add a header line by which a search recognises a file that it wrote and that was not edited."""
     lines = text.splitlines(keepends=True)
-    place = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    seal = f"# question {question}, checksum {_checksum(text)}: once edited, no search replaces this file unasked\n"
-    return "".join([*lines[:place], seal, *lines[place:]])
+    end = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    seal = f"# question {question}, checksum {_checksum(text)}: an edited file is replaced only with --overwrite\n"
+    return "".join([*lines[:end], seal, *lines[end:]])
 
 
 def question_of(path: Path) -> str | None:
-    """Which question's search wrote a file; None where that was none, or somebody has edited it."""
+    """Digest of the question whose search wrote a file; None for other and for edited files."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -196,6 +199,6 @@ def _checksum(text: str) -> str:
 
 
 def write_recipe(path: Path, text: str) -> None:
-    """Where it was asked for; its folder is made."""
+    """Write the recipe; its folder is created if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)

@@ -1,13 +1,13 @@
-"""A Space: which options of a recipe may take which values. Imports neither torch nor Optuna.
+"""A Space: the values that a search may try for options of a recipe. Imports neither torch nor Optuna.
 
-A file of it reads like a recipe, with lists and ranges in the place of values:
+A space file looks like a recipe, with lists and ranges instead of values:
 
     [finetune]
     lr = { low = 1e-5, high = 1e-3, log = true }
     batch_size = [16, 32, 64]
-    dropout = { around = 2 }      # from half the recipe's own value to twice of it
+    dropout = { around = 2 }      # from half to twice the recipe's own value
 
-`[any]` holds for every phase that has the option; `optional = true` leaves out phases that the recipe lacks.
+`[any]` applies to every phase that has the option; `optional = true` ignores phases that the recipe lacks.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from phasefit.recipes import Recipe, read_recipe
 from phasefit.recipes.listing import as_written
 from phasefit.recipes.settings import Settings, merge_settings, parse_value
 
-DIGITS = 3  # of what is drawn from a range: more would pretend to a precision that nobody needs
+DIGITS = 3  # of values drawn from a range: more would suggest a false precision
 RANGE = {"low", "high", "log", "step", "around"}
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Some values, as --set writes them."""
+    """A list of values, as --set writes them."""
 
     values: tuple[str, ...]
 
     def listed(self) -> list[Any] | None:
-        """All of them."""
+        """All values."""
         return list(self.values)
 
     def as_setting(self, value: Any) -> Any:
-        """A drawn value as the recipe takes it."""
+        """A drawn value as a value of the recipe."""
         return parse_value(str(value))
 
     def place(self, value: Any) -> Any | None:
-        """The recipe's own value as a draw; None where it is not among them."""
+        """The recipe's own value as a draw; None if it is not in the list."""
         return next((one for one in self.values if _same(one, value)), None)
 
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from low to high."""
+    """A range of numbers from low to high."""
 
     low: float
     high: float
@@ -57,7 +57,7 @@ class Range:
     whole: bool = False
 
     def listed(self) -> list[Any] | None:
-        """All of them, where they are counted in steps."""
+        """All values of a range with steps; None for a continuous range."""
         if self.step is None and not self.whole:
             return None
         step = self.step or 1
@@ -66,11 +66,11 @@ class Range:
         return [round(value) for value in values] if self.whole else [round(value, 10) for value in values]
 
     def as_setting(self, value: Any) -> Any:
-        """A drawn number as the recipe takes it, with few digits."""
+        """A drawn number as a value of the recipe, rounded to a few digits."""
         return int(value) if self.whole else float(f"{float(value):.{DIGITS}g}")
 
     def place(self, value: Any) -> Any | None:
-        """The recipe's own value as a draw; None where it lies outside or between steps."""
+        """The recipe's own value as a draw; None if it is outside the range or between steps."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             return None
         steps = self.listed()
@@ -84,19 +84,19 @@ Dimension = Choices | Range
 
 @dataclass(frozen=True)
 class Space:
-    """Dimensions by the names that --set has for them."""
+    """Dimensions by option name, as --set writes it."""
 
     name: str
     dimensions: Mapping[str, Dimension]
 
     @property
     def size(self) -> int | None:
-        """How many points it has; None where they cannot be counted."""
+        """Number of points; None if a range is continuous."""
         counts = [one.listed() for one in self.dimensions.values()]
         return None if any(one is None for one in counts) else prod(len(one or ()) for one in counts)
 
     def settings(self, drawn: Mapping[str, Any], recipe: Recipe) -> dict[str, Any]:
-        """What --set would say. Who sets epochs keeps the recipe's least number of steps."""
+        """The drawn values as settings; with epochs, the recipe's min_steps is kept."""
         settings = {name: self.dimensions[name].as_setting(value) for name, value in drawn.items()}
         options = dict(zip(recipe.phase_names, recipe.phases, strict=True))
         for name in list(settings):
@@ -106,33 +106,33 @@ class Space:
         return settings
 
     def own_point(self, recipe: Recipe) -> dict[str, Any] | None:
-        """The recipe as it is, as a draw; None where it lies outside."""
+        """The recipe's own values as a draw; None if the space does not contain them."""
         point = {name: one.place(value_of(recipe, name)) for name, one in self.dimensions.items()}
         return None if any(value is None for value in point.values()) else point
 
     def corners(self) -> Iterator[tuple[str, Any]]:
-        """Each dimension's values that tell whether all are allowed: every choice, both ends of a range."""
+        """Values that show whether a whole dimension is allowed: every choice, both ends of a range."""
         for name, one in self.dimensions.items():
             ends = list(one.values) if isinstance(one, Choices) else [one.low, one.high]
             yield from ((name, value) for value in ends)
 
 
 def check_space(space: Space, recipe: str, settings: Settings) -> None:
-    """Refuse, before any trial, what the recipe does not take."""
+    """Raise for values that the recipe does not accept, before any trial."""
     if not space.dimensions:
-        raise RecipeError(f"the space '{space.name}' has nothing that {recipe} could try; name options with --try")
+        raise RecipeError(f"the space '{space.name}' has no option of {recipe}; name options with --try")
     known = read_recipe(recipe, settings)
     for name, value in space.corners():
         try:
-            tried = read_recipe(recipe, merge_settings(settings, space.settings({name: value}, known)))
+            corner = read_recipe(recipe, merge_settings(settings, space.settings({name: value}, known)))
         except RecipeError as error:
             raise RecipeError(f"space '{space.name}', {name}: {_bare(str(error))}") from error
         if ".objective" in name or ".views" in name:
-            tried.check()
+            corner.check()
 
 
 def value_of(recipe: Recipe, name: str) -> Any:
-    """What a recipe says for the option of this name; None where it says nothing."""
+    """A recipe's value of the option of this name; None if it is not set."""
     phase, _, path = name.partition(".")
     if not path:
         return getattr(recipe, phase, None)
@@ -157,5 +157,5 @@ def _same(written: str, value: Any) -> bool:
 
 
 def _bare(message: str) -> str:
-    """Without the `--set ...:` that nobody typed."""
+    """The message without its `--set ...:`, which the user did not type."""
     return message.partition(": ")[2] if message.startswith("--set ") else message

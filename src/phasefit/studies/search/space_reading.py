@@ -1,4 +1,4 @@
-"""Spaces out of TOML files and of `--try finetune.lr=1e-5..1e-3`, read strictly."""
+"""Strict parsing of spaces, from TOML files and from `--try finetune.lr=1e-5..1e-3`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from phasefit.studies.search.space import RANGE, Choices, Dimension, Range, Spac
 
 ANY, OPTIONAL, RECIPE = "any", "optional", "recipe"
 DEFAULT = "default"
-DECADE = 10  # a range that spans so much is searched by its logarithm
+DECADE = 10  # a range that spans this factor is searched on a log scale
 
 
 @dataclass(frozen=True)
 class SpaceInfo:
-    """A packaged space at a glance."""
+    """Name, title and recipe of a packaged space."""
 
     name: str
     title: str
-    recipe: str | None  # the one that it was made for
+    recipe: str | None  # the recipe that it was made for
 
 
 def list_spaces() -> list[SpaceInfo]:
@@ -40,7 +40,7 @@ def list_spaces() -> list[SpaceInfo]:
 
 
 def read_space(name: str, recipe: Recipe) -> Space:
-    """A packaged space or a file, for this recipe."""
+    """The space of a packaged name or a file, for this recipe."""
     path = _path(name)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -49,12 +49,12 @@ def read_space(name: str, recipe: Recipe) -> Space:
     content.pop(RECIPE, None)
     optional = content.pop(OPTIONAL, False)
     if not isinstance(optional, bool):
-        raise RecipeError(f"space '{name}': optional is true or false")
+        raise RecipeError(f"space '{name}': optional must be true or false")
     return Space(path.stem, dict(_dimensions(content, recipe, f"space '{path.stem}'", optional=optional)))
 
 
 def parse_tries(texts: Sequence[str], recipe: Recipe) -> dict[str, Dimension]:
-    """The dimensions that --try names: `a.b=1,2,3` are choices, `a.b=1e-5..1e-3` is a range."""
+    """Dimensions given with --try: `a.b=1,2,3` are choices, `a.b=1e-5..1e-3` is a range."""
     dimensions: dict[str, Dimension] = {}
     for text in texts:
         name, equals, values = (part.strip() for part in text.partition("="))
@@ -77,7 +77,7 @@ def _dimensions(
         if key in WHOLE:
             yield key, _dimension(value, None, f"{where}, {key}")
         elif not isinstance(value, Mapping):
-            raise RecipeError(f"{where}: '{key}' is no phase; {did_you_mean(key, [*names, ANY, *WHOLE])}")
+            raise RecipeError(f"{where}: '{key}' is not a phase; {did_you_mean(key, [*names, ANY, *WHOLE])}")
         elif key == ANY:
             for phase in names:
                 yield from _of_phase(phase, value, recipe, where, optional=True)
@@ -99,7 +99,7 @@ def _of_phase(
 
 
 def _flat(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """`objective.gamma` of tables inside tables; a table with low and high, or around, is a range."""
+    """Nested tables by dotted name (`objective.gamma`); a table with low and high, or around, is a range."""
     for name, value in options.items():
         if isinstance(value, Mapping) and not ({"low", "high", "around"} & {*value}):
             yield from _flat(value, f"{prefix}{name}.")
@@ -110,22 +110,22 @@ def _flat(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 def _dimension(value: Any, own: Any, where: str) -> Dimension:
     if isinstance(value, list):
         if not value:
-            raise RecipeError(f"{where}: an empty list leaves nothing to try")
+            raise RecipeError(f"{where}: the list is empty; give at least one value")
         return Choices(tuple(dict.fromkeys(as_written(one) for one in value)))
     if not isinstance(value, Mapping):
         raise RecipeError(f"{where}: give a list of values or {{ low = ..., high = ... }}, not {value!r}")
     for key in value:
         if key not in RANGE:
-            raise RecipeError(f"{where}: unknown word '{key}'; {did_you_mean(key, RANGE)}")
+            raise RecipeError(f"{where}: unknown key '{key}'; {did_you_mean(key, RANGE)}")
     return _around(value, own, where) if "around" in value else _range(value, where)
 
 
 def _around(value: Mapping[str, Any], own: Any, where: str) -> Range:
     factor = value["around"]
     if not _is_number(factor) or factor <= 1 or len(value) > 1:
-        raise RecipeError(f"{where}: around stands alone and is a number above 1")
+        raise RecipeError(f"{where}: around must be a number above 1, without other keys")
     if not _is_number(own) or own <= 0:
-        raise RecipeError(f"{where}: around needs a number that the recipe says, and it says {own!r}")
+        raise RecipeError(f"{where}: around needs a positive number in the recipe, not {own!r}; give low and high")
     if isinstance(own, int):
         return Range(max(round(own / factor), 1), round(own * factor), log=True, whole=True)
     return Range(own / factor, own * factor, log=True)
@@ -136,12 +136,12 @@ def _range(value: Mapping[str, Any], where: str) -> Range:
     high: Any = value.get("high")
     step: Any = value.get("step")
     if not _is_number(low) or not _is_number(high) or low >= high:
-        raise RecipeError(f"{where}: a range goes from low to a higher high; both are numbers")
+        raise RecipeError(f"{where}: low and high must be numbers, with low below high")
     if step is not None and (not _is_number(step) or step <= 0):
-        raise RecipeError(f"{where}: step is a number above 0")
+        raise RecipeError(f"{where}: step must be a number above 0")
     log = value.get("log", step is None and low > 0 and high >= DECADE * low)
     if log and (low <= 0 or step is not None):
-        raise RecipeError(f"{where}: log needs a low above 0 and no step")
+        raise RecipeError(f"{where}: log = true needs low above 0 and no step")
     whole = isinstance(low, int) and isinstance(high, int) and (step is None or isinstance(step, int))
     return Range(low, high, bool(log), step, whole)
 
@@ -154,7 +154,7 @@ def _number(text: str, where: str) -> int | float:
     try:
         return int(text) if text.strip().lstrip("-").isdecimal() else float(text)
     except ValueError:
-        raise RecipeError(f"{where}: '{text}' is no number; a range is LOW..HIGH") from None
+        raise RecipeError(f"{where}: '{text}' is not a number; write a range as LOW..HIGH") from None
 
 
 def _nested(name: str, value: Any) -> dict[str, Any]:
@@ -166,12 +166,12 @@ def _path(name: str) -> Path:
     given = Path(name).expanduser()
     if given.suffix == ".toml":
         if not given.is_file():
-            raise RecipeError(f"space '{name}': there is no such file; give a file or a name: {_names()}")
+            raise RecipeError(f"space '{name}': no such file; give a TOML file or a packaged space: {_names()}")
         return given
     path = _folder() / f"{name}.toml"
     if not path.is_file():
         known = [info.name for info in list_spaces()]
-        raise RecipeError(f"space '{name}' is neither packaged nor a file; {did_you_mean(name, known)}")
+        raise RecipeError(f"space '{name}' is neither a packaged space nor a TOML file; {did_you_mean(name, known)}")
     return path
 
 

@@ -1,4 +1,4 @@
-"""The trials of a search: asked for, run as cells, watched epoch by epoch, told."""
+"""The trials of a search: drawn by Optuna, run as cells, monitored epoch by epoch, reported."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from phasefit.studies.search.optuna_study import (
 )
 from phasefit.studies.search.question import Question
 
-MOST_FAILED = 3  # trials in a row, before any came to its end
-MOST_REPEATED = 100  # draws in a row of what was drawn before: the space has nothing else
-MOST_LISTED = 20_000  # points of a space that are gone through for one that was not tried
+MOST_FAILED = 3  # failed trials in a row end a search
+MOST_REPEATED = 100  # repeated draws in a row: the space is exhausted
+MOST_LISTED = 20_000  # largest space that is enumerated to find untried points
 
 
 @dataclass(frozen=True)
 class TrialDone:
-    """A trial that came to its end, was given up, or failed."""
+    """A trial that has finished, was stopped early, or failed."""
 
     number: int
     settings: Settings
@@ -47,7 +47,7 @@ class TrialDone:
 
 @dataclass(frozen=True)
 class Limits:
-    """How long and how to search."""
+    """How long and with what to search."""
 
     trials: int = 20
     minutes: float | None = None
@@ -57,32 +57,32 @@ class Limits:
 
 
 class Trials:
-    """Asks for trials, turns them into cells and tells what became of them."""
+    """Draws trials, runs them as cells and reports their outcomes."""
 
     def __init__(self, question: Question, study: Any, limits: Limits, listen: Callable[[TrialDone], None]) -> None:
         self.question, self.study, self.limits, self.listen = question, study, limits, listen
         self.state = optuna().trial.TrialState
-        self.running: dict[str, tuple[Any, Settings, int]] = {}  # by key: the trial, its settings, its epochs
+        self.running: dict[str, tuple[Any, Settings, int]] = {}  # by cell key: trial, settings, epochs reported
         self.started = time.monotonic()
         self.failed = 0
-        self.lost: dict[str, int] = {}  # settings that failed here, and the trial's number
-        self.used_up = False  # nothing is left to try
+        self.failures: dict[str, int] = {}  # settings that failed in this process, with the trial's number
+        self.exhausted = False  # whether every point has been tried
         self.cache: Path | None = None
 
     def run(self, cache: Path) -> None:
-        """All trials; what was begun and not ended before comes first."""
+        """Run all trials; interrupted ones come first."""
         self.cache = cache
         requeue_stopped(self.study)
         own = self.question.space.own_point(self.question.recipe)
         if own is not None and not self.study.get_trials(deepcopy=False) and self.limits.sampler != "grid":
             with without_warnings():
-                self.study.enqueue_trial(own)  # the recipe as it is: what the others have to beat
+                self.study.enqueue_trial(own)  # the original recipe: the score to beat
         run_stream(self.next_cell, cache, self.ended, jobs=self.limits.jobs, watch=self.watch)
 
     def next_cell(self) -> Cell | None:
-        """The next trial as a cell; None where there were enough, or nothing is left to try."""
+        """The next trial as a cell; None if there are enough or the space is exhausted."""
         repeated = 0
-        while not self.used_up and self._wants_more():
+        while not self.exhausted and self._wants_more():
             trial = ask(self.study, self.question.space, self.limits.sampler, self.limits.seed)
             settings = self.question.space.settings(trial.params, self.question.recipe)
             cell = trial_cell(self.question, settings, trial.number)
@@ -96,18 +96,18 @@ class Trials:
             repeated += 1
             trial.set_user_attr(SAME_AS, same)
             self.study.tell(trial, state=self.state.FAIL)
-            self.used_up = repeated >= MOST_REPEATED or not self._queue_untried()
+            self.exhausted = repeated >= MOST_REPEATED or not self._queue_untried()
         return None
 
     def _tried(self, without: int | None = None) -> dict[str, int]:
-        """Settings that need no second trial, with the number of the first; those that failed here among them."""
+        """Settings that need no second trial, including those that failed here, with the number of the first trial."""
         states = (self.state.COMPLETE, self.state.PRUNED, self.state.RUNNING)
         trials = self.study.get_trials(deepcopy=False, states=states)
         here = {settings_key(one.user_attrs.get("settings", {})): one.number for one in trials if one.number != without}
-        return {**self.lost, **here}
+        return {**self.failures, **here}
 
     def _queue_untried(self) -> bool:
-        """Queue a point of the space that was not tried, where they can be gone through; whether there may be one."""
+        """Queue an untried point if the space can be enumerated; return whether there may be one."""
         space = self.question.space
         if space.size is None or space.size > MOST_LISTED:
             return True
@@ -122,23 +122,23 @@ class Trials:
         return False
 
     def ended(self, event: CellEnded) -> None:
-        """Tell Optuna, and whoever listens."""
-        behind = self._fell_behind(event)
+        """Report the outcome to Optuna and to the listener."""
+        pruned = self._is_pruned(event)
         trial, settings, _ = self.running.pop(event.cell.key)
         score = None
-        if event.result is not None and not behind:
+        if event.result is not None and not pruned:
             score = figure(event.result.metrics, f"validation.{self.question.score}")
             trial.set_user_attr("seconds", event.result.seconds)
         if score is not None and math.isfinite(score):
             self.study.tell(trial, score)
             state = "complete"
-        elif behind:
+        elif pruned:
             self.study.tell(trial, state=self.state.PRUNED)
             state = "pruned"
         else:
-            trial.set_user_attr("why", event.why or f"it has no validation.{self.question.score}")
+            trial.set_user_attr("why", event.why or f"no validation.{self.question.score} in its metrics")
             self.study.tell(trial, state=self.state.FAIL)
-            self.lost[settings_key(settings)] = trial.number
+            self.failures[settings_key(settings)] = trial.number
             state = "failed"
         self._count_failures(state, event)
         seconds = 0.0 if event.result is None else event.result.seconds
@@ -146,21 +146,23 @@ class Trials:
         report = TrialDone(trial.number, settings, score, state, done, self._total(), self.best, seconds, event.why)
         self.listen(report)
 
-    def _fell_behind(self, event: CellEnded) -> bool:
-        """Whether it was given up, or would have been had it not ended between two looks at it: what is pruned must
-        not depend on how fast a trial is."""
+    def _is_pruned(self, event: CellEnded) -> bool:
+        """Whether a trial was stopped early, or would have been had it not finished between two checks.
+
+        Pruning must not depend on how fast a trial is.
+        """
         if event.result is None and not event.why:
             return True
         return self.cache is not None and self.watch(event.cell, cell_folder(self.cache, event.cell))
 
     def watch(self, cell: Cell, folder: Path) -> bool:
-        """Report the epochs that are new; whether the trial is to be given up."""
+        """Report new epochs to Optuna; return whether the trial should be stopped."""
         trial, settings, seen = self.running[cell.key]
         evaluations = read_evaluations(folder / PROGRESS, self.question.recipe.phase_names[-1])
         for epoch, value in new_epochs(evaluations, seen, self.question.score, maximise=self.question.maximise):
             trial.report(value, epoch)
             self.running[cell.key] = (trial, settings, epoch)
-            if trial.should_prune():  # at the first epoch that says so, however many were read at once
+            if trial.should_prune():  # at the first such epoch, even if several were read at once
                 return True
         return False
 
@@ -180,26 +182,29 @@ class Trials:
         return min(self.limits.trials, self.question.space.size or self.limits.trials)
 
     def _finished(self) -> set[str]:
-        """The settings that were tried to their end or given up."""
+        """Settings of finished and of pruned trials."""
         trials = self.study.get_trials(deepcopy=False, states=(self.state.COMPLETE, self.state.PRUNED))
         return {settings_key(trial.user_attrs.get("settings", {})) for trial in trials}
 
     def _count_failures(self, state: str, event: CellEnded) -> None:
         self.failed = self.failed + 1 if state == "failed" else 0
         if self.failed >= MOST_FAILED:
-            raise CellError(f"{self.failed} trials in a row failed, the last for this: {event.why}")
+            raise CellError(f"{self.failed} trials in a row failed, the last with: {event.why}")
 
 
 def trial_cell(question: Question, settings: Settings, number: int) -> Cell:
-    """A trial as a run that leaves the test rows alone."""
+    """A trial as a run that does not score the test rows."""
     merged = merge_settings(question.spec.recipe.settings, settings)
     spec = question.spec.replace(settings=merged, score_test=False)
     return Cell(question.dataset, f"trial {number}", spec)
 
 
 def new_epochs(evaluations: list[Evaluation], seen: int, score: str, *, maximise: bool) -> list[tuple[int, float]]:
-    """Whole epochs after `seen` with the score that was known when they were over, so that trials which are evaluated
-    at other steps can be compared. Where evaluations do not have the score, what they watch stands for it."""
+    """Complete epochs after `seen`, each with the latest score at its end.
+
+    This makes trials comparable that are evaluated at different steps. If evaluations lack the score, the metric that
+    they watch is used instead.
+    """
     epochs: list[tuple[int, float]] = []
     for evaluation in evaluations:
         value = evaluation.scores.get(score)
