@@ -1,18 +1,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
-# Where this is set, every process compiles torch and transformers anew: half a minute each.
+# If this is set, every process compiles torch and transformers again: half a minute each.
 unexport PYTHONDONTWRITEBYTECODE
-# Two stamps: what `make demo` needs, and on top of it what tests, lint and types need.
+# Two stamps: what `make demo` needs, and what tests, lint and type checks need in addition.
 DEMO := .venv/.demo
 DEV := .venv/.dev
 TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
-# Modules are compiled when they are first imported: most never are.
+# Modules are compiled on first import; most are never imported.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
-# Two test processes of one thread each are faster than one process of two; a file's tests share its fixtures.
-# The order of the files is that of tests/conftest.py, the longest first.
+# Two test processes with one thread each are faster than one with two. The tests of a file share its fixtures.
+# tests/conftest.py orders the files, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
-# Named datasets beyond the packaged one are looked for here.
+# Named datasets that are not packaged are searched for here.
 ifndef PHASEFIT_DATA
   FOUND := $(abspath $(wildcard ../shared/data))
   ifneq ($(FOUND),)
@@ -26,41 +26,41 @@ endif
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-setup: $(DEV)  ## make .venv and install phasefit into it (again only when its requirements change)
+setup: $(DEV)  ## create .venv and install phasefit into it (again only if its requirements change)
 	@:
 
 $(DEMO): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "installing into .venv (the first time takes some minutes) ..."
+	@echo "installing into .venv (takes a few minutes the first time) ..."
 	@$(PIP) $(TORCH)
 	@$(PIP) -c constraints.txt -e ".[offline]"
 	@touch $@
 
 $(DEV): $(DEMO)
-	@echo "installing into .venv what the tests need ..."
+	@echo "installing test requirements into .venv ..."
 	@$(PIP) -c constraints.txt -e ".[offline,dev]"
 	@touch $@
 
-demo: $(DEMO)  ## train the three phases on the packaged Snips queries and show what came out
+demo: $(DEMO)  ## train the three phases on packaged queries and show the results
 	@$(BIN)/phasefit demo
 
-test: lint  ## lint, types and all tests but the long ones
-	@echo "$(BIN)/mypy, beside the tests; what it found stands below them"
+test: lint  ## lint, type checks and all tests except the long ones
+	@echo "$(BIN)/mypy runs next to the tests; its output follows theirs"
 	@$(BIN)/mypy >.venv/types.txt 2>&1 & types=$$!; \
 	$(PYTEST) -m "not long"; tests=$$?; \
 	wait $$types; types=$$?; \
 	echo "$(BIN)/mypy"; cat .venv/types.txt; \
 	test $$tests -eq 0 || echo "make test: the tests failed (see above)"; \
-	test $$types -eq 0 || echo "make test: the types are wrong (see above)"; \
+	test $$types -eq 0 || echo "make test: the type check failed (see above)"; \
 	test $$tests -eq 0 && test $$types -eq 0
 
 test-fast: setup  ## the tests without the slow ones, which train real weights
 	$(PYTEST) -m "not slow and not long"
 
-test-long: setup  ## the long tests, which `make test` leaves out
+test-long: setup  ## the long tests, which `make test` skips
 	$(PYTEST) -m long
 
-check: lint  ## lint, formatting and types
+check: lint  ## lint, formatting and type checks
 	$(BIN)/mypy
 
 lint: setup
@@ -73,11 +73,11 @@ pictures: setup  ## run the demo and redraw the README's pictures from it
 sentences: setup  ## list every sentence that phasefit shows to a person
 	@$(BIN)/python docs/list_sentences.py
 
-# Contestants run one after the other. All is measured anew; `make bench-full AGAIN=` goes on where one was stopped.
+# Contestants run one after another. Everything is measured again; `make bench-full AGAIN=` resumes a stopped run.
 AGAIN ?= --again
 FEW_SHOT := $(BIN)/python benchmarks/few_shot.py $(AGAIN)
 SEEDS ?= 3
-# The other scripts of `make bench-full`, run one after the other.
+# The other scripts of `make bench-full`.
 BENCH_SCRIPTS := padding.py step.py denoise.py predict.py throughput.py
 
 bench: rivals  ## phasefit and its rivals on Snips, 8 rows of each class, default budgets (some minutes)
@@ -93,7 +93,7 @@ bench-full: rivals  ## all benchmarks with all budgets and SEEDS=3 seeds (hours)
 	@$(BIN)/python benchmarks/plots.py
 	@echo "the tables and plots: benchmarks/results"
 
-# A rival that cannot be installed is shown as failed in the tables; the others are measured all the same.
+# A rival that cannot be installed is shown as failed in the tables; the others are still measured.
 rivals: setup
 	-@$(PYTHON) benchmarks/rivals/install.py
 
@@ -101,6 +101,6 @@ format: setup  ## fix what ruff can fix
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean:  ## remove caches and build products (not .venv, not runs)
+clean:  ## remove caches and build products (keeps .venv and runs)
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
