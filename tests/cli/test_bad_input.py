@@ -315,7 +315,7 @@ RECIPES = {
     ),
     "denoise with no text": Case(
         "train t.csv -q -m {tiny} -r denoise-finetune",
-        ("denoise: the texts hold nothing that the tokenizer can see",),
+        ("denoise: the tokenizer finds no words in the texts",),
         {"t.csv": HEAD + "".join("\u200b" * row + f",{row % 2}\n" for row in range(1, 41))},
     ),
     "unknown option": recipe(
@@ -346,7 +346,7 @@ RECIPES = {
     ),
     "its own base": recipe('base = "r.toml"\n', "r.toml: the recipe is its own base"),
     "options together": recipe(
-        FINETUNE + 'on = "tokens"\n', "r.toml, phase 1: on = 'tokens' says what an objective sees"
+        FINETUNE + 'on = "tokens"\n', "r.toml, phase 1: on = 'tokens' is for an objective, but none is set"
     ),
     "an option that is nothing like others": recipe(
         FINETUNE + "zzz = 1\n", "'zzz'; known:", "recipes options finetune"

@@ -134,8 +134,11 @@ def test_trees_are_taken_or_refused_by_name(model, objective) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"objective": "info-nce"}, "here: objective 'info-nce' takes no labelled texts; one of these does: cosine"),
-        ({"objective": "supcon", "on": "tokens"}, "here: objective 'supcon' takes no token states; .* soft-triple"),
+        ({"objective": "info-nce"}, "here: objective 'info-nce' does not accept labelled texts; use one of: cosine"),
+        (
+            {"objective": "supcon", "on": "tokens"},
+            "here: objective 'supcon' does not accept token states; .* soft-triple",
+        ),
         ({"objective": "supconn"}, "unknown objective 'supconn'; did you mean 'supcon'"),
         ({"objective": {"name": "supcon", "temperature": 0}}, "temperature"),
         ({"views": ["delete-word"]}, "delete-words"),

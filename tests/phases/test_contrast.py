@@ -33,7 +33,7 @@ def test_the_imbalance_correction(model, uneven, mode) -> None:
 
 def test_balanced_classes_are_left_alone_and_the_user_hears_of_it(model) -> None:
     phase = make_phase("contrast", model, make_data(model.encoder, *make_table(60), validation=0))
-    assert "changes nothing" in phase.notes()[0]
+    assert "no imbalance correction needed" in phase.notes()[0]
 
 
 def test_only_copies_lose_words_and_only_stop_words(model, uneven) -> None:
@@ -140,7 +140,7 @@ def test_a_wrong_objective_is_named(model, data, objective, message) -> None:
 
 def test_supcon_takes_no_explicit_pairs(model, data) -> None:
     options = make_phase("contrast", model, data, objective="supcon").options
-    with pytest.raises(RecipeError, match="contrast: objective 'supcon' takes no explicit pairs"):
+    with pytest.raises(RecipeError, match="contrast: objective 'supcon' does not support explicit pairs"):
         options.model_copy(update={"pairs": "explicit"}).check("contrast")
 
 

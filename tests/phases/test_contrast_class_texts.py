@@ -105,7 +105,7 @@ def test_texts_of_a_file(model, data, tmp_path) -> None:
     assert said(phase, [len(phase.grown.rows), len(phase.grown.rows) + 1]) == ["pizza and bread", "a kitchen"]
     notes = " ".join(phase.notes())
     assert "2 class texts" in notes
-    assert "no class text for 2 of the classes: 'music', 'weather'" in notes
+    assert "2 classes without a class text: 'music', 'weather'" in notes
 
 
 def test_a_file_may_spell_paths(model, tree_data, tmp_path) -> None:
@@ -133,7 +133,9 @@ def test_bad_files(model, data, tmp_path, content, error, message) -> None:
 
 def test_what_reading_can_see_is_refused_before_training(model, data, tmp_path) -> None:
     options = make_phase("contrast", model, data).options
-    with pytest.raises(RecipeError, match=r"recipe, contrast: there is no file 'nams'; class_texts is 'none', 'names'"):
+    with pytest.raises(
+        RecipeError, match=r"recipe, contrast: class_texts: there is no file 'nams'; use 'none', 'names'"
+    ):
         options.model_copy(update={"class_texts": "nams"}).check("recipe, contrast")
     with pytest.raises(DataError, match="is a folder"):
         options.model_copy(update={"class_texts": str(tmp_path)}).check("contrast")

@@ -153,7 +153,7 @@ def test_many_rows_without_the_index_are_refused_at_once(model, data, monkeypatc
 
 
 def test_explicit_pairs_are_refused(model, data) -> None:
-    with pytest.raises(RecipeError, match="contrast: explicit pairs are drawn once, without hard negatives"):
+    with pytest.raises(RecipeError, match="contrast: hard_negatives needs pairs = 'batch', not 'explicit'"):
         make_phase("contrast", model, data, hard_negatives=3, pairs="explicit")
 
 

@@ -115,7 +115,7 @@ def test_tree_classes_are_whole_paths(model, tree_data) -> None:
     "idle", [{"layer_decay": 0.9}, {"encoder_dropout": 0.0}, {"freeze_words": True}, {"frozen_layers": 1}]
 )
 def test_options_that_a_frozen_encoder_has_no_use_for_are_refused(idle: dict[str, float]) -> None:
-    with pytest.raises(ValidationError, match=f"'{next(iter(idle))}' does nothing"):
+    with pytest.raises(ValidationError, match=f"'{next(iter(idle))}' has no effect"):
         PHASES.get("finetune")(freeze=True, **idle)
 
 

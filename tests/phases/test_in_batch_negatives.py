@@ -100,9 +100,9 @@ def test_a_single_row_is_refused(model, data, way: str) -> None:
 
 @every_kind
 def test_an_objective_that_takes_no_views_is_refused(model, data, way: str) -> None:
-    with pytest.raises(RecipeError, match="'supcon' takes no views"):
+    with pytest.raises(RecipeError, match="'supcon' does not accept views"):
         made(way, model, data, objective="supcon")
-    with pytest.raises(RecipeError, match="'supcon' takes no views"):
+    with pytest.raises(RecipeError, match="'supcon' does not accept views"):
         made(way, model, data).options.model_copy(update={"objective": "supcon"}).check("here")
 
 
@@ -185,11 +185,11 @@ def test_rows_without_a_partner_are_left_out_and_counted(model, data) -> None:
     others[data.train[5:7], 1] = -1
     others[data.validation[0], 0] = -1
     phase = made("mnr", model, replace(data, others=others))
-    assert phase.notes() == ["mnr: 7 training rows have no second text or a hard negative and are left out"]
+    assert phase.notes() == ["mnr: 7 training rows have no second text or a hard negative and are skipped"]
     assert sorted(phase.sides.rows.tolist()) == sorted(data.train[7:].tolist())
     assert data.validation[0] not in phase.sides.validation
     pairs = made("mnr", model, replace(data, others=others), hard_negatives=False)
-    assert pairs.notes() == ["mnr: 5 training rows have no second text and are left out"]
+    assert pairs.notes() == ["mnr: 5 training rows have no second text and are skipped"]
     assert pairs.sides.names == ("anchor", "positive")
 
 
@@ -214,7 +214,9 @@ def test_sides_are_the_texts_beside_the_text(model, data) -> None:
 
 
 def test_an_objective_without_hard_negatives_is_refused_where_there_are_some(model, data) -> None:
-    with pytest.raises(RecipeError, match=r"'nt-xent' takes no hard negatives.*hard_negatives = false"):
+    with pytest.raises(
+        RecipeError, match=r"hard negatives, which objective 'nt-xent' does not support.*hard_negatives = false"
+    ):
         made("mnr", model, data, objective="nt-xent")
     assert made("mnr", model, data, objective="nt-xent", hard_negatives=False).validate()["loss"] > 0
 

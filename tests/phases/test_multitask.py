@@ -162,7 +162,7 @@ def test_the_order_is_that_of_the_epoch(model, data) -> None:
     phase = made(model, data, mix="sequential", order=["tags", "topic", "tags"])
     tasks = [int(batch.draw["task"][0]) for batch in batches_of(phase)]
     assert tasks == [3, 3, 3, 0, 0, 0, 3, 3, 3]
-    assert phase.notes() == ["multitask: an epoch is all of tags, then topic, then tags"]
+    assert phase.notes() == ["multitask: each epoch trains tags, then topic, then tags"]
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_an_unknown_task_is_refused_with_the_nearest(model, data, options: dict[
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": ["topic"]}, "order is for mix = 'sequential', not 'proportional'"),
-        ({"freeze": True, "shared": True}, "leaves the shared layer as it is"),
+        ({"order": ["topic"]}, "order needs mix = 'sequential', not 'proportional'"),
+        ({"freeze": True, "shared": True}, "does not train the shared layer"),
         ({"tasks": {"topic": {"weight": 0}}}, "greater than 0"),
         ({"tasks": {"topic": {"wait": 1}}}, "wait"),
     ],
@@ -188,12 +188,12 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
 
 
 def test_one_table_is_not_several_tasks(model, data) -> None:
-    with pytest.raises(RecipeError, match="several tasks are needed; give a task file"):
+    with pytest.raises(RecipeError, match="needs several tasks; pass a task file"):
         Multitask("multitask", Options(), model, replace(data, tasks={}), 0)
 
 
 def test_a_task_cannot_be_judged_by_what_falls(model, data) -> None:
-    with pytest.raises(RecipeError, match="multitask, task 'degree': 'mse' falls as it gets better"):
+    with pytest.raises(RecipeError, match="multitask, task 'degree': lower is better for 'mse'"):
         made(model, data, tasks={"degree": {"watch": "mse"}})
     with pytest.raises(RecipeError, match="multitask, task 'topic': labels of kind 'single' have no 'pearson'"):
         made(model, data, tasks={"topic": {"watch": "pearson"}})
@@ -233,7 +233,7 @@ def test_weights_share_a_step_that_is_about_all(model, data) -> None:
 @pytest.mark.parametrize(("mix", "share"), [("proportional", 0.25), ("uniform", 0.25)])
 def test_it_says_how_often_each_task_comes_up(model, data, mix: str, share: float) -> None:
     said = ", ".join(f"{name} ({share:.1%})" for name in TASKS)
-    assert made(model, data, mix=mix).notes() == [f"multitask: a step is about {said}"]
+    assert made(model, data, mix=mix).notes() == [f"multitask: each step trains one task: {said}"]
 
 
 # --- validation -------------------------------------------------------------------------------------------------------

@@ -86,5 +86,5 @@ def test_an_adversarial_view_is_shifted(model, data) -> None:
 
 
 def test_pairs_have_no_second_view() -> None:
-    with pytest.raises(ValidationError, match="leave 'views' out"):
+    with pytest.raises(ValidationError, match="'views' has no effect; remove it"):
         SimCSEOptions(supervised=True, views=["delete-words"])

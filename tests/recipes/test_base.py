@@ -45,14 +45,14 @@ def test_the_base_may_lie_beside_it(tmp_path: Path) -> None:
         ('base = "three-phase"\nset.contrst.epochs = 1', "own.toml.*did you mean 'contrast'"),
         ('base = "three-phase"\nset.contrast.epoch = 1', "own.toml.*unknown option 'epoch'"),
         ('base = "own.toml"', "own.toml"),
-        ("base = 3", "own.toml: base is a recipe's name"),
-        ('base = "three-phase"\nwithout = "denoise"', "own.toml: .*without a list"),
-        ('base = "three-phase"\nset = 3', "own.toml: .*set a table"),
+        ("base = 3", "own.toml: 'base' must be the name of a recipe"),
+        ('base = "three-phase"\nwithout = "denoise"', "own.toml: .*'without' a list"),
+        ('base = "three-phase"\nset = 3', "own.toml: .*'set' a table"),
         (
             'base = "three-phase"\nwithout = ["denoise", "contrast", "finetune"]',
             r"own.toml: .*at least one \[\[phase\]\]",
         ),
-        ('without = ["denoise"]\n[[phase]]\nkind = "finetune"', "own.toml: .*change a base"),
+        ('without = ["denoise"]\n[[phase]]\nkind = "finetune"', "own.toml: .*need a base"),
         ('base = "three-phase"\n[[phase]]\nkind = "finetune"', "own.toml: .*not both"),
     ],
 )

@@ -56,7 +56,7 @@ def test_numbers_of_numpy_become_pythons() -> None:
 def test_what_no_recipe_holds_is_refused(value: Any) -> None:
     with pytest.raises(RecipeError, match=r"settings: finetune\.epochs cannot be"):
         as_settings({"finetune.epochs": value})
-    with pytest.raises(RecipeError, match="settings is a dict"):
+    with pytest.raises(RecipeError, match="settings must be a dict"):
         as_settings(["finetune.epochs=4"])  # type: ignore[arg-type]
 
 

@@ -197,7 +197,8 @@ def test_a_loss_that_is_not_a_number_ends_the_training(bad: float) -> None:
     with torch.no_grad():
         phase.weight.fill_(1.0)
     with pytest.raises(
-        TrainingError, match=r"scripted: the loss became .* at step 3; lower it with --set scripted.lr=0.025"
+        TrainingError,
+        match=r"scripted: the loss became .* at step 3; try a lower learning rate: --set scripted.lr=0.025",
     ):
         run(phase)
 

@@ -47,7 +47,7 @@ def test_an_unknown_part_is_named(made) -> None:
 def test_nothing_to_train_is_an_error(made) -> None:
     phase = made("contrast")
     phase.encoder.requires_grad_(False)
-    with pytest.raises(RecipeError, match="nothing is left to train"):
+    with pytest.raises(RecipeError, match="all parameters are frozen, so there is nothing to train"):
         make_optimiser(phase)
 
 
@@ -91,5 +91,5 @@ def test_both_halves_of_joint_leave_frozen_what_is_frozen(made) -> None:
 
 
 def test_two_views_have_one_dropout(made) -> None:
-    with pytest.raises(ValueError, match="is called 'dropout' in this phase"):
+    with pytest.raises(ValueError, match="'encoder_dropout' is not used in this phase; use 'dropout'"):
         made("simcse", encoder_dropout=0.0)

@@ -106,7 +106,7 @@ def test_what_is_shared_is_stored_once() -> None:
 
 def test_weights_of_something_else_are_refused() -> None:
     one, other = nn.Linear(3, 3), nn.Linear(3, 4)
-    with pytest.raises(ModelError, match=r"does not fit.*model\.bias"):
+    with pytest.raises(ModelError, match=r"does not match.*model\.bias"):
         put_weights(weights_of(model=one), model=other)
     with pytest.raises(ModelError, match="does not fit"):
         put_weights({}, model=other)

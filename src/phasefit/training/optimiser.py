@@ -27,6 +27,6 @@ def make_optimiser(phase: Phase) -> torch.optim.AdamW:
         for (part, lr, decay), chosen in parameters_by_rate.items()
     ]
     if not groups:
-        raise RecipeError(f"{phase.name}: all parameters are frozen, so there is nothing to train")
+        raise RecipeError(f"{phase.name}: all parameters are frozen, so there is nothing to train; freeze fewer layers")
     # Fused: one pass over each tensor; on a CPU the default takes as long as the forward pass.
     return torch.optim.AdamW(groups, lr=options.lr, eps=options.eps, fused=True)

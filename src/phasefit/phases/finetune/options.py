@@ -123,9 +123,7 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
         if self.freeze and idle:
             raise ValueError(f"freeze = true does not train the encoder, so '{idle[0]}' has no effect; remove it")
         if self.on == "tokens" and self.objective is None:
-            raise ValueError(
-                "on = 'tokens' is an input of the objective, but no objective is set; set one or remove it"
-            )
+            raise ValueError("on = 'tokens' is for an objective, but none is set; add an objective or remove 'on'")
         return self
 
     def check(self, where: str) -> None:

@@ -30,7 +30,8 @@ class TaskSettings(HeadSettings):
         watch = labels.judged if self.watch == "auto" else labels.check_watch(self.watch, where)
         if not METRICS[watch].higher_is_better:
             raise RecipeError(
-                f"{where}: watch = '{watch}' is a loss and cannot be averaged with other metrics; choose another metric"
+                f"{where}: lower is better for '{watch}', so it cannot be averaged with the metrics of other tasks; "
+                "choose another metric"
             )
         return watch
 
