@@ -310,7 +310,7 @@ FINETUNE = '[[phase]]\nkind = "finetune"\n'
 RECIPES = {
     "contrast with one class": Case(
         "train t.csv -q -m m -r contrast-finetune",
-        ("contrast needs at least two classes",),
+        ("contrast: needs at least two classes",),
         {"t.csv": HEAD + "".join(f"song {row},music\n" for row in range(30))},
     ),
     "denoise with no text": Case(

@@ -175,7 +175,7 @@ def test_views_that_cannot_differ_are_noted(model, data, way, options, noted: bo
 
 def test_pairs_need_a_table_of_pairs(model, data) -> None:
     for way in ("supervised", "mnr"):
-        with pytest.raises(RecipeError, match=f"^{KINDS[way][0]}: needs a table with two texts"):
+        with pytest.raises(RecipeError, match=f"^{KINDS[way][0]}: needs a table with two text columns"):
             made(way, model, replace(data, others=None))
 
 
@@ -185,7 +185,7 @@ def test_rows_without_a_partner_are_left_out_and_counted(model, data) -> None:
     others[data.train[5:7], 1] = -1
     others[data.validation[0], 0] = -1
     phase = made("mnr", model, replace(data, others=others))
-    assert phase.notes() == ["mnr: 7 training rows have no second text or a hard negative and are skipped"]
+    assert phase.notes() == ["mnr: 7 training rows have no second text or hard negative and are skipped"]
     assert sorted(phase.sides.rows.tolist()) == sorted(data.train[7:].tolist())
     assert data.validation[0] not in phase.sides.validation
     pairs = made("mnr", model, replace(data, others=others), hard_negatives=False)

@@ -108,5 +108,5 @@ def test_weights_of_something_else_are_refused() -> None:
     one, other = nn.Linear(3, 3), nn.Linear(3, 4)
     with pytest.raises(ModelError, match=r"does not match.*model\.bias"):
         put_weights(weights_of(model=one), model=other)
-    with pytest.raises(ModelError, match="does not fit"):
+    with pytest.raises(ModelError, match="does not match"):
         put_weights({}, model=other)

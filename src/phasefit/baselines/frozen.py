@@ -18,7 +18,7 @@ C = 10.0  # unit vectors need less regularisation than the default of scikit-lea
 class Frozen(Baseline):
     """Fits sentence vectors; for pairs both vectors, their difference and product."""
 
-    title = "the untrained encoder with logistic regression (scikit-learn)"
+    title = "the frozen encoder with logistic regression (scikit-learn)"
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Encode the training rows and fit the linear model."""

@@ -20,7 +20,7 @@ SETTINGS: dict[str, Any] = {"num_iterations": 20, "batch_size": 16, "num_epochs"
 class SetFit(Baseline):
     """Supports what its quick start covers: single texts with one class each."""
 
-    title = "SetFit with the settings of its quick start; needs phasefit[setfit]"
+    title = "SetFit with the settings of its quick start, if it is installed"
 
     def check(self) -> None:
         """Raise if SetFit is not installed."""

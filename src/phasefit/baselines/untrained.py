@@ -10,7 +10,7 @@ from phasefit.prepare.prepare import Prepared
 class Untrained(Baseline):
     """Makes no predictions; it is scored by the cosines of its encoder."""
 
-    title = "the untrained encoder, for studies of encoders"
+    title = "the encoder without further training, for studies of encoders"
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Raise: there is no classifier."""

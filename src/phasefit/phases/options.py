@@ -42,7 +42,7 @@ class PhaseOptions(Strict):
         default_factory=dict, description="learning rates of single parts, e.g. { head = 1e-3 }"
     )
     layer_decay: float = Field(
-        1.0, gt=0, le=1, description="factor of the learning rate from each Transformer layer to the one below it"
+        1.0, gt=0, le=1, description="learning rate of each Transformer layer, as a fraction of that of the layer above"
     )
     schedule: Literal["linear", "cosine", "constant"] = Field(
         "linear", description="how the learning rate falls after the warmup"

@@ -89,7 +89,7 @@ def put_weights(tensors: Mapping[str, Tensor], **modules: nn.Module) -> None:
     }
     if mismatched:
         raise ModelError(
-            f"the checkpoint does not match the recipe and data of its run (tensor {sorted(mismatched)[0]})"
+            f"the checkpoint does not match the recipe and data of its run (tensor {sorted(mismatched)[0]}); train again"
         )
     with torch.no_grad():
         for name, value in current.items():

@@ -39,7 +39,9 @@ class Balance(Strict):
 class ContrastSettings(Strict):
     """Options of contrast that the joint phase shares."""
 
-    objective: str | dict[str, Any] = Field("cosine", description='name, or { name = "supcon", temperature = 0.1 }')
+    objective: str | dict[str, Any] = Field(
+        "cosine", description='name of an objective, or { name = "supcon", temperature = 0.1 }'
+    )
     pairs: Literal["batch", "explicit"] = Field(
         "batch",
         description="batch: all pairs of a class-aware batch; explicit: unique pairs drawn once, as in the paper",
@@ -50,7 +52,8 @@ class ContrastSettings(Strict):
     )
     dense: Literal["none", "identity", "paper"] = Field(
         "none",
-        description="dense layer added to the encoder for good; identity: starts as the identity; paper: random, Tanh",
+        description="dense layer added to the encoder permanently; identity: starts as the identity; paper: random "
+        "start, with Tanh",
     )
     class_texts: str = Field(
         "none",

@@ -38,7 +38,7 @@ class Contrast(Phase):
         self.objective = contrast_objective(options, name)
         check_labels(name, self.objective, data.space)
         if len(np.unique(data.codes[data.train])) < 2:
-            raise RecipeError(f"{name}: contrast needs at least two classes in the training rows")
+            raise RecipeError(f"{name}: needs at least two classes in the training rows")
         self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
         size, proxy_seed = self.encoder.dimension, derive(seed, name, "proxies")
         self.proxies = make_proxies(self.objective, len(data.space.groups), size, proxy_seed)

@@ -12,13 +12,14 @@ from phasefit.phases.options import PhaseOptions, Strict
 class DenoiseSettings(Strict):
     """Options of denoising that the joint phase shares."""
 
-    noise: Literal["delete", "mask"] = Field("delete", description="delete or mask the affected words")
+    noise: Literal["delete", "mask"] = Field("delete", description="whether noise deletes or masks words")
     ratio: float = Field(
         0.6, ge=0, lt=1, description="probability that a word is deleted or masked; at least one word is kept"
     )
     dense: Literal["none", "identity", "paper"] = Field(
         "none",
-        description="dense layer added to the encoder for good; identity: starts as the identity; paper: random, Tanh",
+        description="dense layer added to the encoder permanently; identity: starts as the identity; paper: random "
+        "start, with Tanh",
     )
     decoder: Literal["light", "tied"] = Field(
         "light", description="light: works with any encoder; tied: shares the encoder's weights, as in the paper"

@@ -63,7 +63,7 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
         description="L2 penalty on the last layer of the head, 1/C of logistic regression; try 0.3 with few rows",
     )
     objective: str | dict[str, Any] | None = Field(
-        None, description='objective to add to cross-entropy: name, or { name = "supcon", temperature = 0.3 }'
+        None, description='objective to add to cross-entropy: its name, or { name = "supcon", temperature = 0.3 }'
     )
     ce_weight: float = Field(
         0.5, ge=0, le=1, description="weight of cross-entropy if an objective is added, whose weight is the rest"

@@ -1,4 +1,4 @@
-"""Multiple negatives ranking (Henderson et al., 2017): match each text with its pair among those of the batch."""
+"""Multiple negatives ranking (Henderson et al., 2017): find the second text of each pair in the batch."""
 
 from __future__ import annotations
 

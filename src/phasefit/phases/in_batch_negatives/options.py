@@ -25,7 +25,9 @@ class InBatchOptions(PhaseOptions, ChunkOptions):
     """Options that all three phases share; each has its own default objective."""
 
     parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")
-    objective: str | dict[str, Any] = Field(description='name, or { name = "info-nce", temperature = 0.05 }')
+    objective: str | dict[str, Any] = Field(
+        description='name of an objective, or { name = "info-nce", temperature = 0.05 }'
+    )
     watch: Literal["auto", "probe", "loss"] = Field(
         "auto",
         description="score that selects the weights; probe: macro F1 of a linear probe; loss: the objective on "
@@ -57,7 +59,7 @@ class SimCSEOptions(InBatchOptions, ViewSettings):
     kind: Literal["simcse"] = "simcse"
     objective: str | dict[str, Any] = Field(
         default_factory=lambda: {"name": "info-nce", "temperature": 0.05},
-        description='name, or { name = "info-nce", temperature = 0.05 }',
+        description='name of an objective, or { name = "info-nce", temperature = 0.05 }',
     )
     supervised: bool = Field(
         False, description="train on pairs, or triples with a hard negative, instead of single texts"
@@ -95,7 +97,7 @@ class MirrorOptions(InBatchOptions, ViewSettings):
     kind: Literal["mirror"] = "mirror"
     objective: str | dict[str, Any] = Field(
         default_factory=lambda: {"name": "nt-xent", "temperature": 0.04},
-        description='name, or { name = "nt-xent", temperature = 0.04, pull = false } to only push negatives apart',
+        description='name of an objective, or { name = "nt-xent", temperature = 0.04, pull = false } (negatives only)',
     )
     span: int = Field(5, ge=0, description="characters masked in the second view, in one span; 0: none")
     min_characters: int = Field(30, ge=0, description="texts with fewer characters are not masked")
@@ -119,7 +121,7 @@ class MNROptions(InBatchOptions):
     kind: Literal["mnr"] = "mnr"
     objective: str | dict[str, Any] = Field(
         default_factory=lambda: {"name": "multiple-negatives", "temperature": 0.05},
-        description='name, or { name = "multiple-negatives", temperature = 0.05, directions = "both" }',
+        description='name of an objective, or { name = "multiple-negatives", temperature = 0.05, directions = "both" }',
     )
     hard_negatives: bool = Field(True, description="use the third text of each row as a hard negative, if there is one")
 

@@ -113,7 +113,7 @@ class Partners:
         """How many rows are skipped."""
         if not self._skipped:
             return []
-        missing = "second text" if self._others.shape[1] == 1 else "second text or a hard negative"
+        missing = "second text" if self._others.shape[1] == 1 else "second text or hard negative"
         return [f"{self._name}: {self._skipped} training rows have no {missing} and are skipped"]
 
     def _complete(self, rows: np.ndarray) -> np.ndarray:
