@@ -18,7 +18,7 @@ def parse(text: str, *settings: str):
     return parse_recipe(text, name="mine", where="mine.toml", settings=parse_settings(settings))
 
 
-def test_what_is_not_said_has_its_default() -> None:
+def test_unset_options_have_their_default() -> None:
     recipe = parse(GOOD)
     assert recipe.phase_names == ["contrast", "finetune"]
     assert recipe.phases[0].epochs == 2
@@ -118,7 +118,7 @@ def test_settings_reach_into_tables_and_the_whole_run() -> None:
     assert parse(GOOD, "max_length=32").max_length == 32
 
 
-def test_an_option_of_an_objective_is_set_whatever_the_objective_is_said_with() -> None:
+def test_an_option_of_an_objective_is_set_however_the_objective_is_written() -> None:
     named = parse('[[phase]]\nkind = "contrast"\nobjective = "supcon"\n', "contrast.objective.temperature=0.3")
     assert named.phases[0].objective == {"name": "supcon", "temperature": 0.3}
     left_out = parse('[[phase]]\nkind = "simcse"\n', "simcse.objective.temperature=0.1")
@@ -129,13 +129,13 @@ def test_an_option_of_an_objective_is_set_whatever_the_objective_is_said_with() 
     assert other.phases[0].objective == {"name": "nt-xent"}
 
 
-@pytest.mark.parametrize("said", ["finetune.views=delete-words", 'finetune.views=["delete-words"]'])
-def test_a_single_view_is_a_list_of_one(said: str) -> None:
-    assert read_recipe("finetune", parse_settings([said])).phases[-1].views == ["delete-words"]
+@pytest.mark.parametrize("line", ["finetune.views=delete-words", 'finetune.views=["delete-words"]'])
+def test_a_single_view_is_a_list_of_one(line: str) -> None:
+    assert read_recipe("finetune", parse_settings([line])).phases[-1].views == ["delete-words"]
     assert parse('[[phase]]\nkind = "simcse"\nviews = { name = "dropout" }\n').phases[0].views == [{"name": "dropout"}]
 
 
-def test_files_of_class_texts_are_looked_at_before_the_data(tmp_path: Path) -> None:
+def test_files_of_class_texts_are_checked_before_the_data(tmp_path: Path) -> None:
     for phase in ('kind = "contrast"\nclass_texts = ', 'kind = "joint"\ncontrast.class_texts = '):
         with pytest.raises(RecipeError, match=r"class_texts: there is no file 'gone\.csv'; use"):
             parse(f'[[phase]]\n{phase}"gone.csv"\n').check_files()
@@ -185,7 +185,7 @@ def test_reading_imports_no_torch() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_head_must_not_be_left_behind() -> None:
+def test_no_phase_may_follow_a_trained_head() -> None:
     text = '[[phase]]\nkind = "finetune"\n[[phase]]\nkind = "contrast"\n'
     with pytest.raises(
         RecipeError, match=r"own\.toml, phase 2: 'contrast' would change the encoder after its head was trained"

@@ -71,9 +71,9 @@ def test_frozen_words_are_left_out_and_learn_again_in_the_next_phase(made) -> No
     assert words.data_ptr() not in trained(freeze_words=True)
     assert words.data_ptr() in trained()
     lowest, highest = (phase.encoder.transformer.encoder.layer[at].output.dense.weight.data_ptr() for at in (0, -1))
-    found = trained(frozen_layers=1)
-    assert not {lowest, words.data_ptr()} & found
-    assert highest in found
+    parameters = trained(frozen_layers=1)
+    assert not {lowest, words.data_ptr()} & parameters
+    assert highest in parameters
 
 
 def test_more_layers_than_there_are_cannot_be_frozen(made) -> None:

@@ -29,8 +29,8 @@ def add_gradients(
     for number, draw in enumerate(draws):
         own, share = _own_part(draw, rank, accelerator.num_processes, whole=phase.gathers)
         draw_seed, factor = derive(seed, phase.name, step, number, rank), share / len(draws)
-        sync = accelerator.no_sync(module) if phase.chunk or number + 1 < len(draws) else torch.enable_grad()
-        with sync:
+        context = accelerator.no_sync(module) if phase.chunk or number + 1 < len(draws) else torch.enable_grad()
+        with context:
             if phase.chunk:
                 output = _in_chunks(phase, accelerator, own, draw_seed, phase.chunk, factor)
             else:

@@ -88,9 +88,8 @@ def put_weights(tensors: Mapping[str, Tensor], **modules: nn.Module) -> None:
         name for name in current if current[name].shape != weights[name].shape
     }
     if mismatched:
-        raise ModelError(
-            f"the checkpoint does not match the recipe and data of its run (tensor {sorted(mismatched)[0]}); train again"
-        )
+        first = sorted(mismatched)[0]
+        raise ModelError(f"the checkpoint does not match the recipe and data of its run (tensor {first}); train again")
     with torch.no_grad():
         for name, value in current.items():
             value.copy_(weights[name])
