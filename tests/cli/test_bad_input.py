@@ -302,7 +302,9 @@ NAMES = {
     "dataset that is not here": line(f"train trec {QUICK}", "'trec' is known", "PHASEFIT_DATA (or --data-dir)", "hub:"),
     "no such data folder": line(f"train trec --data-dir gone {QUICK}", "--data-dir gone: there is no such folder"),
     "no such recipe": line("train good.csv -q -r three-fase", "'three-fase'", "did you mean 'three-phase'?"),
-    "no such recipe file": line("train good.csv -q -r gone.toml", "'gone.toml'", "phasefit recipes lists"),
+    "no such recipe file": line(
+        "train good.csv -q -r gone.toml", "'gone.toml'", "'phasefit recipes' lists the packaged recipes"
+    ),
     "no such command": line("trian good.csv", "'trian'", "Did you mean 'train'?"),
     "nothing to train on": line("train", "phasefit train --help"),
 }
@@ -377,7 +379,7 @@ RECIPES = {
     "set the wrong type": setting("finetune.epochs=many", "option 'epochs'", "number", "'many'"),
     "set out of range": setting("finetune.max_steps=0", "option 'max_steps'", "equal to 1", "found 0"),
     "set endless epochs": setting("finetune.epochs=inf", "option 'epochs'", "finite number"),
-    "set a length that is none": setting("max_length=x", "max_length is 'model', 'auto' or a number", "'x'"),
+    "set a length that is none": setting("max_length=x", "max_length must be 'model', 'auto' or a number", "'x'"),
 }
 NUMBERS = {
     command: option(command, *says)
