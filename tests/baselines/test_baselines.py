@@ -1,4 +1,4 @@
-"""Every baseline on every kind of label: outputs of the right shape, better than nothing where words tell the class."""
+"""Every baseline on every kind of label: outputs of the right shape, better than chance if words show the class."""
 
 from __future__ import annotations
 
@@ -44,46 +44,46 @@ def prepared_of(tmp_path: Path, kind: str, pairs: bool = False) -> tuple[Prepare
 def test_it_predicts_every_kind(tmp_path: Path, tiny_folder: Path, name: str, kind: str, pairs: bool) -> None:
     prepared = prepared_of(tmp_path, kind, pairs)[0]
     assert prepared.test is not None
-    found = baseline(name).fit(prepared, FitOptions(model=str(tiny_folder), device="cpu"))(prepared.test)
+    outputs = baseline(name).fit(prepared, FitOptions(model=str(tiny_folder), device="cpu"))(prepared.test)
     width = 1 if kind == "score" else len(prepared.space)
-    assert found.shape == (len(prepared.test), width)
-    assert np.isfinite(found).all()
+    assert outputs.shape == (len(prepared.test), width)
+    assert np.isfinite(outputs).all()
     if kind in ("single", "tree"):
-        assert np.allclose(found.sum(axis=1), 1)
-    assert score_outputs(prepared.space, Decision(), prepared.test, found)["rows"] == len(prepared.test)
+        assert np.allclose(outputs.sum(axis=1), 1)
+    assert score_outputs(prepared.space, Decision(), prepared.test, outputs)["rows"] == len(prepared.test)
 
 
-def test_words_tell_these_classes(tmp_path: Path) -> None:
+def test_words_determine_these_classes(tmp_path: Path) -> None:
     prepared, options = prepared_of(tmp_path, "single")
     assert prepared.test is not None
-    found = baseline("tfidf").fit(prepared, options)(prepared.test)
-    assert score_outputs(prepared.space, Decision(), prepared.test, found)["accuracy"] >= 0.8
+    outputs = baseline("tfidf").fit(prepared, options)(prepared.test)
+    assert score_outputs(prepared.space, Decision(), prepared.test, outputs)["accuracy"] >= 0.8
 
 
-def test_majority_says_the_most_frequent_class(tmp_path: Path) -> None:
+def test_majority_predicts_the_most_frequent_class(tmp_path: Path) -> None:
     prepared, options = prepared_of(tmp_path, "single")
     assert prepared.test is not None
-    found = baseline("majority").fit(prepared, options)(prepared.test)
+    outputs = baseline("majority").fit(prepared, options)(prepared.test)
     counts = np.bincount(prepared.codes(prepared.train))
-    assert found.argmax(axis=1).tolist() == [int(counts.argmax())] * len(prepared.test)
-    assert found[0] == pytest.approx(counts / counts.sum())
+    assert outputs.argmax(axis=1).tolist() == [int(counts.argmax())] * len(prepared.test)
+    assert outputs[0] == pytest.approx(counts / counts.sum())
 
 
 def test_texts_without_words_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "dots.csv"
     pd.DataFrame({"text": ["!" * (row + 1) for row in range(40)], "label": ["a", "b"] * 20}).to_csv(path, index=False)
     spec = run_spec(str(path))
-    with pytest.raises(DataError, match="found no words"):
+    with pytest.raises(DataError, match="tfidf finds no words"):
         baseline("tfidf").fit(prepare(spec), FitOptions())
 
 
 def test_an_encoder_has_no_predictions(tmp_path: Path) -> None:
     prepared, options = prepared_of(tmp_path, "single")
-    with pytest.raises(DataError, match="'frozen' adds one"):
+    with pytest.raises(DataError, match="use 'frozen'"):
         baseline("untrained").fit(prepared, options)
 
 
-def test_setfit_takes_one_class_per_text(tmp_path: Path) -> None:
+def test_setfit_supports_one_class_per_text(tmp_path: Path) -> None:
     prepared, options = prepared_of(tmp_path, "score")
-    with pytest.raises(DataError, match="leave it out"):
+    with pytest.raises(DataError, match="remove it from the comparison"):
         baseline("setfit").fit(prepared, options)

@@ -304,7 +304,9 @@ NAMES = {
     "dataset that is not here": line(f"train trec {QUICK}", "'trec' is known", "PHASEFIT_DATA (or --data-dir)", "hub:"),
     "no such data folder": line(f"train trec --data-dir gone {QUICK}", "--data-dir gone: there is no such folder"),
     "no such recipe": line("train good.csv -q -r three-fase", "'three-fase'", "did you mean 'three-phase'?"),
-    "no such recipe file": line("train good.csv -q -r gone.toml", "'gone.toml'", "phasefit recipes lists"),
+    "no such recipe file": line(
+        "train good.csv -q -r gone.toml", "'gone.toml'", "'phasefit recipes' lists the packaged recipes"
+    ),
     "no such command": line("trian good.csv", "'trian'", "Did you mean 'train'?"),
     "nothing to train on": line("train", "phasefit train --help"),
 }
@@ -312,12 +314,12 @@ FINETUNE = '[[phase]]\nkind = "finetune"\n'
 RECIPES = {
     "contrast with one class": Case(
         "train t.csv -q -m m -r contrast-finetune",
-        ("contrast needs at least two classes",),
+        ("contrast: needs at least two classes",),
         {"t.csv": HEAD + "".join(f"song {row},music\n" for row in range(30))},
     ),
     "denoise with no text": Case(
         "train t.csv -q -m {tiny} -r denoise-finetune",
-        ("denoise: the texts hold nothing that the tokenizer can see",),
+        ("denoise: the tokenizer finds no words in the texts",),
         {"t.csv": HEAD + "".join("\u200b" * row + f",{row % 2}\n" for row in range(1, 41))},
     ),
     "unknown option": recipe(
@@ -348,7 +350,7 @@ RECIPES = {
     ),
     "its own base": recipe('base = "r.toml"\n', "r.toml: the recipe is its own base"),
     "options together": recipe(
-        FINETUNE + 'on = "tokens"\n', "r.toml, phase 1: on = 'tokens' says what an objective sees"
+        FINETUNE + 'on = "tokens"\n', "r.toml, phase 1: on = 'tokens' is for an objective, but none is set"
     ),
     "an option that is nothing like others": recipe(
         FINETUNE + "zzz = 1\n", "'zzz'; known:", "recipes options finetune"
@@ -379,7 +381,7 @@ RECIPES = {
     "set the wrong type": setting("finetune.epochs=many", "option 'epochs'", "number", "'many'"),
     "set out of range": setting("finetune.max_steps=0", "option 'max_steps'", "equal to 1", "found 0"),
     "set endless epochs": setting("finetune.epochs=inf", "option 'epochs'", "finite number"),
-    "set a length that is none": setting("max_length=x", "max_length is 'model', 'auto' or a number", "'x'"),
+    "set a length that is none": setting("max_length=x", "max_length must be 'model', 'auto' or a number", "'x'"),
 }
 NUMBERS = {
     command: option(command, *says)

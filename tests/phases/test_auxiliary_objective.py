@@ -1,4 +1,4 @@
-"""An objective beside cross-entropy: how they mix, what is trained along, what is refused."""
+"""An objective added to cross-entropy: how they are weighted, what is trained, what is refused."""
 
 from __future__ import annotations
 
@@ -132,17 +132,20 @@ def test_trees_are_taken_or_refused_by_name(model, objective) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        ({"objective": "info-nce"}, "here: objective 'info-nce' takes no labelled texts; one of these does: cosine"),
-        ({"objective": "supcon", "on": "tokens"}, "here: objective 'supcon' takes no token states; .* soft-triple"),
+        ({"objective": "info-nce"}, "here: objective 'info-nce' does not accept labelled texts; use one of: cosine"),
+        (
+            {"objective": "supcon", "on": "tokens"},
+            "here: objective 'supcon' does not accept token states; .* soft-triple",
+        ),
         ({"objective": "supconn"}, "unknown objective 'supconn'; did you mean 'supcon'"),
         ({"objective": {"name": "supcon", "temperature": 0}}, "temperature"),
         ({"views": ["delete-word"]}, "delete-words"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_training(options, said) -> None:
-    with pytest.raises(RecipeError, match=said):
+def test_what_makes_no_sense_is_refused_before_training(options, message) -> None:
+    with pytest.raises(RecipeError, match=message):
         PHASES.get("finetune")(kind="finetune", **options).check("here")
 
 
@@ -161,14 +164,14 @@ def test_options_that_exclude_each_other(options) -> None:
         PHASES.get("finetune")(kind="finetune", **options)
 
 
-def test_a_batch_without_positives_is_said_once(model) -> None:
+def test_a_batch_without_positives_is_reported_once(model) -> None:
     texts, _ = make_table(24)
     data = make_data(model.encoder, texts, [f"own{row}" for row in range(20)] + ["own0"] * 4, validation=4)
     phase = make_phase("finetune", model, data, objective="supcon", batch_size=4, max_steps=5, evaluate_every=1)
     notes = [event.text for event in run(phase) if hasattr(event, "text")]
-    said = [note for note in notes if "supcon" in note]
-    assert len(said) == 1, notes
-    assert said[0].startswith("finetune: objective 'supcon'")
+    reported = [note for note in notes if "supcon" in note]
+    assert len(reported) == 1, notes
+    assert reported[0].startswith("finetune: objective 'supcon'")
 
 
 def test_states_of_different_lengths_are_stacked_with_their_masks() -> None:

@@ -1,4 +1,4 @@
-"""An objective beside the head of pairs: both texts are one input, in two orders, each with the label of the pair."""
+"""An objective with a head for pairs: both texts are one input, in two orders, each with the label of the pair."""
 
 from __future__ import annotations
 

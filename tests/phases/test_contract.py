@@ -1,4 +1,4 @@
-"""What every phase promises, tomorrow's included."""
+"""The contract of a phase, checked for every registered kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tiny import FAMILIES, first_batch, fresh_model, make_data, make_phase, make
 
 every_phase = pytest.mark.parametrize("kind", PHASES)
 
-# Options that change what a step is, beside the defaults of every kind.
+# Options that change what a step is, in addition to the defaults of every kind.
 VARIANTS = {
     "denoise": [{}, {"noise": "mask"}, {"dense": "paper"}, {"dense": "identity", "decoder": "tied"}],
     "contrast": [
@@ -109,7 +109,7 @@ def test_validation_gives_the_watched_score_and_disturbs_nothing(model, data, ki
     scores = phase.validate()
     assert phase.watch in scores
     assert all(isinstance(value, float) and np.isfinite(value) for value in scores.values())
-    assert phase.validate() == scores, "the same at every look"
+    assert phase.validate() == scores, "the same at every evaluation"
     assert all(torch.equal(before[name], value) for name, value in weights(phase).items())
     assert torch.equal(state, torch.get_rng_state())
     assert phase.training
@@ -207,11 +207,11 @@ def test_an_unknown_kind_is_refused() -> None:
 
 @every_phase
 def test_rates_may_be_given_to_the_parts_that_there_are(tiny_folder, kind) -> None:
-    found: set[str] = set()
+    parts: set[str] = set()
     for options in VARIANTS.get(kind, [{}]):
         model = fresh_model(tiny_folder)
-        found |= set(make_phase(kind, model, make_data(model.encoder, *make_table(60)), **options).groups())
-    assert found == set(PHASES.get(kind).parts)
+        parts |= set(make_phase(kind, model, make_data(model.encoder, *make_table(60)), **options).groups())
+    assert parts == set(PHASES.get(kind).parts)
 
 
 def test_labels_of_rows_are_what_the_space_says(model) -> None:

@@ -22,18 +22,18 @@ def uneven(model):
 @pytest.mark.parametrize("mode", ["code", "paper", "none"])
 def test_the_imbalance_correction(model, uneven, mode) -> None:
     phase = make_phase("contrast", model, uneven, balance={"mode": mode})
-    found = np.bincount(uneven.codes[phase.grown.rows])
+    sizes = np.bincount(uneven.codes[phase.grown.rows])
     before = np.bincount(uneven.codes[uneven.train])
-    assert found.tolist() == corrected_sizes(before, mode).tolist()
-    assert phase.facts()["rows"] == found.sum()
+    assert sizes.tolist() == corrected_sizes(before, mode).tolist()
+    assert phase.facts()["rows"] == sizes.sum()
     assert (~phase.grown.noisy).sum() == len(uneven.train), "every row itself is still there, without noise"
-    said = " ".join(phase.notes())
-    assert ("adds" in said) == (mode != "none")
+    notes = " ".join(phase.notes())
+    assert ("adds" in notes) == (mode != "none")
 
 
-def test_balanced_classes_are_left_alone_and_the_user_hears_of_it(model) -> None:
+def test_balanced_classes_are_not_corrected_and_a_note_reports_it(model) -> None:
     phase = make_phase("contrast", model, make_data(model.encoder, *make_table(60), validation=0))
-    assert "changes nothing" in phase.notes()[0]
+    assert "no imbalance correction needed" in phase.notes()[0]
 
 
 def test_only_copies_lose_words_and_only_stop_words(model, uneven) -> None:
@@ -140,7 +140,7 @@ def test_a_wrong_objective_is_named(model, data, objective, message) -> None:
 
 def test_supcon_takes_no_explicit_pairs(model, data) -> None:
     options = make_phase("contrast", model, data, objective="supcon").options
-    with pytest.raises(RecipeError, match="contrast: objective 'supcon' takes no explicit pairs"):
+    with pytest.raises(RecipeError, match="contrast: objective 'supcon' does not support explicit pairs"):
         options.model_copy(update={"pairs": "explicit"}).check("contrast")
 
 
@@ -150,11 +150,11 @@ def test_own_stop_words(model, uneven, tmp_path) -> None:
     phase = make_phase("contrast", model, uneven, balance={"stop_words": str(file), "noise": 1.0, "min_words": 4})
     places = np.flatnonzero(phase.grown.noisy)
     features = phase.grown.features(places, np.random.default_rng(0))
-    said = model.encoder.tokenizer.batch_decode(features["input_ids"])
-    assert not any("please" in text or "find" in text for text in said)
+    decoded = model.encoder.tokenizer.batch_decode(features["input_ids"])
+    assert not any("please" in text or "find" in text for text in decoded)
 
 
-def test_stop_words_are_found_behind_a_prompt(tiny_folder) -> None:
+def test_stop_words_are_detected_after_a_prompt(tiny_folder) -> None:
     model = fresh_model(tiny_folder)
     model.encoder.prompt = "find a song: "
     data = make_data(model.encoder, *make_table(sizes=SIZES), validation=0)
@@ -162,8 +162,8 @@ def test_stop_words_are_found_behind_a_prompt(tiny_folder) -> None:
     places = np.flatnonzero(phase.grown.noisy)
     features = phase.grown.features(places, np.random.default_rng(0))
     for place, ids in zip(places, features["input_ids"], strict=True):
-        said = model.encoder.tokenizer.decode(ids, skip_special_tokens=True)
-        assert said.startswith("find a song"), "the prompt stays whole"
+        decoded = model.encoder.tokenizer.decode(ids, skip_special_tokens=True)
+        assert decoded.startswith("find a song"), "the prompt stays whole"
         for word in data.texts[phase.grown.rows[place]].split():
             if any(word in words for words in KEYWORDS.values()):
-                assert word in said
+                assert word in decoded

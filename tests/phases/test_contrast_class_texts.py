@@ -34,7 +34,7 @@ def test_names_are_made_readable(label, words) -> None:
     assert readable(label) == words
 
 
-def said(phase, places) -> list[str]:
+def texts_at(phase, places) -> list[str]:
     features = phase.grown.features(np.asarray(places), np.random.default_rng(0))
     return phase.encoder.tokenizer.batch_decode(features["input_ids"], skip_special_tokens=True)
 
@@ -43,7 +43,7 @@ def test_names_join_every_batch(model, data) -> None:
     phase = make_phase("contrast", model, data, class_texts="names", batch_size=8, balance={"mode": "none"})
     rows = len(data.train)
     assert len(phase.grown) == rows + 3 == phase.facts()["rows"]
-    assert said(phase, [rows, rows + 1, rows + 2]) == NAMES
+    assert texts_at(phase, [rows, rows + 1, rows + 2]) == NAMES
     assert any("3 class texts" in note for note in phase.notes())
     for draw in phase.batches.epoch(0):
         codes = phase.grown.codes[draw["rows"]]
@@ -54,7 +54,7 @@ def test_names_join_every_batch(model, data) -> None:
 def test_rows_and_names_may_be_mixed(model, data) -> None:
     phase = make_phase("contrast", model, data, class_texts="names")
     rows = len(phase.grown.rows)
-    assert said(phase, [rows + 1, 4, rows, 2]) == [
+    assert texts_at(phase, [rows + 1, 4, rows, 2]) == [
         "music",
         data.texts[data.train[4]],
         "food",
@@ -68,8 +68,8 @@ def test_the_loss_sees_them_as_texts_of_their_class(tiny_encoder) -> None:
     data = make_data(model.encoder, texts, labels, validation=0)
     phase = make_phase("contrast", model, data, class_texts="names", balance={"mode": "none"})
     batch = first_batch(phase)
-    beside = make_data(model.encoder, [*texts, *NAMES], [*labels, *NAMES], validation=0)  # the same, in the table
-    other = make_phase("contrast", model, beside, balance={"mode": "none"})
+    in_table = make_data(model.encoder, [*texts, *NAMES], [*labels, *NAMES], validation=0)  # the same, in the table
+    other = make_phase("contrast", model, in_table, balance={"mode": "none"})
     assert phase(batch).loss.item() == pytest.approx(other(batch).loss.item(), abs=1e-6)
 
 
@@ -78,7 +78,7 @@ def test_names_are_never_noised_and_never_copied(model) -> None:
     phase = make_phase("contrast", model, data, class_texts="names", balance={"noise": 1.0, "min_words": 1})
     assert phase.grown.noisy.any()
     places = range(len(phase.grown.rows), len(phase.grown))
-    assert said(phase, places) == NAMES
+    assert texts_at(phase, places) == NAMES
     assert phase.grown.clean.tolist() == [*range(len(data.train)), *places]
 
 
@@ -92,7 +92,7 @@ def test_explicit_pairs_hold_them(model, data) -> None:
 def test_paths_of_a_tree(model, tree_data) -> None:
     phase = make_phase("contrast", model, tree_data, class_texts="names")
     places = np.arange(len(phase.grown.rows), len(phase.grown))
-    assert said(phase, places)[0] == "leisure food"
+    assert texts_at(phase, places)[0] == "leisure food"
     targets = tree_data.space.targets(phase.grown.codes[places])
     assert targets.shape == (4, 2)
     assert phase(first_batch(phase)).loss.isfinite()
@@ -102,10 +102,10 @@ def test_texts_of_a_file(model, data, tmp_path) -> None:
     file = tmp_path / "classes.jsonl"
     file.write_text('{"label": "food", "text": "pizza and bread"}\n{"label": "food", "text": "a kitchen"}\n')
     phase = make_phase("contrast", model, data, class_texts=str(file))
-    assert said(phase, [len(phase.grown.rows), len(phase.grown.rows) + 1]) == ["pizza and bread", "a kitchen"]
+    assert texts_at(phase, [len(phase.grown.rows), len(phase.grown.rows) + 1]) == ["pizza and bread", "a kitchen"]
     notes = " ".join(phase.notes())
     assert "2 class texts" in notes
-    assert "no class text for 2 of the classes: 'music', 'weather'" in notes
+    assert "2 classes without a class text: 'music', 'weather'" in notes
 
 
 def test_a_file_may_spell_paths(model, tree_data, tmp_path) -> None:
@@ -133,7 +133,9 @@ def test_bad_files(model, data, tmp_path, content, error, message) -> None:
 
 def test_what_reading_can_see_is_refused_before_training(model, data, tmp_path) -> None:
     options = make_phase("contrast", model, data).options
-    with pytest.raises(RecipeError, match=r"recipe, contrast: there is no file 'nams'; class_texts is 'none', 'names'"):
+    with pytest.raises(
+        RecipeError, match=r"recipe, contrast: class_texts: there is no file 'nams'; use 'none', 'names'"
+    ):
         options.model_copy(update={"class_texts": "nams"}).check("recipe, contrast")
     with pytest.raises(DataError, match="is a folder"):
         options.model_copy(update={"class_texts": str(tmp_path)}).check("contrast")

@@ -38,7 +38,7 @@ def test_neighbours_are_the_nearest_of_other_classes(model, data) -> None:
     assert (near(phase) == np.argsort(-alike, axis=1, kind="stable")[:, :4]).mean() > 0.99, "but for roundings"
 
 
-def test_looking_draws_nothing_and_leaves_the_mode(model, data) -> None:
+def test_searching_draws_no_random_numbers_and_keeps_the_mode(model, data) -> None:
     phase = make_phase("contrast", model, data, hard_negatives=2).train()
     before = torch.get_rng_state()
     phase.before_step(1)
@@ -46,7 +46,7 @@ def test_looking_draws_nothing_and_leaves_the_mode(model, data) -> None:
     assert all(module.training for module in phase.encoder.modules())
 
 
-def test_it_looks_every_so_many_steps(tiny_folder, monkeypatch) -> None:
+def test_neighbours_are_searched_every_refresh_steps(tiny_folder, monkeypatch) -> None:
     looked: list[int] = []
 
     def before_step(self: HardNegatives, step: int, encoder: Any, kept=HardNegatives.before_step) -> None:
@@ -81,9 +81,9 @@ def test_each_row_comes_with_one_of_its_neighbours(model, data) -> None:
     picked: set[int] = set()
     for epoch in range(10):
         for draw in phase.batches.epoch(epoch):
-            found = phase.negatives.of(draw["rows"], draw["chance"])
-            assert all(one in near(phase)[row] for row, one in zip(draw["rows"], found, strict=True))
-            picked |= {int(one) for row, one in zip(draw["rows"], found, strict=True) if row == 0}
+            neighbours = phase.negatives.of(draw["rows"], draw["chance"])
+            assert all(one in near(phase)[row] for row, one in zip(draw["rows"], neighbours, strict=True))
+            picked |= {int(one) for row, one in zip(draw["rows"], neighbours, strict=True) if row == 0}
     assert picked == set(near(phase)[0].tolist()), "each of them now and then"
 
 
@@ -98,8 +98,8 @@ def test_the_loss_is_that_of_the_batch_with_its_negatives(tiny_encoder) -> None:
     alone = plain(Batch({"rows": rows}, batch.generator, batch.device)).loss.item()
     assert hard(batch).loss.item() == pytest.approx(alone, abs=1e-6), "before it has looked there are none"
     hard.before_step(1)
-    found = hard.negatives.of(rows, batch.draw["chance"])
-    more = np.unique(np.setdiff1d(found, rows))
+    neighbours = hard.negatives.of(rows, batch.draw["chance"])
+    more = np.unique(np.setdiff1d(neighbours, rows))
     assert len(more)
     both = Batch({"rows": np.concatenate([rows, more])}, batch.generator, batch.device)
     assert hard(batch).loss.item() == pytest.approx(plain(both).loss.item(), abs=1e-6)
@@ -117,20 +117,20 @@ def test_a_class_with_a_single_other_text(model) -> None:
     assert (phase.negatives.of(others, np.linspace(0, 0.999, 12)) == lone).all()
 
 
-def test_copies_share_their_neighbours_and_are_none(model) -> None:
+def test_copies_share_neighbours_and_are_not_neighbours(model) -> None:
     data = make_data(model.encoder, *make_table(sizes=[40, 12, 3]), validation=0)
     phase = make_phase("contrast", model, data, hard_negatives=3, class_texts="names")
     grown = phase.grown
     phase.before_step(1)
     assert near(phase).shape == (len(data.train) + 3, 3)
     places = np.arange(len(grown))
-    found = phase.negatives.of(places, np.zeros(len(places)))
-    assert (grown.codes[found] != grown.codes).all()
-    assert np.isin(found, grown.clean).all()
+    neighbours = phase.negatives.of(places, np.zeros(len(places)))
+    assert (grown.codes[neighbours] != grown.codes).all()
+    assert np.isin(neighbours, grown.clean).all()
     noisy = np.flatnonzero(grown.noisy)
     for copy in noisy:
         clean = int(np.flatnonzero(grown.rows == grown.rows[copy])[0])
-        assert found[copy] == found[clean]
+        assert neighbours[copy] == neighbours[clean]
 
 
 def test_many_rows_go_through_the_index(model, data, monkeypatch) -> None:
@@ -153,12 +153,12 @@ def test_many_rows_without_the_index_are_refused_at_once(model, data, monkeypatc
 
 
 def test_explicit_pairs_are_refused(model, data) -> None:
-    with pytest.raises(RecipeError, match="contrast: explicit pairs are drawn once, without hard negatives"):
+    with pytest.raises(RecipeError, match="contrast: hard_negatives needs pairs = 'batch', not 'explicit'"):
         make_phase("contrast", model, data, hard_negatives=3, pairs="explicit")
 
 
 @pytest.mark.parametrize(("kind", "step"), [("contrast", 1), ("contrast", 2), ("joint", 3)])
-def test_a_resumed_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, kind: str, step: int) -> None:
+def test_a_resumed_phase_matches_an_uninterrupted_one(tiny_folder: Path, kind: str, step: int) -> None:
     own = {"hard_negatives": 3, "refresh": 2, "class_texts": "names"}
 
     def built() -> Any:
@@ -171,8 +171,8 @@ def test_a_resumed_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, kin
 
     def on_step_end(state: PhaseState) -> None:
         if state.step == step:
-            found = weights_of(phase=state.phase) | state.tensors()
-            kept.update({name: value.detach().clone() for name, value in found.items()})
+            tensors = weights_of(phase=state.phase) | state.tensors()
+            kept.update({name: value.detach().clone() for name, value in tensors.items()})
             facts.update(json.loads(json.dumps(state.facts())))
 
     whole, again = built(), built()

@@ -89,8 +89,8 @@ def test_most_objectives_have_none(model, data) -> None:
 @pytest.mark.parametrize(
     ("objective", "message"),
     [
-        ("on-views", "contrast: objective 'on-views' compares views of one text.*simcse, mirror and mnr"),
-        ("weighing", "contrast: objective 'weighing' needs a second network.*only finetune"),
+        ("on-views", "contrast: objective 'on-views' compares views of one text.*simcse, mirror or mnr"),
+        ("weighing", "contrast: objective 'weighing' needs a second network.*use it in finetune"),
     ],
 )
 def test_what_contrast_cannot_feed_is_refused_before_training(model, data, objective, message) -> None:

@@ -18,7 +18,7 @@ def test_it_reads_labelled_and_unlabelled_texts(model, data) -> None:
     assert phase.facts()["rows"] == len(rows)
 
 
-def test_it_never_looks_at_labels_while_training(model, data) -> None:
+def test_labels_are_not_used_in_training(model, data) -> None:
     phase = make_phase("denoise", model, replace(data, codes=np.full_like(data.codes, -1)), batch_size=8)
     assert torch.isfinite(phase(first_batch(phase)).loss)
     assert phase.watch == "loss", "without labels there is nothing to probe"
@@ -31,13 +31,13 @@ def test_a_fresh_decoder_knows_nothing(model, data) -> None:
     assert phase(first_batch(phase)).loss.item() == pytest.approx(math.log(len(np.unique(data.tokens.ids))), rel=0.12)
 
 
-def test_noise_differs_from_step_to_step_and_not_from_look_to_look(model, data) -> None:
+def test_noise_differs_between_steps_but_not_between_evaluations(model, data) -> None:
     phase = make_phase("denoise", model, data, batch_size=8).eval()
     assert phase(first_batch(phase, seed=0)).loss.item() != phase(first_batch(phase, seed=1)).loss.item()
     assert phase.reconstruction() == phase.reconstruction()
 
 
-def test_it_learns_to_rebuild(tiny_folder) -> None:
+def test_it_learns_to_reconstruct(tiny_folder) -> None:
     model = fresh_model(tiny_folder)
     data = make_data(model.encoder, *make_table(60))
     phase = make_phase("denoise", model, data, epochs=6, lr=1e-2, batch_size=8, watch="loss")
@@ -73,7 +73,7 @@ def test_watch_can_be_chosen(model, data) -> None:
 # --- as a VAE ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_vae_tells_both_parts_of_its_loss_and_leaves_a_generator(model, data) -> None:
+def test_a_vae_reports_both_parts_of_its_loss_and_leaves_a_generator(model, data) -> None:
     phase = make_phase("denoise", model, data, batch_size=8, variant="vae", beta=0.25)
     assert model.generator is phase.generator
     phase.before_step(1)
@@ -89,7 +89,7 @@ def test_plain_denoising_leaves_none(model, data) -> None:
     assert model.generator is None
 
 
-def test_beta_grows_and_is_whole_where_weights_are_compared(model, data) -> None:
+def test_beta_rises_in_training_and_is_full_in_validation(model, data) -> None:
     phase = make_phase("denoise", model, data, batch_size=8, variant="vae", beta=2.0, beta_steps=4)
     for step, beta in ((1, 0.5), (2, 1.0), (4, 2.0), (9, 2.0)):
         phase.before_step(step)
@@ -113,8 +113,8 @@ def test_a_vae_learns_and_pulls_towards_the_prior(tiny_folder) -> None:
     assert kl[-1] < kl[0]
 
 
-def test_a_vae_needs_the_light_decoder_and_a_phase_of_its_own(model, data) -> None:
+def test_a_vae_needs_the_light_decoder_and_its_own_phase(model, data) -> None:
     with pytest.raises(ValueError, match="decoder = 'light'"):
         make_phase("denoise", model, data, variant="vae", decoder="tied")
-    with pytest.raises(ValueError, match="a phase of its own"):
+    with pytest.raises(ValueError, match="use a separate phase with kind = 'denoise'"):
         make_phase("joint", model, data, denoise={"variant": "vae"})

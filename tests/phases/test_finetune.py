@@ -73,7 +73,7 @@ def test_going_on_with_the_same_classes_keeps_the_head_itself(model, data) -> No
     assert again.head is first.head
 
 
-def test_another_kind_of_head_starts_anew(model, data) -> None:
+def test_another_kind_of_head_starts_from_scratch(model, data) -> None:
     first = make_phase("finetune", model, data, head="mlp")
     again = make_phase("finetune", model, data, head="linear")
     assert again.head is not first.head
@@ -115,7 +115,7 @@ def test_tree_classes_are_whole_paths(model, tree_data) -> None:
     "idle", [{"layer_decay": 0.9}, {"encoder_dropout": 0.0}, {"freeze_words": True}, {"frozen_layers": 1}]
 )
 def test_options_that_a_frozen_encoder_has_no_use_for_are_refused(idle: dict[str, float]) -> None:
-    with pytest.raises(ValidationError, match=f"'{next(iter(idle))}' does nothing"):
+    with pytest.raises(ValidationError, match=f"'{next(iter(idle))}' has no effect"):
         PHASES.get("finetune")(freeze=True, **idle)
 
 
@@ -128,4 +128,4 @@ def test_a_frozen_encoder_with_a_ridge_is_logistic_regression(model, head, ridge
     seen = normalize(vectors) if head == "cosine" else vectors
     theirs = LogisticRegression(C=1 / ridge, max_iter=5000, tol=1e-8).fit(seen, data.codes).predict_proba(seen)
     assert model.outputs(torch.from_numpy(vectors)) == pytest.approx(theirs, abs=5e-3)
-    assert np.ptp(theirs) > 0.1  # it tells the classes apart
+    assert np.ptp(theirs) > 0.1  # it separates the classes

@@ -24,7 +24,7 @@ CONTRAST: dict[str, Any] = {"balance": {"generate": True}, "objective": "supcon"
 
 
 def built(folder: Path) -> tuple[Any, Phase, Any]:
-    """The model, the phase that learns to make texts, and what builds the phase that uses them."""
+    """The model, the phase that learns to generate texts, and a function that builds the phase that uses them."""
     model = fresh_model(folder)
     data = make_data(model.encoder, *make_table(sizes=(40, 6, 4)), validation=6)
     denoise = make_phase("denoise", model, data, variant="vae", watch="loss", **STEPPING)
@@ -77,8 +77,8 @@ def test_a_phase_that_is_resumed_has_the_same_texts(tiny_folder: Path) -> None:
 
     def rest(state: PhaseState) -> None:
         if state.step == 2:
-            found = weights_of(model=model, phase=phase) | state.tensors()
-            taken["tensors"] = {name: value.detach().clone() for name, value in found.items()}
+            tensors = weights_of(model=model, phase=phase) | state.tensors()
+            taken["tensors"] = {name: value.detach().clone() for name, value in tensors.items()}
             taken["facts"] = json.dumps(state.facts())
 
     list(train_phase(phase, make_accelerator("cpu"), seed=0, on_step_end=rest))

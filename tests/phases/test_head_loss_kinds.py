@@ -66,20 +66,20 @@ def test_the_loss_falls_and_what_was_learned_is_right(kind: str, options: dict[s
     seen, target = torch.from_numpy(vectors).float(), torch.from_numpy(loss.values(values))
     losses = []
     for _ in range(60):
-        found = loss(head(seen), target)
+        value = loss(head(seen), target)
         optimiser.zero_grad()
-        found.backward()
+        value.backward()
         optimiser.step()
-        losses.append(found.item())
+        losses.append(value.item())
     assert np.isfinite(losses).all()
     assert losses[-1] < 0.6 * losses[0]
-    said = kind_of(space).outputs(head(seen).detach(), space)
+    outputs = kind_of(space).outputs(head(seen).detach(), space)
     if space.kind == "score":
-        assert np.corrcoef(said[:, 0], values)[0, 1] > 0.9
+        assert np.corrcoef(outputs[:, 0], values)[0, 1] > 0.9
     elif space.kind == "multi":
-        assert ((said >= 0.5) == values).mean() > 0.9
+        assert ((outputs >= 0.5) == values).mean() > 0.9
     else:
-        assert (said.argmax(axis=1) == values).mean() > 0.9
+        assert (outputs.argmax(axis=1) == values).mean() > 0.9
 
 
 @pytest.mark.parametrize("kind", ["score", "levels"])
@@ -144,7 +144,7 @@ def test_balanced_weights_of_classes_are_inverse_sizes_with_mean_one(kind: str) 
 
 
 @every_kind
-def test_without_a_word_nothing_is_weighted(kind: str) -> None:
+def test_by_default_nothing_is_weighted(kind: str) -> None:
     assert made(kind).weights is None
     assert not made(kind).state_dict()
 
@@ -177,7 +177,7 @@ USUAL = {"single": "macro_f1", "multi": "macro_f1", "score": "pearson"}
 
 
 def of_kind(model: Model, kind: str, *, paired: bool = False) -> PhaseData:
-    """The tiny table under labels of a kind; in pairs, a text and the one behind it."""
+    """The tiny table under labels of a kind; in pairs, a text and the next one."""
     texts, names = make_table(60)
     labels: list[Any] = list(names)
     if kind == "multi":
@@ -214,20 +214,20 @@ def test_a_phase_learns_every_kind_of_single_texts_and_pairs(model, kind: str, p
 def test_validation_is_of_what_the_model_predicts(model, kind: str) -> None:
     data = of_kind(model, kind)
     phase = make_phase("finetune", model, data, freeze=True)
-    said = model.predict_outputs([data.texts[row] for row in data.validation])
+    outputs = model.predict_outputs([data.texts[row] for row in data.validation])
     true = data.values[data.validation]
     if kind == "score":
-        assert phase.validate()["pearson"] == pytest.approx(np.corrcoef(said[:, 0], true)[0, 1], abs=1e-4)
+        assert phase.validate()["pearson"] == pytest.approx(np.corrcoef(outputs[:, 0], true)[0, 1], abs=1e-4)
     else:
-        expected = -np.log(np.where(true, said, 1 - said)).mean()
+        expected = -np.log(np.where(true, outputs, 1 - outputs)).mean()
         assert phase.validate()["log_loss"] == pytest.approx(expected, abs=1e-4)
 
 
 def test_scores_are_learned_from_texts(model) -> None:
     data = of_kind(model, "score")
     run(make_phase("finetune", model, data, epochs=20, lr=3e-3, batch_size=16))
-    said = model.predict_outputs([data.texts[row] for row in data.validation])[:, 0]
-    assert np.corrcoef(said, data.values[data.validation])[0, 1] > 0.7
+    outputs = model.predict_outputs([data.texts[row] for row in data.validation])[:, 0]
+    assert np.corrcoef(outputs, data.values[data.validation])[0, 1] > 0.7
 
 
 @pytest.mark.parametrize(("kind", "watch"), [("score", "macro_f1"), ("multi", "pearson"), ("single", "mse")])
@@ -236,7 +236,7 @@ def test_a_score_that_labels_do_not_have_cannot_be_watched(model, kind: str, wat
         make_phase("finetune", model, of_kind(model, kind), watch=watch)
 
 
-def test_errors_are_better_the_lower_they_are(model) -> None:
+def test_lower_errors_are_better(model) -> None:
     phase = make_phase("finetune", model, of_kind(model, "score"), watch="mse", slack=1.0)
     assert phase.lower_is_better
     assert phase.slack(phase.validate()) == 0
@@ -251,7 +251,7 @@ def test_another_way_to_see_pairs_starts_a_new_head(model) -> None:
     assert other.starts_untrained
 
 
-def test_a_fresh_head_of_several_labels_begins_with_how_frequent_they_are(model) -> None:
+def test_a_new_multi_label_head_starts_at_the_label_frequencies(model) -> None:
     texts, topics = make_table(60, classes=3)
     data = make_data(model.encoder, texts, [frozenset({topic, "always"}) for topic in topics], validation=0)
     values = data.space.values([frozenset({topic, "always"}) for topic in topics])

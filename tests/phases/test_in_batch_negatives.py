@@ -1,4 +1,4 @@
-"""What simcse, mirror and mnr share: company for every row, sides, noise that ends with the encoding."""
+"""What simcse, mirror and mnr share: batches of at least two rows, sides, noise that ends with the encoding."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_no_row_is_alone_and_all_rows_come(count: int) -> None:
         assert again == [part.tolist() for part in drawn]
 
 
-def test_one_row_has_no_company() -> None:
+def test_one_row_is_refused() -> None:
     one = np.array([5])
     with pytest.raises(ValueError, match="two"):
         AtLeastTwoRows(ShuffledBatches(one, one, batch_size=4, seed=0), one, seed=0)
@@ -99,10 +99,10 @@ def test_a_single_row_is_refused(model, data, way: str) -> None:
 
 
 @every_kind
-def test_an_objective_that_takes_no_views_is_refused(model, data, way: str) -> None:
-    with pytest.raises(RecipeError, match="'supcon' takes no views"):
+def test_an_objective_without_views_is_refused(model, data, way: str) -> None:
+    with pytest.raises(RecipeError, match="'supcon' does not accept views"):
         made(way, model, data, objective="supcon")
-    with pytest.raises(RecipeError, match="'supcon' takes no views"):
+    with pytest.raises(RecipeError, match="'supcon' does not accept views"):
         made(way, model, data).options.model_copy(update={"objective": "supcon"}).check("here")
 
 
@@ -175,25 +175,25 @@ def test_views_that_cannot_differ_are_noted(model, data, way, options, noted: bo
 
 def test_pairs_need_a_table_of_pairs(model, data) -> None:
     for way in ("supervised", "mnr"):
-        with pytest.raises(RecipeError, match=f"^{KINDS[way][0]}: needs a table with two texts"):
+        with pytest.raises(RecipeError, match=f"^{KINDS[way][0]}: needs a table with two text columns"):
             made(way, model, replace(data, others=None))
 
 
-def test_rows_without_a_partner_are_left_out_and_counted(model, data) -> None:
+def test_rows_without_a_second_text_are_skipped_and_counted(model, data) -> None:
     others = data.others.copy()
     others[data.train[:5], 0] = -1
     others[data.train[5:7], 1] = -1
     others[data.validation[0], 0] = -1
     phase = made("mnr", model, replace(data, others=others))
-    assert phase.notes() == ["mnr: 7 training rows have no second text or a hard negative and are left out"]
+    assert phase.notes() == ["mnr: 7 training rows have no second text or hard negative and are skipped"]
     assert sorted(phase.sides.rows.tolist()) == sorted(data.train[7:].tolist())
     assert data.validation[0] not in phase.sides.validation
     pairs = made("mnr", model, replace(data, others=others), hard_negatives=False)
-    assert pairs.notes() == ["mnr: 5 training rows have no second text and are left out"]
+    assert pairs.notes() == ["mnr: 5 training rows have no second text and are skipped"]
     assert pairs.sides.names == ("anchor", "positive")
 
 
-@pytest.mark.parametrize("others", [lambda found: found[:, :1], lambda found: np.where([True, False], found, -1)])
+@pytest.mark.parametrize("others", [lambda others: others[:, :1], lambda others: np.where([True, False], others, -1)])
 def test_a_table_of_pairs_has_no_hard_negatives(model, data, others) -> None:
     phase = made("mnr", model, replace(data, others=others(data.others)))
     assert phase.sides.names == ("anchor", "positive")
@@ -201,7 +201,7 @@ def test_a_table_of_pairs_has_no_hard_negatives(model, data, others) -> None:
     assert torch.isfinite(phase(first_batch(phase)).loss)
 
 
-def test_sides_are_the_texts_beside_the_text(model, data) -> None:
+def test_sides_are_the_texts_of_a_row(model, data) -> None:
     phase = made("mnr", model, data).eval()
     batch = first_batch(phase)
     encoded = phase.encode(batch)
@@ -214,7 +214,9 @@ def test_sides_are_the_texts_beside_the_text(model, data) -> None:
 
 
 def test_an_objective_without_hard_negatives_is_refused_where_there_are_some(model, data) -> None:
-    with pytest.raises(RecipeError, match=r"'nt-xent' takes no hard negatives.*hard_negatives = false"):
+    with pytest.raises(
+        RecipeError, match=r"hard negatives, which objective 'nt-xent' does not support.*hard_negatives = false"
+    ):
         made("mnr", model, data, objective="nt-xent")
     assert made("mnr", model, data, objective="nt-xent", hard_negatives=False).validate()["loss"] > 0
 
@@ -229,7 +231,7 @@ def test_validation_of_pairs_is_without_noise_and_of_views_with_it(model, data) 
     assert modes == [False] * 3 + [True] * 2
 
 
-def test_noise_differs_from_step_to_step_and_not_from_look_to_look(model, data) -> None:
+def test_noise_differs_between_steps_but_not_between_evaluations(model, data) -> None:
     phase = made("mirror", model, data, dropout=0.0).eval()
     assert phase(first_batch(phase, seed=0)).loss.item() != phase(first_batch(phase, seed=1)).loss.item()
     assert phase.validate() == phase.validate()

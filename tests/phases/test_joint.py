@@ -29,11 +29,11 @@ def test_the_sum_is_the_sum_of_its_parts(quiet) -> None:
 
 def test_in_turn_each_step_has_one_loss(quiet) -> None:
     phase = make_phase("joint", *quiet, batch_size=8, mix="alternate")
-    said = []
+    losses = []
     for draw in phase.batches.epoch(0):
         batch = first_batch(phase)
-        said.append(next(iter(phase(Batch(draw, batch.generator, batch.device)).scalars)))
-    assert said == ["denoise", "contrast"] * (len(said) // 2)
+        losses.append(next(iter(phase(Batch(draw, batch.generator, batch.device)).scalars)))
+    assert losses == ["denoise", "contrast"] * (len(losses) // 2)
 
 
 def test_denoising_sees_every_text(quiet) -> None:

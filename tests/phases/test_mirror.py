@@ -24,8 +24,8 @@ def test_noise_can_be_span_alone_dropout_alone_heads_alone(model, data) -> None:
     again = sides(make_phase("mirror", model, data, dropout=0.0, min_characters=5).train(), seed=7)
     assert torch.equal(span["anchor"], again["anchor"]), "no dropout, so torch's generator does not matter"
     for options in ({"span": 0}, {"span": 0, "drop_head": 0.5}):
-        found = sides(make_phase("mirror", model, data, **options).train())
-        assert not torch.allclose(found["anchor"], found["positive"])
+        vectors = sides(make_phase("mirror", model, data, **options).train())
+        assert not torch.allclose(vectors["anchor"], vectors["positive"])
         still = sides(make_phase("mirror", model, data, **options).eval())
         assert torch.equal(still["anchor"], still["positive"])
     none = sides(make_phase("mirror", model, data, span=0, dropout=0.0).train())
@@ -40,8 +40,8 @@ def test_short_texts_are_not_masked(model, data) -> None:
 
 def test_more_views_follow_the_span(model, data) -> None:
     phase = make_phase("mirror", model, data, dropout=0.0, span=0, views=["adversarial"])
-    found = sides(phase.train())
-    assert not torch.allclose(found["anchor"], found["positive"])
+    vectors = sides(phase.train())
+    assert not torch.allclose(vectors["anchor"], vectors["positive"])
 
 
 def test_negatives_alone_are_an_option_of_the_objective(model, data) -> None:
@@ -57,7 +57,7 @@ def test_masking_without_a_mask_token_is_refused(model, data) -> None:
     make_phase("mirror", model, data, span=0)
 
 
-def test_random_strings_are_as_long_as_the_texts_and_say_nothing() -> None:
+def test_random_strings_are_as_long_as_the_texts_and_have_no_meaning() -> None:
     strings = RandomStrings(["the rain\nand  storm ", "the rain", ""], seed=3)
     assert len(strings) == 3
     first = strings[0]
@@ -73,11 +73,11 @@ def test_random_strings_are_as_long_as_the_texts_and_say_nothing() -> None:
 
 def test_random_strings_take_the_place_of_texts_on_both_sides(model, data) -> None:
     phase = make_phase("mirror", model, data, random_strings=True, dropout=0.0, span=0).train()
-    found = sides(phase)
-    assert torch.equal(found["anchor"], found["positive"])
+    vectors = sides(phase)
+    assert torch.equal(vectors["anchor"], vectors["positive"])
     plain = sides(make_phase("mirror", model, data, dropout=0.0, span=0).train())
-    assert not torch.allclose(found["anchor"], plain["anchor"])
-    assert torch.equal(found["anchor"], sides(phase)["anchor"])
+    assert not torch.allclose(vectors["anchor"], plain["anchor"])
+    assert torch.equal(vectors["anchor"], sides(phase)["anchor"])
 
 
 def test_texts_are_masked_to_the_model_s_length(model, data) -> None:

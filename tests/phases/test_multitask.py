@@ -27,7 +27,7 @@ TRAIN, HELD = 24, 12
 
 
 def tasks_of(model: Model) -> PhaseData:
-    """A task of single texts, two of pairs (one a score) and one of several labels, each with rows of its own."""
+    """A task of single texts, two of pairs (one a score) and one of several labels, each with its own rows."""
     each = TRAIN + HELD
     texts, names = make_table(len(TASKS) * each)
     tokens = model.encoder.tokenise(texts)
@@ -35,16 +35,16 @@ def tasks_of(model: Model) -> PhaseData:
     tasks = {}
     for place, (name, kind) in enumerate(TASKS.items()):
         rows = everything[place * each : (place + 1) * each]
-        beside = np.roll(rows, -1)
+        second = np.roll(rows, -1)
         labels: dict[str, Any] = {
             "topic": lambda rows, _: [names[row] for row in rows],
-            "same": lambda rows, beside: [names[a] == names[b] for a, b in zip(rows, beside, strict=True)],
-            "degree": lambda rows, beside: [
-                float((names[a] == names[b]) + 0.1 * len(texts[a].split())) for a, b in zip(rows, beside, strict=True)
+            "same": lambda rows, second: [names[a] == names[b] for a, b in zip(rows, second, strict=True)],
+            "degree": lambda rows, second: [
+                float((names[a] == names[b]) + 0.1 * len(texts[a].split())) for a, b in zip(rows, second, strict=True)
             ],
             "tags": lambda rows, _: [frozenset({names[row]} & {"music", "food"}) for row in rows],
         }
-        own = labels[name](rows, beside)
+        own = labels[name](rows, second)
         space = label_space(own)
         assert space.kind == kind
         codes, values = np.full(len(texts), -1), space.none(len(texts))
@@ -52,7 +52,7 @@ def tasks_of(model: Model) -> PhaseData:
         others = None
         if name in PAIRED:
             others = np.full((len(texts), 1), -1)
-            others[rows, 0] = beside
+            others[rows, 0] = second
         none = np.empty(0, dtype=np.int64)
         tasks[name] = PhaseData(
             *(texts, tokens, codes, space, rows[:TRAIN], rows[TRAIN:], none),
@@ -81,7 +81,7 @@ def batches_of(phase: Multitask, epoch: int = 0) -> list[Batch]:
 
 
 def about(phase: Multitask, task: str) -> Batch:
-    """The first batch that is about this task alone."""
+    """The first batch with only this task."""
     place = list(TASKS).index(task)
     return next(batch for batch in batches_of(phase) if (batch.draw["task"] == place).all())
 
@@ -162,7 +162,7 @@ def test_the_order_is_that_of_the_epoch(model, data) -> None:
     phase = made(model, data, mix="sequential", order=["tags", "topic", "tags"])
     tasks = [int(batch.draw["task"][0]) for batch in batches_of(phase)]
     assert tasks == [3, 3, 3, 0, 0, 0, 3, 3, 3]
-    assert phase.notes() == ["multitask: an epoch is all of tags, then topic, then tags"]
+    assert phase.notes() == ["multitask: each epoch trains tags, then topic, then tags"]
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_an_unknown_task_is_refused_with_the_nearest(model, data, options: dict[
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": ["topic"]}, "order is for mix = 'sequential', not 'proportional'"),
-        ({"freeze": True, "shared": True}, "leaves the shared layer as it is"),
+        ({"order": ["topic"]}, "order needs mix = 'sequential', not 'proportional'"),
+        ({"freeze": True, "shared": True}, "does not train the shared layer"),
         ({"tasks": {"topic": {"weight": 0}}}, "greater than 0"),
         ({"tasks": {"topic": {"wait": 1}}}, "wait"),
     ],
@@ -188,12 +188,12 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
 
 
 def test_one_table_is_not_several_tasks(model, data) -> None:
-    with pytest.raises(RecipeError, match="several tasks are needed; give a task file"):
+    with pytest.raises(RecipeError, match="needs several tasks; pass a task file"):
         Multitask("multitask", Options(), model, replace(data, tasks={}), 0)
 
 
 def test_a_task_cannot_be_judged_by_what_falls(model, data) -> None:
-    with pytest.raises(RecipeError, match="multitask, task 'degree': 'mse' falls as it gets better"):
+    with pytest.raises(RecipeError, match="multitask, task 'degree': lower is better for 'mse'"):
         made(model, data, tasks={"degree": {"watch": "mse"}})
     with pytest.raises(RecipeError, match="multitask, task 'topic': labels of kind 'single' have no 'pearson'"):
         made(model, data, tasks={"topic": {"watch": "pearson"}})
@@ -231,9 +231,9 @@ def test_weights_share_a_step_that_is_about_all(model, data) -> None:
 
 
 @pytest.mark.parametrize(("mix", "share"), [("proportional", 0.25), ("uniform", 0.25)])
-def test_it_says_how_often_each_task_comes_up(model, data, mix: str, share: float) -> None:
-    said = ", ".join(f"{name} ({share:.1%})" for name in TASKS)
-    assert made(model, data, mix=mix).notes() == [f"multitask: a step is about {said}"]
+def test_a_note_reports_how_often_each_task_is_drawn(model, data, mix: str, share: float) -> None:
+    shares = ", ".join(f"{name} ({share:.1%})" for name in TASKS)
+    assert made(model, data, mix=mix).notes() == [f"multitask: each step trains one task: {shares}"]
 
 
 # --- validation -------------------------------------------------------------------------------------------------------
@@ -242,18 +242,18 @@ def test_it_says_how_often_each_task_comes_up(model, data, mix: str, share: floa
 @pytest.mark.parametrize("freeze", [False, True])
 def test_validation_is_the_mean_of_the_tasks_own_metrics(model, data, freeze: bool) -> None:
     phase = made(model, data, freeze=freeze)
-    found = phase.validate()
+    scores = phase.validate()
     expected = {}
     for name, task in data.tasks.items():
         texts = [data.texts[row] for row in task.validation]
         pairs = None if task.pairs is None else [data.texts[row] for row in task.pairs[task.validation]]
-        said = model.predict_outputs(texts if pairs is None else list(zip(texts, pairs, strict=True)), task=name)
+        outputs = model.predict_outputs(texts if pairs is None else list(zip(texts, pairs, strict=True)), task=name)
         kind = TASKS[name]
         labels = kind_named(kind)
-        expected[f"{name} {labels.judged}"] = labels.quick(task.values[task.validation], said)[labels.judged]
-    mean = found.pop("mean")
-    assert found == pytest.approx(expected, abs=1e-4)
-    assert mean == pytest.approx(np.mean(list(found.values())))
+        expected[f"{name} {labels.judged}"] = labels.quick(task.values[task.validation], outputs)[labels.judged]
+    mean = scores.pop("mean")
+    assert scores == pytest.approx(expected, abs=1e-4)
+    assert mean == pytest.approx(np.mean(list(scores.values())))
     assert phase.watch == "mean"
     assert not phase.lower_is_better
 
@@ -288,7 +288,7 @@ def test_the_model_answers_each_task_by_name(model, data) -> None:
     assert set(model.predict(texts, task="topic")) <= {"music", "weather", "food"}
     assert set(model.predict(pairs, task="same")) <= {True, False}
     assert all(isinstance(score, float) for score in model.predict(pairs, task="degree"))
-    assert all(found <= {"music", "food"} for found in model.predict(texts, task="tags"))
+    assert all(tags <= {"music", "food"} for tags in model.predict(texts, task="tags"))
     with pytest.raises(ModelError, match="several tasks; say which with --task: topic, same, degree, tags"):
         model.predict(texts)
     with pytest.raises(ModelError, match="no task 'tag'; did you mean 'tags'"):

@@ -10,7 +10,7 @@ from phasefit.phases.probe import Probe
 from tiny import make_data, make_phase
 
 
-def test_it_tells_what_can_be_told(model) -> None:
+def test_it_separates_separable_classes(model) -> None:
     texts = ["rain"] * 20 + ["pizza"] * 20
     labels = ["weather"] * 20 + ["food"] * 20
     order = np.random.default_rng(0).permutation(40)
@@ -54,5 +54,5 @@ def test_a_probe_without_labels_is_refused(model, data, kind: str) -> None:
     with pytest.raises(RecipeError, match=f"{kind}: watch = 'probe' needs labels"):
         make_phase(kind, model, bare, watch="probe")
     assert make_phase(kind, model, bare).watch == "loss"
-    nothing_to_look_at = replace(bare, validation=bare.validation[:0])
-    assert make_phase(kind, model, nothing_to_look_at, watch="probe").validate() == {}
+    no_validation = replace(bare, validation=bare.validation[:0])
+    assert make_phase(kind, model, no_validation, watch="probe").validate() == {}

@@ -26,7 +26,7 @@ def test_the_loss_is_info_nce_at_a_twentieth(model, data) -> None:
     assert phase.loss(encoded, first_batch(phase)).loss.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_the_projection_is_trained_and_stays_behind(tiny_folder) -> None:
+def test_the_projection_is_trained_and_discarded(tiny_folder) -> None:
     model = fresh_model(tiny_folder)
     data = make_data(model.encoder, *make_table(40))
     layers, names = len(model.encoder.layers), set(weights(model.encoder))
@@ -54,13 +54,13 @@ def test_the_projection_is_the_seeds(model, data) -> None:
         ({"supervised": True, "projection": True}, True),
     ],
 )
-def test_only_the_unsupervised_form_projects_unless_told(model, data, options, projects: bool) -> None:
+def test_by_default_only_the_unsupervised_form_projects(model, data, options, projects: bool) -> None:
     phase = make_phase("simcse", model, data, **options)
     assert bool(phase.groups()["projection"]) == projects
     assert phase.options.needs == ("pairs" if phase.options.supervised else "texts")
 
 
-def test_views_say_what_is_worth_knowing(model, data, tmp_path) -> None:
+def test_notes_of_views_are_reported(model, data, tmp_path) -> None:
     table = tmp_path / "s.csv"
     table.write_text("rain,shower\n")
     view = {"name": "synonyms", "table": str(table)}
@@ -86,5 +86,5 @@ def test_an_adversarial_view_is_shifted(model, data) -> None:
 
 
 def test_pairs_have_no_second_view() -> None:
-    with pytest.raises(ValidationError, match="leave 'views' out"):
+    with pytest.raises(ValidationError, match="'views' has no effect; remove it"):
         SimCSEOptions(supervised=True, views=["delete-words"])

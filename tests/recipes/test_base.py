@@ -23,14 +23,14 @@ def test_it_differs_where_it_says_so(tmp_path: Path) -> None:
     assert own.phases[1] == whole.phases[2]
 
 
-def test_epochs_that_are_said_win_over_the_packaged_least_number_of_steps() -> None:
+def test_explicit_epochs_override_the_minimum_steps_of_the_base() -> None:
     (phase,) = read_recipe("finetune", {"finetune.epochs": 1}).phases
     assert (phase.epochs, phase.min_steps) == (1, 1)
     (phase,) = read_recipe("finetune", {"finetune.epochs": 1, "finetune.min_steps": 7}).phases
     assert (phase.epochs, phase.min_steps) == (1, 7)
 
 
-def test_the_base_may_lie_beside_it(tmp_path: Path) -> None:
+def test_the_base_may_be_in_the_same_folder(tmp_path: Path) -> None:
     write(tmp_path, "first.toml", '[[phase]]\nkind = "finetune"\nepochs = 3\n')
     name = write(tmp_path, "second.toml", 'base = "first.toml"\nset.finetune.lr = 1e-3\n')
     (phase,) = read_recipe(name).phases
@@ -45,14 +45,14 @@ def test_the_base_may_lie_beside_it(tmp_path: Path) -> None:
         ('base = "three-phase"\nset.contrst.epochs = 1', "own.toml.*did you mean 'contrast'"),
         ('base = "three-phase"\nset.contrast.epoch = 1', "own.toml.*unknown option 'epoch'"),
         ('base = "own.toml"', "own.toml"),
-        ("base = 3", "own.toml: base is a recipe's name"),
-        ('base = "three-phase"\nwithout = "denoise"', "own.toml: .*without a list"),
-        ('base = "three-phase"\nset = 3', "own.toml: .*set a table"),
+        ("base = 3", "own.toml: 'base' must be the name of a recipe"),
+        ('base = "three-phase"\nwithout = "denoise"', "own.toml: .*'without' a list"),
+        ('base = "three-phase"\nset = 3', "own.toml: .*'set' a table"),
         (
             'base = "three-phase"\nwithout = ["denoise", "contrast", "finetune"]',
             r"own.toml: .*at least one \[\[phase\]\]",
         ),
-        ('without = ["denoise"]\n[[phase]]\nkind = "finetune"', "own.toml: .*change a base"),
+        ('without = ["denoise"]\n[[phase]]\nkind = "finetune"', "own.toml: .*need a base"),
         ('base = "three-phase"\n[[phase]]\nkind = "finetune"', "own.toml: .*not both"),
     ],
 )

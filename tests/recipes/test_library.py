@@ -1,4 +1,4 @@
-"""Every packaged recipe, tomorrow's included, reads, says what it is, and trains."""
+"""Every packaged recipe can be read, has a title and a command, and trains."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NAMES = [info.name for info in list_recipes()]
 every_recipe = pytest.mark.parametrize("name", NAMES)
 
 
-def test_those_that_were_promised_are_there() -> None:
-    promised = "three-phase three-phase-paper joint finetune denoise-finetune contrast-finetune"
-    assert set(f"{promised} three-phase-extra three-phase-unbalanced".split()) <= set(NAMES)
-    beside = "triple-entropy supcon-finetune label-aware proxy-nca-finetune triplet-finetune"
-    assert set(f"{beside} simcse simcse-supervised mirror mirror-word mnr".split()) <= set(NAMES)
+def test_documented_recipes_exist() -> None:
+    documented = "three-phase three-phase-paper joint finetune denoise-finetune contrast-finetune"
+    assert set(f"{documented} three-phase-extra three-phase-unbalanced".split()) <= set(NAMES)
+    auxiliary = "triple-entropy supcon-finetune label-aware proxy-nca-finetune triplet-finetune"
+    assert set(f"{auxiliary} simcse simcse-supervised mirror mirror-word mnr".split()) <= set(NAMES)
 
 
 @every_recipe
@@ -46,7 +46,7 @@ def test_the_listing_names_its_phases(name: str) -> None:
     assert all(phase.rpartition("-")[0] in PHASES or phase in PHASES for phase in info.phases)
 
 
-# Trees are the phases' concern, not the recipes': three of them have all there is.
+# Tree labels depend on the phases, not on the recipes: these three cover all phases.
 CASES = [(info.name, "single") for info in list_recipes()]
 CASES += [(name, "tree") for name in ("three-phase", "three-phase-paper", "joint")]
 
@@ -96,7 +96,7 @@ def test_the_papers_settings() -> None:
     assert read_recipe("three-phase-paper").max_length == "auto"
 
 
-def test_the_settings_of_papers_with_an_objective_beside_cross_entropy() -> None:
+def test_the_settings_of_papers_with_an_objective_added_to_cross_entropy() -> None:
     (entropy,) = read_recipe("triple-entropy").phases
     wanted = {"name": "soft-triple", "centres": 2000, "gamma": 0.1, "scale": 3.3, "margin": 0.3, "regulariser": 0.0}
     assert (entropy.objective, entropy.on, entropy.ce_weight, entropy.head) == (wanted, "tokens", 0.9, "linear")

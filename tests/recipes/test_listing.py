@@ -22,7 +22,7 @@ def test_inner_tables_are_listed_with_a_dot() -> None:
     assert options["balance.mode"].choices == "code, paper, none"
 
 
-def test_defaults_are_said_as_in_a_recipe() -> None:
+def test_defaults_are_written_as_in_a_recipe() -> None:
     options = {option.name: option.default for option in list_options("finetune")}
     assert (options["freeze"], options["views"], options["lrs"], options["schedule"]) == ("false", "[]", "{}", "linear")
     assert as_written({"name": "x", "pull": True}) == '{ name = "x", pull = true }'

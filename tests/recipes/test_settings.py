@@ -41,22 +41,22 @@ def test_tables_and_dotted_paths_are_the_same() -> None:
     assert read_recipe("three-phase", as_settings(nested)) == read_recipe("three-phase", dotted)
 
 
-def test_the_last_word_counts_and_comes_last() -> None:
+def test_the_last_value_is_used_and_comes_last() -> None:
     merged = merge_settings({"a.b": 1, "a.c": 2}, {"a.b": 3})
     assert [*merged.items()] == [("a.c", 2), ("a.b", 3)]
 
 
-def test_numbers_of_numpy_become_pythons() -> None:
+def test_numpy_numbers_become_python_numbers() -> None:
     plain = as_settings({"finetune.lr": np.float32(0.5), "finetune.views": (np.str_("a"), {"epsilon": np.int64(3)})})
     assert plain == {"finetune.lr": 0.5, "finetune.views": ["a", {"epsilon": 3}]}
     assert type(plain["finetune.lr"]) is float
 
 
 @pytest.mark.parametrize("value", [None, object(), {"a": None}])
-def test_what_no_recipe_holds_is_refused(value: Any) -> None:
+def test_values_that_no_recipe_can_have_are_refused(value: Any) -> None:
     with pytest.raises(RecipeError, match=r"settings: finetune\.epochs cannot be"):
         as_settings({"finetune.epochs": value})
-    with pytest.raises(RecipeError, match="settings is a dict"):
+    with pytest.raises(RecipeError, match="settings must be a dict"):
         as_settings(["finetune.epochs=4"])  # type: ignore[arg-type]
 
 

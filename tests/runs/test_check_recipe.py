@@ -63,7 +63,7 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
         "multitask.order=['topic']": "multitask: there is no task 'topic'; did you mean 'topics'",
         "multitask.tasks.topic.weight=2": "multitask: there is no task 'topic'; did you mean 'topics'",
         "multitask.tasks.topics.watch=pearson": "task 'topics': labels of kind 'single' have no 'pearson' to watch",
-        "multitask.tasks.topics.watch=log_loss": "'log_loss' falls as it gets better",
+        "multitask.tasks.topics.watch=log_loss": "lower is better for 'log_loss'",
         "multitask.tasks.topics.upper_levels=0.2": "upper_levels is about paths of a tree",
         "multitask.tasks.topics.pair=uv": "pair says how a head sees pairs of texts, and these are single texts",
     }

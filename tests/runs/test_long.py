@@ -50,7 +50,7 @@ def test_the_ways_give_different_vectors(tiny_folder: Path) -> None:
 
 
 def test_an_unknown_way_is_refused() -> None:
-    with pytest.raises(RecipeError, match="long is 'truncate'"):
+    with pytest.raises(RecipeError, match="long must be one of 'truncate'"):
         read_recipe("finetune", {"long": "middle"})
 
 

@@ -100,8 +100,8 @@ def test_commands_declare_an_option_once(command: object) -> None:
         ({"model": 3}, "--model takes a string or None, not 3"),
         ({"data_dir": 3}, "--data-dir takes a path or None, not 3"),
         ({"refit": 1}, "--refit takes True or False, not 1"),
-        ({"settings": {3: 4}}, "settings: 3 is no name of an option; write it as 'finetune.epochs'"),
-        ({"settings": {"finetune.objective": {3: 4}}}, "settings: 3 is no name of an option"),
+        ({"settings": {3: 4}}, "settings: 3 is not the name of an option; names look like 'finetune.epochs'"),
+        ({"settings": {"finetune.objective": {3: 4}}}, "settings: 3 is not the name of an option"),
     ],
 )
 def test_values_of_a_wrong_type_are_refused_by_name(options: dict[str, Any], message: str) -> None:

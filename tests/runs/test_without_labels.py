@@ -64,7 +64,7 @@ def test_needs() -> None:
 
 def test_pairs_and_labels_in_one_recipe_are_refused() -> None:
     both = parse_recipe('[[phase]]\nkind = "mnr"\n[[phase]]\nkind = "finetune"\n', name="both", where="both.toml")
-    with pytest.raises(RecipeError, match="both: mnr learns from pairs of texts and finetune from labels"):
+    with pytest.raises(RecipeError, match="both: mnr needs pairs of texts and finetune needs labels"):
         needs_of(both)
 
 

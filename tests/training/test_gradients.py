@@ -23,9 +23,9 @@ CHUNKED: dict[str, tuple[str, dict[str, Any]]] = {
         name: ("contrast", {"objective": name, "balance": {"mode": "none"}})
         for name in ("cosine", "contrastive", "triplet", "supcon", "proxy-nca", "soft-triple")
     },
-    "supcon beside": ("finetune", {"objective": "supcon"}),
-    "label-aware beside": ("finetune", {"objective": "label-aware", "views": ["dropout"]}),
-    "tokens beside": ("finetune", {"objective": {"name": "soft-triple", "centres": 3}, "on": "tokens"}),
+    "auxiliary supcon": ("finetune", {"objective": "supcon"}),
+    "auxiliary label-aware": ("finetune", {"objective": "label-aware", "views": ["dropout"]}),
+    "auxiliary on tokens": ("finetune", {"objective": {"name": "soft-triple", "centres": 3}, "on": "tokens"}),
     "simcse": ("simcse", {}),
     "mirror": ("mirror", {"dropout": 0.0, "span": 0}),  # spans are drawn by chunk
 }

@@ -34,7 +34,7 @@ class Scripted(Phase):
         self.options = Options(**{"lr": 0.1, "schedule": "constant", "warmup": 0, "weight_decay": 0, **options})
         self.weight = nn.Parameter(torch.zeros(1))
         self.scores, self.losses, self._lower, self._untrained = list(scores), list(losses), lower, untrained
-        self.gradient, self.looks, self.seen = gradient, 0, []
+        self.gradient, self.evaluations, self.seen = gradient, 0, []
         self._batches = ShuffledBatches(np.arange(8), np.ones(8, dtype=int), batch_size=2, seed=0)
 
     @property
@@ -73,9 +73,9 @@ class Scripted(Phase):
     def validate(self):
         if not self.scores:
             return {}
-        self.looks += 1
+        self.evaluations += 1
         return {
-            "score": float(self.scores[min(self.looks, len(self.scores)) - 1]),
+            "score": float(self.scores[min(self.evaluations, len(self.scores)) - 1]),
             "weight": float(self.weight.detach()),
         }
 
@@ -171,11 +171,11 @@ def test_without_scores_the_last_weights_stay() -> None:
     assert phase.weight.item() == pytest.approx(-0.8, abs=1e-4)
 
 
-def test_a_fixed_number_of_steps_looks_at_no_score() -> None:
+def test_a_fixed_number_of_steps_is_not_evaluated() -> None:
     phase = Scripted([0.9, 0.1], epochs=10)
     events = run(phase, fixed_steps=5)
     assert not of(events, Scored)
-    assert phase.looks == 0
+    assert phase.evaluations == 0
     assert (events[-1].steps, events[-1].best_step) == (5, 5)
 
 
@@ -185,7 +185,7 @@ def test_no_steps_at_all() -> None:
     assert phase.weight.item() == 0.0
 
 
-def test_listening_can_stop() -> None:
+def test_a_listener_can_stop() -> None:
     phase = Scripted(epochs=10)
     list(islice(train_phase(phase, make_accelerator("cpu", "no"), seed=0), 4))
     assert len(phase.seen) == 3
@@ -197,7 +197,8 @@ def test_a_loss_that_is_not_a_number_ends_the_training(bad: float) -> None:
     with torch.no_grad():
         phase.weight.fill_(1.0)
     with pytest.raises(
-        TrainingError, match=r"scripted: the loss became .* at step 3; lower it with --set scripted.lr=0.025"
+        TrainingError,
+        match=r"scripted: the loss became .* at step 3; try a lower learning rate: --set scripted.lr=0.025",
     ):
         run(phase)
 
@@ -207,12 +208,12 @@ def test_rates_follow_the_schedule() -> None:
     assert [event.lr for event in of(events, StepDone)] == pytest.approx([0.05, 0.1, 0.1, 0.05])
 
 
-def test_scalars_are_told() -> None:
+def test_scalars_are_reported() -> None:
     assert of(run(Scripted()), StepDone)[0].scalars == {"factor": 1.0}
 
 
 def test_clipping(tiny_encoder) -> None:
-    """AdamW's first step hides the size of a gradient, so the norm is looked at where the optimiser takes it."""
+    """AdamW's first step hides the size of a gradient, so the norm is checked before the optimiser uses it."""
     for clip, expected in ((1.0, 1.0), (0.0, 100.0)):
         phase = Scripted(gradient=100.0, clip=clip, max_steps=1)
         seen = []

@@ -47,7 +47,7 @@ def test_an_unknown_part_is_named(made) -> None:
 def test_nothing_to_train_is_an_error(made) -> None:
     phase = made("contrast")
     phase.encoder.requires_grad_(False)
-    with pytest.raises(RecipeError, match="nothing is left to train"):
+    with pytest.raises(RecipeError, match="all parameters are frozen, so there is nothing to train"):
         make_optimiser(phase)
 
 
@@ -71,9 +71,9 @@ def test_frozen_words_are_left_out_and_learn_again_in_the_next_phase(made) -> No
     assert words.data_ptr() not in trained(freeze_words=True)
     assert words.data_ptr() in trained()
     lowest, highest = (phase.encoder.transformer.encoder.layer[at].output.dense.weight.data_ptr() for at in (0, -1))
-    found = trained(frozen_layers=1)
-    assert not {lowest, words.data_ptr()} & found
-    assert highest in found
+    parameters = trained(frozen_layers=1)
+    assert not {lowest, words.data_ptr()} & parameters
+    assert highest in parameters
 
 
 def test_more_layers_than_there_are_cannot_be_frozen(made) -> None:
@@ -91,5 +91,5 @@ def test_both_halves_of_joint_leave_frozen_what_is_frozen(made) -> None:
 
 
 def test_two_views_have_one_dropout(made) -> None:
-    with pytest.raises(ValueError, match="is called 'dropout' in this phase"):
+    with pytest.raises(ValueError, match="'encoder_dropout' is not used in this phase; use 'dropout'"):
         made("simcse", encoder_dropout=0.0)

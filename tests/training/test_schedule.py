@@ -18,7 +18,7 @@ def test_epochs_make_steps() -> None:
     assert schedule(10, epochs=3).total == 30
     assert schedule(10, epochs=0.5).total == 5
     assert schedule(10, epochs=0.01).total == 1
-    assert schedule(10, epochs=3, accumulate=4).total == 9, "what is left of an epoch makes a smaller step"
+    assert schedule(10, epochs=3, accumulate=4).total == 9, "the last step of an epoch may be smaller"
     assert schedule(10, epochs=3, max_steps=7).total == 7
     assert schedule(10, epochs=1, max_steps=70).total == 10
 
@@ -28,18 +28,18 @@ def test_linear() -> None:
 
 
 def test_warm_up_then_down() -> None:
-    found = factors(schedule(10, warmup=0.2))
-    assert found[:3] == pytest.approx([0.5, 1.0, 1.0])
-    assert found[2:] == sorted(found[2:], reverse=True)
-    assert found[-1] == pytest.approx(1 / 8), "the last step still learns"
+    rates = factors(schedule(10, warmup=0.2))
+    assert rates[:3] == pytest.approx([0.5, 1.0, 1.0])
+    assert rates[2:] == sorted(rates[2:], reverse=True)
+    assert rates[-1] == pytest.approx(1 / 8), "the last step still learns"
 
 
 def test_cosine() -> None:
-    found = factors(schedule(8, warmup=0, schedule="cosine"))
-    assert found[0] == 1.0
-    assert found[4] == pytest.approx(0.5)
-    assert found == sorted(found, reverse=True)
-    assert found[-1] > 0
+    rates = factors(schedule(8, warmup=0, schedule="cosine"))
+    assert rates[0] == 1.0
+    assert rates[4] == pytest.approx(0.5)
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] > 0
 
 
 def test_constant() -> None:
@@ -57,13 +57,13 @@ def evaluations(chosen: Schedule) -> list[int]:
     return [step for step in range(1, chosen.total + 1) if chosen.evaluates(step)]
 
 
-def test_the_score_is_looked_at_every_epoch_and_at_the_end() -> None:
+def test_evaluation_is_after_every_epoch_and_at_the_end() -> None:
     assert evaluations(schedule(10, epochs=3)) == [10, 20, 30]
     assert evaluations(schedule(10, epochs=2.5)) == [10, 20, 25]
     assert evaluations(schedule(10, epochs=3, evaluate_every=4)) == [4, 8, 12, 16, 20, 24, 28, 30]
     assert evaluations(schedule(10, epochs=1, max_steps=3)) == [3]
 
 
-def test_long_epochs_are_looked_into_and_short_ones_are_not_looked_at_each_time() -> None:
+def test_long_epochs_have_several_evaluations_and_not_every_short_one_has_one() -> None:
     assert evaluations(schedule(1700, epochs=1)) == [LONGEST_WAIT, 2 * LONGEST_WAIT, 3 * LONGEST_WAIT, 1700]
     assert len(evaluations(schedule(2, epochs=200))) <= MOST_EVALUATIONS

@@ -1,4 +1,4 @@
-"""The state of a phase, taken between two steps and put back into a phase built anew."""
+"""The state of a phase, saved between two steps and restored into a new phase."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Rest:
 
     def __call__(self, state: PhaseState) -> None:
         if state.step == self.step:
-            found = weights_of(phase=state.phase) | state.tensors()
-            self.tensors = {name: value.detach().clone() for name, value in found.items()}
+            tensors = weights_of(phase=state.phase) | state.tensors()
+            self.tensors = {name: value.detach().clone() for name, value in tensors.items()}
             self.facts = json.dumps(state.facts())
 
 
@@ -63,7 +63,7 @@ def unbroken(request: pytest.FixtureRequest, tiny_folder: Path) -> Whole:
 
 
 @pytest.mark.parametrize("step", [1, 3, STEPS])
-def test_every_phase_goes_on_as_if_it_had_not_stopped(tiny_folder: Path, unbroken: Whole, step: int) -> None:
+def test_a_resumed_phase_matches_an_uninterrupted_one(tiny_folder: Path, unbroken: Whole, step: int) -> None:
     kind, whole, rests = unbroken
     rest = rests[step]
     torch.manual_seed(99)  # another process has another generator
@@ -106,7 +106,7 @@ def test_what_is_shared_is_stored_once() -> None:
 
 def test_weights_of_something_else_are_refused() -> None:
     one, other = nn.Linear(3, 3), nn.Linear(3, 4)
-    with pytest.raises(ModelError, match=r"does not fit.*model\.bias"):
+    with pytest.raises(ModelError, match=r"does not match.*model\.bias"):
         put_weights(weights_of(model=one), model=other)
-    with pytest.raises(ModelError, match="does not fit"):
+    with pytest.raises(ModelError, match="does not match"):
         put_weights({}, model=other)

@@ -1,8 +1,8 @@
-"""Yardsticks: simple or foreign ways to the same predictions, which a study takes like any recipe.
+"""Baselines: simple models and other libraries that studies compare with recipes.
 
-A baseline is one file here and one line below. It sees what a recipe sees (the same rows, the same labels) and gives
-what a head gives: probabilities, or scores. Nothing is imported before it is used. May import prepare and what stands
-left of it: data, metrics, kinds, models, phases, recipes, training.
+A baseline is one file here and one line below. It gets the same rows and labels as a recipe and returns what a head
+returns: probabilities or scores. It is imported when it is used. May import prepare and the packages to its left: data,
+metrics, kinds, models, phases, recipes, training.
 """
 
 from __future__ import annotations
@@ -28,5 +28,5 @@ BASELINES: Registry[Baseline] = Registry(
 
 
 def baseline(name: str) -> Baseline:
-    """The baseline of that name."""
+    """The baseline with this name."""
     return BASELINES.get(name)

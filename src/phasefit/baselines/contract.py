@@ -1,4 +1,4 @@
-"""What a baseline promises."""
+"""The interface of a baseline."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Predict = Callable[[Table], np.ndarray]
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What a baseline may need besides the rows."""
+    """Options of fitting, in addition to the rows."""
 
     seed: int = 0
-    model: str | None = None  # the encoder; None is the default model
+    model: str | None = None  # the encoder; None: the default model
     device: str = "auto"
     precision: str = "auto"
 
 
 class Baseline(Protocol):
-    """Fits the training rows of a job and gives what predicts any table: (n, classes) or, of scores, (n, 1)."""
+    """Fits the training rows and returns a function that predicts a table: (n, classes), or (n, 1) for scores."""
 
     title: str
-    """What it is, in a line, for lists."""
+    """A short description for lists."""
 
     def check(self) -> None:
-        """Raise, before anything is trained, where it cannot run here; most run anywhere."""
+        """Raise, before training, if the baseline cannot run, e.g. because a library is missing."""
         return
 
     def check_rows(self, prepared: Prepared) -> None:
-        """Raise, before anything is trained, where it cannot learn from such rows; most take any."""
+        """Raise, before training, if the baseline does not support these rows."""
         return
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
-        """Learn from the training rows; validation rows are for those who must choose."""
+        """Fit the training rows; validation rows may be used for model selection."""

@@ -1,4 +1,4 @@
-"""The encoder as it is, with scikit-learn's logistic regression behind it: what training the encoder must beat."""
+"""The encoder without training, with logistic regression on its vectors: what training the encoder must beat."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from phasefit.data.table import Table
 from phasefit.errors import TextsCut
 from phasefit.prepare.prepare import Prepared
 
-C = 10.0  # vectors of length 1 want a weaker hold than scikit-learn's
+C = 10.0  # unit vectors need less regularisation than the default of scikit-learn
 
 
 class Frozen(Baseline):
-    """Sentence vectors; of pairs both, their difference and product."""
+    """Fits sentence vectors; for pairs both vectors, their difference and product."""
 
-    title = "the encoder as it is, then logistic regression (scikit-learn)"
+    title = "the frozen encoder with logistic regression (scikit-learn)"
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
-        """Encode the training rows once and fit the head."""
+        """Encode the training rows and fit the linear model."""
         from phasefit.models.encoder.locate import DEFAULT_MODEL
         from phasefit.models.storage import load_model
         from phasefit.training.device import make_accelerator

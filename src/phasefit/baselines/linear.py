@@ -1,4 +1,4 @@
-"""scikit-learn's linear models behind features, for every kind of labels."""
+"""Linear models of scikit-learn for every kind of label."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 
-MOST_STEPS = 1000  # of the solver
+MOST_STEPS = 1000  # iterations of the solver
 
 
 def fit_linear(features: Any, prepared: Prepared, seed: int, C: float) -> Callable[[Any], np.ndarray]:
-    """Logistic regression of classes, one for each of several labels, ridge regression of scores."""
+    """Fit logistic regression for classes, one per label for multi-label rows, and ridge regression for scores."""
     values = prepared.values(prepared.train)
     answer = kind_of(prepared.space).answer
     if answer == "number":
@@ -23,21 +23,21 @@ def fit_linear(features: Any, prepared: Prepared, seed: int, C: float) -> Callab
         ridge = Ridge(alpha=1 / C, random_state=seed).fit(features, np.ravel(values))
         return lambda unseen: np.asarray(ridge.predict(unseen)).reshape(-1, 1)
     if answer == "set":
-        return _several(features, np.asarray(values), seed, C)
+        return _fit_each_label(features, np.asarray(values), seed, C)
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=C, max_iter=MOST_STEPS, random_state=seed).fit(features, values)
 
     def probabilities(unseen: Any) -> np.ndarray:
-        shares = np.zeros((unseen.shape[0], len(prepared.space)))
-        shares[:, model.classes_] = model.predict_proba(unseen)
-        return shares
+        result = np.zeros((unseen.shape[0], len(prepared.space)))
+        result[:, model.classes_] = model.predict_proba(unseen)
+        return result
 
     return probabilities
 
 
-def _several(features: Any, values: np.ndarray, seed: int, C: float) -> Callable[[Any], np.ndarray]:
-    """A label that every training row has, or none, keeps that answer: there is nothing to fit."""
+def _fit_each_label(features: Any, values: np.ndarray, seed: int, C: float) -> Callable[[Any], np.ndarray]:
+    """One logistic regression per label; a label that all or no training rows have is predicted as constant."""
     from sklearn.linear_model import LogisticRegression
 
     models: list[Any] = []

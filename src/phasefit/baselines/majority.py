@@ -1,4 +1,4 @@
-"""The most frequent class, or the mean score: what knowing nothing of the texts gets."""
+"""The most frequent class or the mean score: the score of ignoring the texts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from phasefit.prepare.prepare import Prepared
 
 
 class Majority(Baseline):
-    """The mean of the training labels for every row."""
+    """Predicts the mean of the training labels for every row."""
 
-    title = "the most frequent class, or the mean score, whatever the text"
+    title = "the most frequent class or the mean score, for every text"
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
-        """Shares of the classes as probabilities, of several labels their frequencies, of scores the mean."""
+        """Compute class or label frequencies, or the mean score."""
         values = prepared.values(prepared.train)
         if kind_of(prepared.space).answer == "class":
             values = np.eye(len(prepared.space))[values]

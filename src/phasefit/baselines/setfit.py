@@ -1,4 +1,4 @@
-"""SetFit (Tunstall et al., 2022) as its own quick start has it: pairs of texts, then logistic regression."""
+"""SetFit (Tunstall et al., 2022) with the settings of its quick start: contrastive pairs, then logistic regression."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from phasefit.errors import DataError, MissingExtra
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 
-SETTINGS: dict[str, Any] = {"num_iterations": 20, "batch_size": 16, "num_epochs": 1}  # its paper's, its defaults
+SETTINGS: dict[str, Any] = {"num_iterations": 20, "batch_size": 16, "num_epochs": 1}  # of its paper, and its defaults
 
 
 class SetFit(Baseline):
-    """Single labels and pairs' left out: what its quick start covers."""
+    """Supports what its quick start covers: single texts with one class each."""
 
-    title = "SetFit as its own quick start has it, where it is installed"
+    title = "SetFit with the settings of its quick start, if it is installed"
 
     def check(self) -> None:
-        """It must be installed."""
+        """Raise if SetFit is not installed."""
         if find_spec("setfit") is None:
             raise MissingExtra("the baseline 'setfit' needs SetFit; install it with: pip install 'phasefit[setfit]'")
 
     def check_rows(self, prepared: Prepared) -> None:
-        """What its quick start does not cover."""
+        """Raise for labels and texts that its quick start does not cover."""
         if kind_of(prepared.space).answer != "class" or prepared.train.others:
-            raise DataError("the baseline 'setfit' takes single texts with one class each; leave it out here")
+            raise DataError(
+                "the baseline 'setfit' supports only single texts with one class each; remove it from the comparison"
+            )
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
-        """Train on the training rows alone: its quick start chooses nothing on validation rows."""
+        """Train on the training rows; validation rows are not used, as in its quick start."""
         self.check_rows(prepared)
         self.check()
         from datasets import Dataset
@@ -45,12 +47,12 @@ class SetFit(Baseline):
         device = str(make_accelerator(options.device, options.precision).device)
         where = str(locate(DEFAULT_MODEL if options.model is None else options.model))
         model = SetFitModel.from_pretrained(where, device=device)
-        silent = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no", "show_progress_bar": False}
+        quiet = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no", "show_progress_bar": False}
         codes = [int(code) for code in prepared.codes(prepared.train)]
         rows = Dataset.from_dict({"text": list(prepared.train.texts), "label": codes})
         with tempfile.TemporaryDirectory() as folder:
             arguments = TrainingArguments(
-                **SETTINGS, **silent, output_dir=folder, seed=options.seed, logging_first_step=False
+                **SETTINGS, **quiet, output_dir=folder, seed=options.seed, logging_first_step=False
             )
             Trainer(model=model, args=arguments, train_dataset=rows).train()
 

@@ -1,4 +1,4 @@
-"""TF-IDF with logistic regression: no encoder at all, and hard to beat where single words tell the class."""
+"""TF-IDF with logistic regression: no encoder, and hard to beat if single words determine the class."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ C = 10.0
 
 
 class TfIdf(Baseline):
-    """Words and pairs of words; of pairs of texts those of each side and of both together."""
+    """Fits words and bigrams; for pairs of texts, those of each text and of both."""
 
-    title = "TF-IDF of words and pairs of words, then logistic regression (scikit-learn)"
+    title = "TF-IDF of words and bigrams with logistic regression (scikit-learn)"
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
         """Fit the vocabulary and the model on the training rows."""
@@ -27,8 +27,10 @@ class TfIdf(Baseline):
         words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
         try:
             words.fit(list(prepared.train.all_texts))
-        except ValueError as error:  # no words of two letters at all
-            raise DataError(f"{prepared.name}: tfidf found no words in the training texts") from error
+        except ValueError as error:  # no word with two letters or more
+            raise DataError(
+                f"{prepared.name}: tfidf finds no words in the training texts; remove it from the comparison"
+            ) from error
         predict = fit_linear(_features(words, prepared.train), prepared, options.seed, C)
         return lambda table: predict(_features(words, table))
 
@@ -40,8 +42,8 @@ def _features(words: Any, table: Table) -> Any:
     if len(sides) == 1:
         return sides[0]
     left, right = sides
-    alike = np.asarray(left.multiply(right).sum(axis=1)).reshape(-1, 1)
-    return hstack([left, right, abs(left - right), left.multiply(right), alike]).tocsr()
+    overlap = np.asarray(left.multiply(right).sum(axis=1)).reshape(-1, 1)
+    return hstack([left, right, abs(left - right), left.multiply(right), overlap]).tocsr()
 
 
 BASELINE = TfIdf()

@@ -1,4 +1,4 @@
-"""The encoder before any training, where a study scores encoders on pairs of texts."""
+"""The encoder without training, for studies that score encoders on pairs of texts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from phasefit.prepare.prepare import Prepared
 
 
 class Untrained(Baseline):
-    """Has no predictions: its cell is scored by the cosines of its encoder alone."""
+    """Makes no predictions; it is scored by the cosines of its encoder."""
 
-    title = "the encoder as it is, for studies of encoders"
+    title = "the encoder without further training, for studies of encoders"
 
     def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
-        """There is no classifier."""
-        raise DataError("the baseline 'untrained' is an encoder without a classifier; 'frozen' adds one")
+        """Raise: there is no classifier."""
+        raise DataError("the baseline 'untrained' is an encoder without a classifier; use 'frozen'")
 
 
 BASELINE = Untrained()

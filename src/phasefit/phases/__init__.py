@@ -1,8 +1,8 @@
-"""Phases: what one training step is. A phase owns no loop, no optimiser and no logging.
+"""Phases: each defines one kind of training step. A phase owns no loop, no optimiser and no logging.
 
-A kind of phase is its options (what a recipe may say; they import no torch), which name the class of the step, and a
-line below. Options answer for themselves: what they need of the rows, which files they read, what must precede them,
-whether they train a head. May import errors, seeds, events, files, registry, data, metrics, objectives, kinds and
+To add a kind of phase, write its options (without importing torch), let them name the class of the step, and add a line
+below. The options describe themselves: what the rows must have, which files are read, which phases must come first,
+whether a head is trained. May import errors, seeds, events, files, registry, data, metrics, objectives, kinds and
 models.
 """
 

@@ -1,4 +1,4 @@
-"""What a phase promises to the loop, and what it is given to work with."""
+"""The interface between a phase and the training loop, and the data a phase receives."""
 
 from __future__ import annotations
 
@@ -24,64 +24,64 @@ Encoded: TypeAlias = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class PhaseData:
-    """All texts of a run under one numbering, and which of them may be used for what."""
+    """All texts of a run, numbered once, and the rows of each split."""
 
     texts: Sequence[str]
     tokens: Tokens
-    codes: np.ndarray  # (texts,) class codes, or the groups that labels fall into; -1 where there is no label
+    codes: np.ndarray  # (texts,) class codes, or groups of labels; -1: no label
     space: LabelSpace
     train: np.ndarray
     validation: np.ndarray
     unlabelled: np.ndarray
-    others: np.ndarray | None = None  # (texts, 1 or 2): the positive, the hard negative beside a text; -1 for none
-    values: Any = None  # (texts, ...): what there is to learn of each label; codes if not given
-    of_pairs: bool = False  # whether a label is that of a text and the one beside it
-    tasks: Mapping[str, PhaseData] = field(default_factory=dict)  # of several tasks each, over the same texts
+    others: np.ndarray | None = None  # (texts, 1 or 2): row of the positive and hard negative; -1: none
+    values: Any = None  # (texts, ...): the training targets of the labels; default: codes
+    of_pairs: bool = False  # whether labels belong to pairs of texts
+    tasks: Mapping[str, PhaseData] = field(default_factory=dict)  # one entry per task, over the same texts
 
     def __post_init__(self) -> None:
-        """One class per text is learned as its code."""
+        """Use the class codes as values by default."""
         if self.values is None:
             object.__setattr__(self, "values", self.codes)
 
     @property
     def pairs(self) -> np.ndarray | None:
-        """The other text of each row, where labels are those of pairs."""
+        """The second text of each row if labels belong to pairs, otherwise None."""
         return self.others[:, 0] if self.of_pairs and self.others is not None else None
 
     def targets(self, rows: np.ndarray) -> np.ndarray:
-        """What objectives see of the rows' labels."""
+        """The labels of the rows as targets of an objective."""
         return self.space.targets(self.values[rows])
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One draw of rows, the generator for whatever a step draws, and where tensors go."""
+    """One draw of rows, the random generator of the step, and the device."""
 
     draw: Draw
     generator: np.random.Generator
     device: torch.device
 
     def put(self, features: Features) -> Features:
-        """Features on the right device."""
+        """The features on the device of the batch."""
         return {name: value.to(self.device, non_blocking=True) for name, value in features.items()}
 
     def tensor(self, values: np.ndarray) -> Tensor:
-        """An array on the right device."""
+        """The array as a tensor on the device of the batch."""
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
 
 
 class StepOutput(NamedTuple):
-    """The loss of a step and figures worth logging."""
+    """The loss of a step and the scalars to log."""
 
     loss: Tensor
     scalars: dict[str, Tensor]
 
 
 class Phase(nn.Module, ABC):
-    """One kind of training step over a model's encoder, with whatever it adds (decoder, head, proxies).
+    """One kind of training step on the encoder of a model, with the modules it adds (decoder, head, proxies).
 
-    A step is `encode` then `loss`: kept apart so that a loop can encode in chunks, or gather from other processes,
-    without knowing what the phase does.
+    A step is `encode`, then `loss`. They are separate so that the loop can encode in chunks or gather from other
+    processes without knowing what the phase does.
     """
 
     def __init__(self, name: str, options: PhaseOptions, model: Model, data: PhaseData, seed: int) -> None:
@@ -96,7 +96,7 @@ class Phase(nn.Module, ABC):
     @property
     @abstractmethod
     def batches(self) -> Batches:
-        """The stream of rows to train on."""
+        """The batches to train on."""
 
     @property
     @abstractmethod
@@ -105,46 +105,46 @@ class Phase(nn.Module, ABC):
 
     @property
     def gathers(self) -> bool:
-        """Whether the loss looks at the rows of all processes."""
+        """Whether the loss needs the rows of all processes."""
         return False
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether a smaller watched score is a better one."""
+        """Whether a lower watched score is better."""
         return metric_at(self.watch).higher_is_better is False
 
     @property
     def starts_untrained(self) -> bool:
-        """True if weights from before the first step must never win: a fresh head knows nothing."""
+        """Whether the weights before the first step must not be kept, as with a new head."""
         return False
 
     def slack(self, scores: dict[str, float]) -> float:
-        """By how much later weights may be worse and still be kept; what the score cannot tell apart."""
+        """How much lower the score of later weights may be for them to be kept; smaller differences are noise."""
         return 0.0
 
     @abstractmethod
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Trained parameters by part, for learning rates of their own."""
+        """Trained parameters by part; each part may have its own learning rate."""
 
     @property
     def chunk(self) -> int | None:
-        """Rows that are encoded at once, where the loss must see more of them than memory holds; None: all."""
+        """Number of rows encoded at once if the whole batch does not fit in memory; None: all."""
         return getattr(self.options, "chunk", None)
 
     def before_step(self, step: int) -> None:
-        """Called ahead of every step, for what is renewed now and then; what it changes is kept in buffers."""
+        """Called before every step, to refresh state periodically. State must be stored in buffers."""
 
     @abstractmethod
     def encode(self, batch: Batch) -> Encoded:
-        """Rows -> vectors, one along the first axis for each row of the draw."""
+        """Encode a batch; the first axis of each tensor is the rows of the draw."""
 
     def join(self, parts: Sequence[Encoded]) -> Encoded:
-        """The vectors of a batch out of those of its chunks."""
+        """Concatenate the vectors of chunks."""
         return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
     @abstractmethod
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """Vectors -> loss."""
+        """Compute the loss from the encoded batch."""
 
     def forward(self, batch: Batch) -> StepOutput:
         """One step."""
@@ -152,23 +152,23 @@ class Phase(nn.Module, ABC):
 
     @abstractmethod
     def validate(self) -> dict[str, float]:
-        """Validation scores, the watched one among them; empty where there is nothing to validate on."""
+        """Validation scores, including the watched one; empty without validation rows."""
 
     def evaluation_rows(self) -> int:
-        """About how many rows one validation encodes: what it costs."""
+        """Approximate number of rows that one evaluation encodes: its cost."""
         return len(self.data.validation)
 
     def facts(self) -> dict[str, float]:
-        """Numbers worth telling before the phase starts."""
+        """Numbers to report before the phase starts."""
         return {"rows": float(len(self.data.train))}
 
     def notes(self) -> list[str]:
-        """Sentences worth telling before the phase starts."""
+        """Notes to report before the phase starts."""
         return []
 
 
 def encoder_groups(encoder: nn.Module) -> dict[str, list[nn.Parameter]]:
-    """The Transformer apart from the layers added behind it, which are young and can learn faster."""
+    """Parameters of the Transformer, and of the dense layers added after it, which can have a higher learning rate."""
     layers = list(encoder.layers)  # type: ignore[arg-type]
     body = [p for p in layers[0].parameters() if p.requires_grad]
     dense = [p for layer in layers[1:] for p in layer.parameters() if p.requires_grad]

@@ -1,4 +1,4 @@
-"""From what a recipe says about an objective to the objective."""
+"""Build and check the objective that a recipe names."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ WORDS = {
 
 
 def build_objective(where: str, given: str | dict[str, Any]) -> Objective:
-    """A name, or a table with `name` and the objective's own options."""
+    """Build an objective from its name, or from a table with `name` and its options."""
     return build_named(where, given, OBJECTIVES)
 
 
 def check_input(where: str, objective: Objective, wanted: str) -> None:
-    """Refuse an objective that cannot be fed what a phase has."""
+    """Raise if the objective does not accept the input of a phase."""
     if wanted not in objective.inputs:
-        able = [name for name, kind in OBJECTIVES.items() if wanted in kind.inputs]
+        suitable = [name for name, kind in OBJECTIVES.items() if wanted in kind.inputs]
         raise RecipeError(
-            f"{where}: objective '{objective.name}' takes no {WORDS[wanted]}; one of these does: {', '.join(able)}"
+            f"{where}: objective '{objective.name}' does not accept {WORDS[wanted]}; use one of: {', '.join(suitable)}"
         )
 
 
 def check_labels(where: str, objective: Objective, space: LabelSpace) -> None:
-    """Refuse labels that agree in part with an objective that knows only alike and unlike."""
+    """Raise if labels can agree partly and the objective only distinguishes same and different."""
     if kind_of(space).graded and not objective.graded:
-        able = [name for name, kind in OBJECTIVES.items() if kind.graded]
+        suitable = [name for name, kind in OBJECTIVES.items() if kind.graded]
         raise RecipeError(
             f"{where}: objective '{objective.name}' needs one class per text and cannot use labels of kind "
-            f"'{space.kind}'; one of these can: {', '.join(able)}"
+            f"'{space.kind}'; use one of: {', '.join(suitable)}"
         )
 
 
 def make_proxies(objective: Objective, classes: int, dimension: int, seed: int) -> nn.Module | None:
-    """What the objective has to learn by itself, in full precision; None for most."""
+    """The trainable parameters of the objective, in full precision; None for most."""
     with seeded(seed):
         return objective.parameters(classes, dimension)

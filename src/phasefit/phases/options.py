@@ -1,4 +1,4 @@
-"""Options that every phase has: how long, how fast, how it is watched. Imports no torch, nor does reading a recipe."""
+"""Options that every phase has. Neither this module nor reading a recipe imports torch."""
 
 from __future__ import annotations
 
@@ -18,78 +18,83 @@ if TYPE_CHECKING:
 
 
 class Strict(BaseModel):
-    """Unknown options and endless numbers are errors; values do not change after reading."""
+    """Rejects unknown options and infinite or NaN numbers; values are read-only."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class PhaseOptions(Strict):
-    """The options of a phase, with its own added by each kind."""
+    """The options that all kinds of phases share; each kind adds its own."""
 
-    implementation: ClassVar[str]  # the class of the step, "module:attribute"
-    parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")  # what `lrs` may name
-    trains_head: ClassVar[bool] = False  # whether a classifier comes out of it
-    grows_head: ClassVar[bool] = False  # whether it adds new classes to the head of a run that is trained further
+    implementation: ClassVar[str]  # the class of the phase, "module:attribute"
+    parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")  # parts that `lrs` may name
+    trains_head: ClassVar[bool] = False  # whether the result has a trained head
+    grows_head: ClassVar[bool] = False  # whether it can extend the head of an earlier run to new classes
 
     kind: str
-    epochs: float = Field(1.0, gt=0, description="how often every row is seen")
-    min_steps: int = Field(1, ge=1, description="at least so many steps, however few the rows")
-    max_steps: int | None = Field(None, ge=1, description="at most so many steps, however many the rows; wins over all")
-    batch_size: int = Field(32, ge=2, description="texts (or explicit pairs) per step")
-    accumulate: int = Field(1, ge=1, description="batches whose gradients are added up for one step")
+    epochs: float = Field(1.0, gt=0, description="number of passes over the training rows; may be a fraction")
+    min_steps: int = Field(1, ge=1, description="minimum number of steps, for small tables")
+    max_steps: int | None = Field(None, ge=1, description="maximum number of steps; overrides epochs and min_steps")
+    batch_size: int = Field(32, ge=2, description="texts or pairs per batch")
+    accumulate: int = Field(1, ge=1, description="number of batches per step; their gradients are averaged")
     lr: float = Field(5e-5, gt=0, description="learning rate")
     lrs: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict, description="learning rates of single parts, e.g. { head = 1e-3 }"
     )
     layer_decay: float = Field(
-        1.0, gt=0, le=1, description="each Transformer layer learns at this share of the rate of the one above it"
+        1.0, gt=0, le=1, description="learning rate of each Transformer layer, as a fraction of that of the layer above"
     )
-    schedule: Literal["linear", "cosine", "constant"] = Field("linear", description="how the learning rate falls")
-    warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps in which the learning rate rises")
-    weight_decay: float = Field(0.01, ge=0, description="of weight matrices, not of biases and norms")
-    eps: float = Field(1e-8, gt=0, description="AdamW's epsilon")
-    clip: float = Field(1.0, ge=0, description="largest gradient norm; 0 switches clipping off")
+    schedule: Literal["linear", "cosine", "constant"] = Field(
+        "linear", description="how the learning rate falls after the warmup"
+    )
+    warmup: float = Field(0.1, ge=0, lt=1, description="share of the steps in which the learning rate rises from 0")
+    weight_decay: float = Field(
+        0.01, ge=0, description="weight decay of AdamW, for weight matrices only, not for biases and norms"
+    )
+    eps: float = Field(1e-8, gt=0, description="epsilon of AdamW")
+    clip: float = Field(1.0, ge=0, description="maximum gradient norm; 0: no clipping")
     encoder_dropout: float | None = Field(
-        None, ge=0, lt=1, description="dropout inside the Transformer while it learns; 0 is a tenth faster"
+        None, ge=0, lt=1, description="dropout inside the Transformer; 0 is about 10% faster; default: the model's own"
     )
     freeze_words: bool = Field(
-        False, description="word vectors stay as they are: half the default model's weights, so that steps are faster"
+        False,
+        description="do not train the word embeddings, half of the weights of the default model; makes steps faster",
     )
-    frozen_layers: int = Field(
-        0, ge=0, description="so many of the lowest Transformer layers, and what lies below, stay as they are"
-    )
+    frozen_layers: int = Field(0, ge=0, description="do not train the N lowest Transformer layers and the embeddings")
     evaluate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto",
-        description="steps between two looks at the score; auto: an epoch or 500 steps, but at most 40 looks in all",
+        description="steps between evaluations; auto: every epoch or 500 steps, with at most 40 evaluations",
     )
-    patience: int = Field(4, ge=0, description="looks without improvement before the phase stops; 0 never stops early")
+    patience: int = Field(
+        4, ge=0, description="evaluations without improvement before the phase stops; 0: never stop early"
+    )
 
     @classmethod
     def phase_class(cls) -> type[Phase]:
-        """What a step of this kind is; imports torch."""
+        """Load the class of the phase; imports torch."""
         try:
             chosen: type[Phase] = resolve_name(cls.implementation)
-        except (ImportError, AttributeError) as error:  # a plugin names a class that there is not
+        except (ImportError, AttributeError) as error:  # a plugin names a class that does not exist
             where = f"{cls.__module__}.{cls.__name__}"
             raise PluginError(f"{where}: the class of the phase cannot be loaded: {error}") from error
         return chosen
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
-        """What the training rows must have: a text is enough, or a label with it, or other texts beside it."""
+        """What the training rows must have: only texts, labels, pairs of texts, or several tasks."""
         return "labels"
 
     @property
     def takes_pairs(self) -> bool:
-        """Whether rows may be pairs of texts with a label for both."""
+        """Whether rows may be labelled pairs of texts."""
         return False
 
     def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
-        """Refuse what cannot be done with labels of these kinds, by task; one table is one task without a name."""
+        """Raise if the options do not work with these kinds of labels, by task; a single table is the task ""."""
 
     @property
     def skips_parameters(self) -> bool:
-        """Whether some steps leave some parameters without gradient, which distributed training must be told."""
+        """Whether some steps leave parameters without gradient, which distributed training needs to know."""
         return False
 
     @field_validator("lrs")
@@ -101,41 +106,43 @@ class PhaseOptions(Strict):
         return value
 
     def check(self, where: str) -> None:
-        """Refuse, before anything is trained, what reading alone cannot see; may import torch and read files."""
+        """Raise, before training, for errors that reading does not detect; may import torch and read files."""
 
     @property
     def makes_texts(self) -> bool:
-        """Whether it leaves a decoder behind that later phases can make texts with."""
+        """Whether it trains a decoder with which later phases can generate texts."""
         return False
 
     def check_order(self, where: str, before: Sequence[PhaseOptions]) -> None:
-        """Refuse, while a recipe is read, to come after these phases where one is missing that it builds on."""
+        """Raise, when a recipe is read, if a phase that it depends on is not among the earlier ones (`before`)."""
 
     def files(self) -> list[Path]:
-        """The files that its options name: what they hold is part of what the recipe says."""
+        """The files that its options name; their content is part of the recipe."""
         return []
 
     def check_files(self, where: str) -> None:
-        """Refuse files that cannot be used, before the data are read; imports no torch."""
+        """Raise, before the data are read, if a file cannot be used; imports no torch."""
 
     def heads(self) -> Mapping[str, HeadSettings]:
-        """What it says about the heads that it trains, by task; the head of a single table has the name ""."""
+        """Options of the heads it trains, by task; the head of a single table has the name ""."""
         return {}
 
     def with_tasks(self, file: TaskFile) -> Self:
-        """The same options with what a task file says about heads; what the recipe or --set says about one wins."""
+        """The options with the heads of a task file; the recipe and --set override the task file."""
         return self
 
     def watched_tasks(self) -> Mapping[str, str]:
-        """What each task is judged by, `auto` where nobody says."""
+        """The watched metric of each task; `auto` if not set."""
         return {}
 
 
 class ChunkOptions(Strict):
-    """For phases whose loss compares the texts of a batch: the more the better, and memory need not follow."""
+    """Option of phases whose loss compares the texts of a batch: large batches with limited memory."""
 
     chunk: int | None = Field(
-        None, ge=2, description="texts encoded at once; the loss still sees the whole batch, at the memory of a chunk"
+        None,
+        ge=2,
+        description="rows encoded at once, to limit memory; the loss still uses the whole batch; default: all",
     )
 
 
@@ -144,4 +151,4 @@ def _as_list(views: Any) -> Any:
 
 
 ViewList: TypeAlias = Annotated[list[str | dict[str, Any]], BeforeValidator(_as_list)]
-"""Each a name, or a table with `name` and the view's own options."""
+"""Each item is a name, or a table with `name` and the options of the view."""

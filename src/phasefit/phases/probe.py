@@ -1,4 +1,4 @@
-"""A quick linear probe: how well do frozen vectors tell the classes apart?"""
+"""A quick linear probe: how well do frozen vectors separate the classes?"""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ TRAIN_ROWS, VALIDATION_ROWS = 2000, 2000
 
 
 class Probe:
-    """Logistic regression on a fixed sample of training vectors, scored on a fixed sample of the validation rows."""
+    """Logistic regression on a fixed sample of training rows, scored on a fixed sample of validation rows."""
 
     def __init__(self, data: PhaseData, seed: int) -> None:
         self._data = data
         random = generator(seed, "probe")
         train, validation = (rows[data.codes[rows] >= 0] for rows in (data.train, data.validation))
-        self._train = _some(train, TRAIN_ROWS, random)
-        self._validation = _some(validation, VALIDATION_ROWS, random)
+        self._train = _sample(train, TRAIN_ROWS, random)
+        self._validation = _sample(validation, VALIDATION_ROWS, random)
 
     def __bool__(self) -> bool:
         return len(self._validation) > 0 and len(np.unique(self._data.codes[self._train])) > 1
 
     def check(self, name: str, watch: str) -> None:
-        """Refuse to watch what can never be scored: rows to look at without labels to probe with."""
+        """Raise if the probe is watched but there are no labels to fit it."""
         if watch == "probe" and not self and len(self._data.validation):
-            raise RecipeError(f"{name}: watch = 'probe' needs labels of two classes or more; use watch = 'auto'")
+            raise RecipeError(f"{name}: watch = 'probe' needs labels of at least two classes; use watch = 'auto'")
 
     def __len__(self) -> int:
-        """Rows that one evaluation encodes."""
+        """Number of rows that one evaluation encodes."""
         return len(self._train) + len(self._validation) if self else 0
 
     def scores(self, encoder: Encoder) -> dict[str, float]:
-        """Macro F1 and accuracy of the probe on validation rows."""
+        """Macro F1 and accuracy of the probe on the validation rows."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
@@ -48,7 +48,7 @@ class Probe:
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
         train, validation = vectors[: len(self._train)], vectors[len(self._train) :]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged ranks encoders just as well
+            warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged is good enough to rank encoders
             fitted = LogisticRegression(C=10.0, max_iter=100).fit(train, self._data.codes[self._train])
         probabilities = np.zeros((len(validation), len(self._data.space.groups)))
         probabilities[:, fitted.classes_] = fitted.predict_proba(validation)
@@ -56,5 +56,5 @@ class Probe:
         return {"probe": scores["macro_f1"], "probe_accuracy": scores["accuracy"]}
 
 
-def _some(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
+def _sample(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
     return rows if len(rows) <= most else np.sort(random.choice(rows, most, replace=False))

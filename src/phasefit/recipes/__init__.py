@@ -1,7 +1,7 @@
-"""Recipes: phases in order, as TOML files that read like the papers they come from.
+"""Recipes: TOML files that list phases in order, with the settings of a paper or our own.
 
-The library is the folder `library/`: a new recipe is a new file there, nothing else. Other packages add to `RECIPES`.
-The first comment line of a file is its title; the header says the paper and the command.
+To add a recipe, add a file to the folder `library/`. Other packages add to `RECIPES`. The first comment line of a file
+is its title; the header names the paper and the command.
 
 May import phases and what phases may import; reading a recipe imports no torch.
 """

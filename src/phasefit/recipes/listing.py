@@ -1,4 +1,4 @@
-"""Every option of a recipe, every objective and every view, with defaults, for people who write recipes."""
+"""Lists the options of a recipe, the objectives and the views, with their defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REGISTERED = ("objectives", "views")
 
 @dataclass(frozen=True)
 class OptionInfo:
-    """One option as `--set` and a recipe name it."""
+    """One option, with the name that recipes and `--set` use."""
 
     name: str
     default: str
@@ -27,15 +27,15 @@ class OptionInfo:
     description: str
 
 
-WHOLE_RUN = (  # these stand above the phases
-    OptionInfo("max_length", "model", "model, auto, a number", "tokens at which texts are cut"),
-    OptionInfo("prompt", "", "", "a template that every text is filled into, e.g. '{text} It is about {mask}.'"),
-    OptionInfo("long", "", "truncate, head-tail, windows", "what becomes of texts with more tokens; also --long"),
+WHOLE_RUN = (  # options of the whole run, above the phases
+    OptionInfo("max_length", "model", "model, auto, a number", "maximum number of tokens per text"),
+    OptionInfo("prompt", "", "", "template for every text, e.g. '{text} It is about {mask}.'"),
+    OptionInfo("long", "", "truncate, head-tail, windows", "what to do with longer texts; also --long"),
 )
 
 
 def list_options(kind: str) -> list[OptionInfo]:
-    """The options of a kind of phase; those of inner tables with a dot."""
+    """The options of a kind of phase; options of nested tables have dotted names."""
     return list(_options(PHASES.get(kind), ""))
 
 
@@ -51,7 +51,7 @@ def _options(model: type[BaseModel], prefix: str) -> Iterator[OptionInfo]:
 
 
 def as_written(value: object) -> str:
-    """A value as a recipe or --set writes it; a bare word stands for a string."""
+    """A value as written in a recipe or with --set; strings are without quotes."""
     return value if isinstance(value, str) else toml_value(value)
 
 
@@ -65,7 +65,7 @@ def _choices(annotation: object) -> str:
 
 @dataclass(frozen=True)
 class RegisteredInfo:
-    """One that a recipe can name; `options` are said as in a recipe, those without a default by name alone."""
+    """An objective or view that a recipe can name; `options` are formatted as in a recipe."""
 
     name: str
     options: tuple[str, ...]
@@ -73,7 +73,7 @@ class RegisteredInfo:
 
 
 def list_registered(what: str) -> list[RegisteredInfo]:
-    """All objectives, or all views; imports torch."""
+    """All objectives or all views; imports torch."""
     registered: Registry[Any]
     if what == "objectives":
         from phasefit.objectives import OBJECTIVES
@@ -90,7 +90,7 @@ def list_registered(what: str) -> list[RegisteredInfo]:
 
 def _option_texts(kind: Any) -> tuple[str, ...]:
     return tuple(
-        f"{field.name} (needed)" if field.default is MISSING else f"{field.name} = {_default(field.default)}"
+        f"{field.name} (required)" if field.default is MISSING else f"{field.name} = {_default(field.default)}"
         for field in fields(kind)
     )
 
@@ -100,5 +100,5 @@ def _default(value: object) -> str:
 
 
 def _first_sentence(kind: Any) -> str:
-    """The first line of what the class says of itself."""
+    """The first line of the docstring of a class."""
     return inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]

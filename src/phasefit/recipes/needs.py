@@ -1,4 +1,4 @@
-"""What a recipe must have of every training row: a label, other texts beside its text, or the text alone."""
+"""What a recipe needs in every training row: a label, a pair of texts, or only a text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from phasefit.recipes import Recipe
 
 @dataclass(frozen=True)
 class Needs:
-    """Whether some phase looks at labels, and whether some phase looks at the texts beside a text."""
+    """What the phases of a recipe need."""
 
     labels: bool = True
     pairs: bool = False
-    labels_of_pairs: bool = False  # whether labels may be those of pairs of texts
-    texts: bool = False  # whether some phase needs nothing but texts
-    tasks: bool = False  # whether some phase learns several tasks at once
+    labels_of_pairs: bool = False  # whether labels may belong to pairs of texts
+    texts: bool = False  # whether some phase needs only texts
+    tasks: bool = False  # whether some phase trains several tasks
 
     @property
     def sides(self) -> Sides:
@@ -30,20 +30,20 @@ class Needs:
 
 
 def needs_of(recipe: Recipe, *, open: bool = False) -> Needs:
-    """The needs of all its phases together; one recipe cannot have both: the label of a pair is not that of a text.
+    """The combined needs of all phases. Labels cannot be combined with pairs or tasks in one recipe.
 
-    `open` is a recipe that nobody named: pairs with labels will get another one.
+    With `open`, the user has not chosen a recipe: another one is used if the table has labelled pairs.
     """
     by_need = {options.needs: name for name, options in zip(recipe.phase_names, recipe.phases, strict=True)}
     if {"labels", "pairs"} <= {*by_need}:
         raise RecipeError(
-            f"{recipe.name}: {by_need['pairs']} learns from pairs of texts and {by_need['labels']} from labels; train "
-            "them one after the other, the second on the first's run with --model"
+            f"{recipe.name}: {by_need['pairs']} needs pairs of texts and {by_need['labels']} needs labels; train "
+            "them in two runs, and pass the first run to the second with --model"
         )
     if {"labels", "tasks"} <= {*by_need}:
         raise RecipeError(
-            f"{recipe.name}: {by_need['tasks']} learns from a task file and {by_need['labels']} from the labels of one "
-            "table; train them one after the other, the second on the first's run with --model"
+            f"{recipe.name}: {by_need['tasks']} needs a task file and {by_need['labels']} needs one table with labels; "
+            "train them in two runs, and pass the first run to the second with --model"
         )
     pairs = open or all(options.takes_pairs for options in recipe.phases)
     has = [need in by_need for need in ("labels", "pairs", "texts", "tasks")]

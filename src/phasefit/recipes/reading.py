@@ -1,4 +1,4 @@
-"""Reading a recipe strictly: an error says the file, the phase, the option, and the nearest name."""
+"""Strict reading of recipes: an error names the file, the phase, the option and the closest valid name."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ MOST_NAMED = 8  # options that an error lists
 
 
 def read_recipe(name: str, settings: Settings = NONE) -> Recipe:
-    """A packaged recipe or a file, with settings such as {"contrast.epochs": 4} applied."""
+    """Read a packaged recipe or a file and apply settings such as {"contrast.epochs": 4}."""
     path = recipe_path(name)
-    return parse_recipe(recipe_text(name), name=path.stem, where=path.name, settings=settings, beside=path.parent)
+    return parse_recipe(recipe_text(name), name=path.stem, where=path.name, settings=settings, folder=path.parent)
 
 
-def parse_recipe(text: str, *, name: str, where: str, settings: Settings = NONE, beside: Path | None = None) -> Recipe:
-    """A recipe out of TOML text; `where` begins every error, `beside` is where a base may lie."""
-    content = parse_content(text, where, beside)
+def parse_recipe(text: str, *, name: str, where: str, settings: Settings = NONE, folder: Path | None = None) -> Recipe:
+    """Parse a recipe; `where` starts every error message, `folder` is searched for the base."""
+    content = parse_content(text, where, folder)
     names = names_of(content)
     options = _all_options(content, [f"{where}, phase {index}" for index in range(1, len(names) + 1)])
-    wrong: RecipeError | None = None
-    # One by one, so that an error blames the right one; a later one may put it right.
+    first_error: RecipeError | None = None
+    # One at a time, so that an error names the right setting; a later setting may fix it.
     for path, value in settings.items():
         apply_setting(content, names, path, settings)
         try:
-            options, wrong = _all_options(content, [f"--set {setting_line(path, value)}"] * len(names)), None
+            options, first_error = _all_options(content, [f"--set {setting_line(path, value)}"] * len(names)), None
         except RecipeError as error:
-            wrong = wrong or error
-    if wrong is not None:
-        raise wrong
-    _refuse_a_head_left_behind(options, where)
+            first_error = first_error or error
+    if first_error is not None:
+        raise first_error
+    _check_last_phase(options, where)
     for index, phase in enumerate(options):
         phase.check_order(f"{where}, phase {index + 1}", options[:index])
     max_length = _max_length(content.get("max_length", "model"), where)
@@ -53,12 +53,12 @@ def _all_options(content: dict[str, Any], places: Sequence[str]) -> list[PhaseOp
     return [_options(phase, place) for phase, place in zip(content["phase"], places, strict=True)]
 
 
-def _refuse_a_head_left_behind(options: Sequence[PhaseOptions], where: str) -> None:
+def _check_last_phase(options: Sequence[PhaseOptions], where: str) -> None:
     heads = [phase.trains_head for phase in options]
     if any(heads) and not heads[-1]:
         raise RecipeError(
-            f"{where}, phase {len(heads)}: '{options[-1].kind}' would change the encoder under a head that is already "
-            "trained; end the recipe with a finetune phase"
+            f"{where}, phase {len(heads)}: '{options[-1].kind}' would change the encoder after its head was trained; "
+            "end the recipe with a finetune phase"
         )
 
 
@@ -78,24 +78,24 @@ def _first_problem(options: type[BaseModel], error: ValidationError) -> str:
         inside = f" in '{'.'.join(place[:-1])}'" if place[1:] else ""
         return f"unknown option '{place[-1]}'{inside}; {_nearest(options, place, known)}"
     message = problem["msg"].removeprefix("Value error, ")
-    if not place:  # of several options together: the sentence names them
+    if not place:  # about several options, which the message names
         return message
     return f"option '{place[0]}': {message[0].lower()}{message[1:]} (found {problem['input']!r})"
 
 
 def _nearest(options: type[BaseModel], place: Sequence[str], known: Sequence[str]) -> str:
-    """The nearest name; where none is near, a few, where all are listed, and where an objective's options go."""
+    """Suggest the closest name; if there is none, list some names and the command that lists all."""
     near = did_you_mean(place[-1], known)
     if len(known) <= MOST_NAMED or not near.startswith("known:"):
         return near
-    kind, few = options.model_fields["kind"].default, [name for name in known if name != "kind"][:MOST_NAMED]
-    listed = f"known: {', '.join(few)} ... ('phasefit recipes options {kind}' lists all)"
-    inside = "options of an objective go into it, e.g. objective.temperature"
+    kind, some = options.model_fields["kind"].default, [name for name in known if name != "kind"][:MOST_NAMED]
+    listed = f"known: {', '.join(some)} ... ('phasefit recipes options {kind}' lists all)"
+    inside = "set options of an objective inside it, e.g. objective.temperature"
     return f"{listed}; {inside}" if "objective" in known else listed
 
 
 def _names_at(options: type[BaseModel], place: Sequence[str]) -> list[str]:
-    """The option names of a table inside the options, e.g. those of `balance`."""
+    """Option names of a nested table, e.g. `balance`."""
     for part in place:
         inner = options.model_fields[part].annotation if part in options.model_fields else None
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
@@ -107,16 +107,16 @@ def _names_at(options: type[BaseModel], place: Sequence[str]) -> list[str]:
 def _max_length(value: Any, where: str) -> int | str:
     if value in ("model", "auto") or (isinstance(value, int) and not isinstance(value, bool) and value >= 4):
         return value  # type: ignore[no-any-return]
-    raise RecipeError(f"{where}: max_length is 'model', 'auto' or a number of tokens from 4 on (found {value!r})")
+    raise RecipeError(f"{where}: max_length must be 'model', 'auto' or a number of at least 4 (found {value!r})")
 
 
 def _long(value: Any, where: str) -> str | None:
     if value is not None and value not in WAYS:
-        raise RecipeError(f"{where}: long is {', '.join(map(repr, WAYS))} (found {value!r})")
+        raise RecipeError(f"{where}: long must be one of {', '.join(map(repr, WAYS))} (found {value!r})")
     return value  # type: ignore[no-any-return]
 
 
 def _prompt(value: Any, where: str) -> str | None:
     if value is None or isinstance(value, str):
-        return check_template(value, where) if value else None  # empty: without that of the base
-    raise RecipeError(f"{where}: prompt is a text such as '{{text}} It is about {{mask}}.' (found {value!r})")
+        return check_template(value, where) if value else None  # an empty prompt removes that of the base
+    raise RecipeError(f"{where}: prompt must be a template such as '{{text}} It is about {{mask}}.' (found {value!r})")

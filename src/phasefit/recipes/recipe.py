@@ -1,4 +1,4 @@
-"""A recipe after reading: every option has its value."""
+"""A recipe in which every option has a value."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from phasefit.phases.options import PhaseOptions
 
 @dataclass(frozen=True)
 class Recipe:
-    """Phases in order, each with all its options, and what holds for the whole run; `Recipe.read` makes one.
+    """Phases in order, with all their options, and the options of the whole run. Create one with `Recipe.read`.
 
     Parameters
     ----------
     name
-        What records call it.
+        Name of the recipe in reports and records.
     phases
         The options of each phase, in order.
     max_length
-        The longest text in tokens: "model", "auto" or a number.
+        Maximum number of tokens per text: "model" (the limit of the model), "auto" or a number.
     prompt
-        A template that every text is filled into, None for none.
+        Template for every text, such as "{text} It is about {mask}."; None: no template.
     long
-        What happens to longer texts: "truncate", "head-tail" or "windows"; None is what the model does with them.
+        What to do with longer texts: "truncate", "head-tail" or "windows"; None: the default of the model.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Recipe:
     @staticmethod
     @python_errors
     def read(name: str | Path, settings: Mapping[str, Any] | None = None) -> Recipe:
-        """A packaged recipe or a recipe file, with settings such as `{"contrast.epochs": 4}` applied."""
+        """Read a packaged recipe or a recipe file and apply settings such as `{"contrast.epochs": 4}`."""
         from phasefit.recipes.reading import read_recipe
         from phasefit.recipes.settings import as_settings
 
@@ -48,41 +48,41 @@ class Recipe:
 
     @property
     def phase_names(self) -> list[str]:
-        """A phase is called by its kind, numbered where a kind is repeated."""
+        """Names of the phases: the kind, with a number if a kind is repeated."""
         return phase_names([phase.kind for phase in self.phases])
 
     def check(self) -> None:
-        """Refuse what reading alone cannot see, such as an objective's options; may import torch."""
+        """Raise for errors that reading does not detect, such as options of an objective; may import torch."""
         for name, options in zip(self.phase_names, self.phases, strict=True):
             options.check(f"{self.name}, {name}")
 
     def check_files(self) -> None:
-        """Refuse files that options name and that cannot be used, before the data are read; imports no torch."""
+        """Raise, before the data are read, if a file that an option names cannot be used; imports no torch."""
         for name, options in zip(self.phase_names, self.phases, strict=True):
             options.check_files(f"{self.name}, {name}")
 
     def files(self) -> list[Path]:
-        """The files that its options name: what they hold is part of what the recipe says."""
+        """The files that options name; their content is part of the recipe."""
         return [path for options in self.phases for path in options.files()]
 
     def with_tasks(self, file: TaskFile) -> Recipe:
-        """The recipe with the heads of a task file: the run's recipe then says all there is to say."""
+        """The recipe with the heads of a task file, so that the recipe of the run is complete."""
         return replace(self, phases=tuple(options.with_tasks(file) for options in self.phases))
 
     def watched_tasks(self) -> dict[str, str]:
-        """What each task is judged by, `auto` where nobody says; a later phase has the last word."""
+        """The watched metric of each task, `auto` if not set; a later phase overrides an earlier one."""
         return {task: watch for options in self.phases for task, watch in options.watched_tasks().items()}
 
     def to_toml(self) -> str:
-        """The whole recipe with every option spelled out; reading it gives the same recipe."""
-        title = f"# {self.name}, as resolved: every option with the value that was used\n"
+        """The recipe as TOML with every option; reading it gives the same recipe."""
+        title = f"# {self.name}, resolved: every option with its value\n"
         phases = [{"kind": phase.kind, **_without_none(phase.model_dump())} for phase in self.phases]
         whole = _without_none({"max_length": self.max_length, "prompt": self.prompt, "long": self.long})
         return title + to_toml({**whole, "phase": phases})
 
 
 def phase_names(kinds: Sequence[str]) -> list[str]:
-    """contrast, finetune, contrast-2."""
+    """Names of phases with these kinds, e.g. contrast, finetune, contrast-2."""
     names = []
     for index, kind in enumerate(kinds):
         before = list(kinds[:index]).count(kind)

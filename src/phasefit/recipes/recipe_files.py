@@ -1,9 +1,9 @@
-"""Recipe files: those of the package and of other packages, and their tables, after what they say about their base.
+"""Recipe files of this package and of other packages, and their content after applying the base.
 
-A recipe may state only its differences, so that a mended default is mended everywhere:
+A recipe may contain only its differences from a base, so that a default has to be fixed in one place only:
 
-    base = "three-phase"          # a packaged recipe, or a file beside this one
-    without = ["denoise"]         # phases to leave out, by name
+    base = "three-phase"          # a packaged recipe, or a file in the same folder
+    without = ["denoise"]         # phases to drop, by name
     set.contrast.epochs = 8       # options to change, by phase name
 """
 
@@ -19,7 +19,7 @@ from phasefit.phases import PHASES
 from phasefit.recipes.recipe import phase_names
 from phasefit.registry import Registry
 
-WHOLE = ("max_length", "prompt", "long")  # what holds for the whole run
+WHOLE = ("max_length", "prompt", "long")  # options of the whole run
 TOP = ("base", "without", "set", *WHOLE, "phase")
 
 RECIPES: Registry[Path] = Registry(
@@ -29,7 +29,7 @@ RECIPES: Registry[Path] = Registry(
 
 @dataclass(frozen=True)
 class RecipeInfo:
-    """A recipe at a glance."""
+    """Name, title, phases and file of a recipe."""
 
     name: str
     title: str
@@ -43,22 +43,22 @@ def list_recipes() -> list[RecipeInfo]:
 
 
 def recipe_path(name: str) -> Path:
-    """A recipe file by its name in the library or its path."""
+    """The file of a recipe, given its name or its path."""
     path = Path(name).expanduser()
     if path.suffix == ".toml" or path.is_file():
         if not path.is_file():
-            raise RecipeError(f"recipe '{name}': there is no such file; phasefit recipes lists the packaged ones")
+            raise RecipeError(f"recipe '{name}': there is no such file; 'phasefit recipes' lists the packaged recipes")
         return path
     packaged = _packaged()
     if name not in packaged:
-        for problem in RECIPES.loadable()[1].values():  # it may be one of those
+        for problem in RECIPES.loadable()[1].values():  # it may be in a source that cannot be loaded
             raise problem
         raise RecipeError(f"recipe '{name}' is neither packaged nor a file; {did_you_mean(name, packaged)}")
     return packaged[name]
 
 
 def recipe_text(name: str) -> str:
-    """The source of a recipe, comments and all."""
+    """The text of a recipe file, with its comments."""
     try:
         return recipe_path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -66,7 +66,7 @@ def recipe_text(name: str) -> str:
 
 
 def _packaged() -> dict[str, Path]:
-    """Every recipe that can be named, with its file; a source that cannot be loaded has none."""
+    """The files of all recipes by name; sources that cannot be loaded are skipped."""
     files: dict[str, Path] = {}
     for source in RECIPES.loadable()[0].values():
         for path in sorted(source.glob("*.toml")) if source.is_dir() else [source]:
@@ -82,8 +82,8 @@ def _info(path: Path) -> RecipeInfo:
     return RecipeInfo(path.stem, title, names_of(parse_content(text, path.name)), path)
 
 
-def parse_content(text: str, where: str, beside: Path | None = None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
-    """`max_length`, `prompt` and `phase` of a recipe, its base worked in; `beside` is the folder of its file."""
+def parse_content(text: str, where: str, folder: Path | None = None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Parse a recipe and apply it to its base; `folder` is the folder of its file."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -92,9 +92,9 @@ def parse_content(text: str, where: str, beside: Path | None = None, seen: tuple
         if key not in TOP:
             raise RecipeError(f"{where}: unknown option '{key}'; {did_you_mean(key, TOP)}")
     if "base" in content:
-        content = _on_base(content, where, beside, seen)
+        content = _on_base(content, where, folder, seen)
     elif "without" in content or "set" in content:
-        raise RecipeError(f"{where}: 'without' and 'set' change a base; say base = 'three-phase' or another recipe")
+        raise RecipeError(f"{where}: 'without' and 'set' need a base; add base = 'three-phase' or another recipe")
     phases = content.get("phase")
     if not isinstance(phases, list) or not phases or not all(isinstance(phase, dict) for phase in phases):
         raise RecipeError(f"{where}: a recipe needs at least one [[phase]] table")
@@ -104,27 +104,29 @@ def parse_content(text: str, where: str, beside: Path | None = None, seen: tuple
 
 
 def check_kind(phase: dict[str, Any], where: str) -> None:
-    """Every phase says which kind it is."""
+    """Raise if the kind of a phase is missing or unknown."""
     kind = phase.get("kind")
     if kind is None:
-        raise RecipeError(f"{where}: 'kind' is missing; it is one of {', '.join(PHASES)}")
+        raise RecipeError(f"{where}: 'kind' is missing; use one of {', '.join(PHASES)}")
     if kind not in PHASES:
         raise RecipeError(f"{where}: unknown kind '{kind}'; {did_you_mean(str(kind), PHASES)}")
 
 
 def names_of(content: dict[str, Any]) -> list[str]:
-    """The phases' names."""
+    """The names of the phases."""
     return phase_names([str(phase["kind"]) for phase in content["phase"]])
 
 
-def _on_base(content: dict[str, Any], where: str, beside: Path | None, seen: tuple[str, ...]) -> dict[str, Any]:
+def _on_base(content: dict[str, Any], where: str, folder: Path | None, seen: tuple[str, ...]) -> dict[str, Any]:
     if "phase" in content:
-        raise RecipeError(f"{where}: a recipe has phases of its own or a base, not both")
+        raise RecipeError(f"{where}: a recipe has either [[phase]] tables or a base, not both")
     name, without, changes = content["base"], content.get("without", []), content.get("set", {})
     if not isinstance(name, str) or not isinstance(without, list) or not isinstance(changes, dict):
-        raise RecipeError(f"{where}: base is a recipe's name, without a list of phases, set a table of options")
-    if beside is not None and (beside / name).is_file():
-        name = str(beside / name)
+        raise RecipeError(
+            f"{where}: 'base' must be the name of a recipe, 'without' a list of phases and 'set' a table of options"
+        )
+    if folder is not None and (folder / name).is_file():
+        name = str(folder / name)
     if name in seen:
         raise RecipeError(f"{where}: the recipe is its own base: {' -> '.join((*seen, name))}")
     try:
@@ -143,7 +145,7 @@ def _on_base(content: dict[str, Any], where: str, beside: Path | None, seen: tup
             raise RecipeError(f"{where}: set: the base has no phase '{changed}'; {did_you_mean(changed, names)}")
         phase = base["phase"][names.index(changed)]
         if "epochs" in options and "min_steps" not in options:
-            phase.pop("min_steps", None)  # as for --set: the epochs are meant
+            phase.pop("min_steps", None)  # as with --set: explicit epochs override the minimum of the base
         _merge(phase, options)
     kept = [phase for name, phase in zip(names, base["phase"], strict=True) if name not in without]
     whole = {key: source[key] for source in (base, content) for key in WHOLE if key in source}

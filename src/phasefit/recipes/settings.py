@@ -1,6 +1,6 @@
-"""Settings: single options changed on top of a recipe, `--set contrast.epochs=4` or `{"contrast.epochs": 4}`.
+"""Settings: options that override a recipe, as `--set contrast.epochs=4` or `{"contrast.epochs": 4}`.
 
-Inside, settings are a mapping from dotted paths to values; only `parse_settings` sees the text of the command line.
+Settings are a mapping from dotted paths to values; only `parse_settings` handles the text of the command line.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ OBJECTIVE = "objective"
 
 
 def parse_settings(lines: Iterable[str]) -> dict[str, Any]:
-    """Settings as the command line has them; the last word on each option counts."""
+    """Parse settings of the command line; the last value of an option is used."""
     return merge_settings(*map(_parse, lines))
 
 
-def as_settings(settings: Settings, before: str = "") -> dict[str, Any]:
-    """Settings from Python or a file: dotted paths, or tables inside tables. A table with a name stays whole."""
+def as_settings(settings: Settings, prefix: str = "") -> dict[str, Any]:
+    """Flatten settings from Python or a file to dotted paths; a table with a `name` is one value."""
     if not isinstance(settings, Mapping):
-        raise RecipeError(f"settings is a dict such as {{'finetune.epochs': 4}}, not {settings!r}")
+        raise RecipeError(f"settings must be a dict such as {{'finetune.epochs': 4}}, not {settings!r}")
     flat: dict[str, Any] = {}
     for name, value in settings.items():
-        path = before + _name(name)
+        path = prefix + _name(name)
         is_table = isinstance(value, Mapping) and "name" not in value and "." not in name
         flat = merge_settings(flat, as_settings(value, f"{path}.") if is_table else {path: _plain(path, value)})
     return flat
 
 
 def merge_settings(*layers: Settings) -> dict[str, Any]:
-    """All of them, in order; a later one replaces an earlier one on the same option."""
+    """Merge settings in order; a later value replaces an earlier one."""
     merged: dict[str, Any] = {}
     for layer in layers:
         for path, value in layer.items():
@@ -54,27 +54,27 @@ def merge_settings(*layers: Settings) -> dict[str, Any]:
 
 
 def setting_line(path: str, value: Any) -> str:
-    """A setting as the command line has it."""
+    """A setting as written on the command line."""
     return f"{path}={value_text(value)}"
 
 
 def setting_lines(settings: Settings) -> list[str]:
-    """All settings as the command line has them."""
+    """All settings as written on the command line."""
     return [setting_line(path, value) for path, value in settings.items()]
 
 
 def value_text(value: Any) -> str:
-    """A value as the command line has it: TOML, but a bare word where that means the same."""
+    """A value as written on the command line: TOML, with strings unquoted where possible."""
     return value if isinstance(value, str) and parse_value(value) == value else toml_value(value)
 
 
 def settings_key(settings: Settings) -> str:
-    """The same text for the same settings, in whatever order."""
+    """A text that is equal for equal settings, independent of their order."""
     return json.dumps(settings, sort_keys=True)
 
 
 def parse_value(text: str) -> Any:
-    """A TOML value; a bare word is a string, so that quotes need no quoting."""
+    """Parse a TOML value; a bare word is a string, so that shells need no nested quotes."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -82,9 +82,9 @@ def parse_value(text: str) -> Any:
 
 
 def apply_setting(content: dict[str, Any], names: Sequence[str], name: str, settings: Settings) -> None:
-    """Change the parsed recipe in place; phases go by name, what holds for the whole run by its own name.
+    """Apply the setting `name` to the parsed recipe, in place.
 
-    `settings` are all that were given: who says how many epochs means it, unless min_steps is said too.
+    `settings` are all settings: explicit epochs remove the recipe's `min_steps`, unless that is set too.
     """
     line, value, path = setting_line(name, settings[name]), deepcopy(settings[name]), name.split(".")
     if len(path) == 1 and path[0] in WHOLE:
@@ -99,11 +99,11 @@ def apply_setting(content: dict[str, Any], names: Sequence[str], name: str, sett
     defaults = PHASES.get(str(table["kind"])).model_fields
     for part in path[1:-1]:
         if part == OBJECTIVE and path[-1] != "name":
-            table[part] = _spelled_out(table.get(part, _default(defaults.get(part))))
+            table[part] = _as_table(table.get(part, _default(defaults.get(part))))
         table = table.setdefault(part, {})
         defaults = getattr(type(_default(defaults.get(part))), "model_fields", {})
         if not isinstance(table, dict):
-            raise RecipeError(f"--set {line}: '{part}' has no options of its own")
+            raise RecipeError(f"--set {line}: '{part}' is not a table and has no options")
     table[path[-1]] = value
     if path[1:] == ["epochs"] and f"{path[0]}.min_steps" not in settings:
         table.pop("min_steps", None)
@@ -118,25 +118,25 @@ def _parse(line: str) -> dict[str, Any]:
 
 
 def _plain(path: str, value: Any) -> Any:
-    """A value in Python's own types; NumPy's scalars become such."""
+    """A value in built-in Python types; NumPy scalars are converted."""
     if isinstance(value, Mapping):
         return {_name(name): _plain(path, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(path, inner) for inner in value]
     plain = value.item() if getattr(value, "ndim", None) == 0 else value
     if not isinstance(plain, str | int | float):
-        raise RecipeError(f"settings: {path} cannot be {value!r}; leave it out or give a value")
+        raise RecipeError(f"settings: {path} cannot be {value!r}; use a string, number, list or dict, or remove it")
     return plain
 
 
 def _name(name: Any) -> str:
     if not isinstance(name, str):
-        raise RecipeError(f"settings: {name!r} is no name of an option; write it as 'finetune.epochs'")
+        raise RecipeError(f"settings: {name!r} is not the name of an option; names look like 'finetune.epochs'")
     return name
 
 
-def _spelled_out(objective: Any) -> Any:
-    """An objective as a table, so that one of its options can change and its name stays."""
+def _as_table(objective: Any) -> Any:
+    """An objective as a table, so that an option can change while its name stays."""
     return {"name": objective} if isinstance(objective, str) else {} if objective is None else objective
 
 

@@ -1,5 +1,5 @@
-"""Training: the one loop, over Accelerate, and what it needs: schedules, optimiser, early stopping, checkpoints.
+"""Training: the loop, built on Accelerate, with schedule, optimiser, early stopping and checkpoints.
 
-It knows what a Phase promises, not which phases exist. The only `backward` of the package is in `gradients`. May import
-recipes and what recipes may import.
+It depends on the interface `Phase`, not on particular phases. The only `backward` of the package is in `gradients`.
+May import recipes and what recipes may import.
 """

@@ -1,4 +1,4 @@
-"""Early stopping: which step was best so far, and its weights."""
+"""Early stopping: the best step so far and its weights."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from phasefit.phases.contract import Phase
 
 
 class Best:
-    """Keeps a copy of the trained weights that are best so far by the watched score.
+    """Keeps a copy of the trained weights with the best watched score so far.
 
-    Weights that come later and are worse by less than the phase's `slack` are kept too: on few validation rows the
-    highest score of many is mostly luck, and a later evaluation has the lower learning rate behind it.
+    Later weights replace them if their score is lower by at most the phase's `slack`: on few validation rows the
+    highest score is mostly luck, and later weights were trained with a lower learning rate.
     """
 
     def __init__(self, phase: Phase) -> None:
         self._phase = phase
-        self._better = -1.0 if phase.lower_is_better else 1.0
+        self._sign = -1.0 if phase.lower_is_better else 1.0
         self.weights: dict[str, Tensor] = {}
         self._peak: float | None = None
         self.step = 0
@@ -29,20 +29,20 @@ class Best:
         self.misses = 0  # evaluations since the score last rose
 
     def see(self, step: int, scores: dict[str, float]) -> bool:
-        """Take note of an evaluation; True if its weights are the ones to keep."""
+        """Record an evaluation; return True if its weights are kept."""
         if self._phase.watch not in scores:
             return False
         score = scores[self._phase.watch]
-        if math.isnan(score):  # nothing could ever beat it
+        if math.isnan(score):  # as the best score, no later score could exceed it
             self.misses += 1
             return False
-        gain = math.inf if self._peak is None else self._better * (score - self._peak)
+        gain = math.inf if self._peak is None else self._sign * (score - self._peak)
         if gain > 0:
             self._peak, self.misses = score, 0
         else:
             self.misses += 1
             slack = self._phase.slack(scores)
-            if not slack or not gain >= -slack:  # without slack the earliest wins a tie
+            if not slack or not gain >= -slack:  # without slack, the earliest of equal scores wins
                 return False
         self.step, self.scores = step, dict(scores)
         self.weights = {
@@ -53,7 +53,7 @@ class Best:
         return True
 
     def restore(self) -> bool:
-        """Put the best weights back; False where nothing was ever scored."""
+        """Restore the best weights; return False if there was no evaluation."""
         if self._peak is None:
             return False
         with torch.no_grad():
@@ -63,11 +63,11 @@ class Best:
         return True
 
     def facts(self) -> dict[str, Any]:
-        """What there is besides the weights, ready for JSON."""
+        """Everything except the weights, as JSON values."""
         return {"peak": self._peak, "step": self.step, "scores": self.scores, "misses": self.misses}
 
     def load(self, weights: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        """Know again what `weights` and `facts` told."""
+        """Restore the state from `weights` and `facts`."""
         self.weights = dict(weights)
         self._peak, self.step, self.misses = facts["peak"], facts["step"], facts["misses"]
         self.scores = dict(facts["scores"])

@@ -1,7 +1,7 @@
-"""Checkpoints: numbered folders of tensors (safetensors) and facts (JSON), each complete or not there at all.
+"""Checkpoints: numbered folders of tensors (safetensors) and facts (JSON).
 
-A checkpoint is written beside its final name, flushed to the disk and then renamed: whatever is killed, and whenever,
-the last complete one stays. Two are kept, so that one that a broken disk has damaged can be passed over.
+A checkpoint is written under a temporary name, flushed to disk and then renamed, so that an interruption never leaves
+a partial one. Two are kept: if the newest is damaged, the previous one is used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEPT = 2
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was read back."""
+    """A checkpoint that was read."""
 
     path: Path
     tensors: dict[str, Tensor]
@@ -36,7 +36,7 @@ class Checkpoint:
 
 
 def write_checkpoint(run: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Path:
-    """Add a checkpoint to a run and drop the oldest ones."""
+    """Write a new checkpoint and delete old ones."""
     before = numbered(run)
     folder = run / CHECKPOINTS / f"{int(before[-1].name) + 1 if before else 1:06d}"
     part = folder.with_name(f"{folder.name}.part")
@@ -50,15 +50,15 @@ def write_checkpoint(run: Path, tensors: Mapping[str, Tensor], facts: Mapping[st
         part.rename(folder)
         flush(folder.parent)
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(part, ignore_errors=True)  # what is half written only takes room
-        raise RunError(f"no checkpoint can be written to {folder.parent}: {_reason(error)}") from error
+        shutil.rmtree(part, ignore_errors=True)  # free the disk space of the partial checkpoint
+        raise RunError(f"cannot write a checkpoint to {folder.parent}: {_reason(error)}") from error
     for old in before[: -(KEPT - 1)]:
         shutil.rmtree(old, ignore_errors=True)
     return folder
 
 
 def read_checkpoint(run: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest checkpoint that can be read, and a sentence for each that cannot."""
+    """The newest readable checkpoint, and a note for each damaged one."""
     notes: list[str] = []
     for folder in reversed(numbered(run)):
         try:
@@ -67,7 +67,7 @@ def read_checkpoint(run: Path) -> tuple[Checkpoint | None, list[str]]:
                 raise ValueError(f"{FACTS} is not of format {FORMAT}")
             return Checkpoint(folder, load_file(folder / TENSORS), facts), notes
         except (OSError, ValueError, SafetensorError) as error:
-            notes.append(f"{folder} is damaged ({_reason(error)}) and is passed over")
+            notes.append(f"{folder} is damaged ({_reason(error)}) and is skipped")
     return None, notes
 
 

@@ -1,4 +1,4 @@
-"""The Accelerator of a run: device, precision, processes."""
+"""The Accelerator of a run: device, precision and processes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def make_accelerator(
     track: str | None = None,
     folder: str | None = None,
 ) -> Accelerator:
-    """One Accelerator for all phases; under `accelerate launch` each process makes its own."""
+    """Make the Accelerator for all phases; with `accelerate launch`, each process makes its own."""
     where = pick_device(device)
     if "RANK" not in os.environ:
-        # Accelerate remembers the first device and precision of a process; a notebook may ask for others later.
+        # Accelerate keeps the first device and precision of a process; a notebook may use others later.
         AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(
         cpu=where.type == "cpu",
@@ -36,22 +36,22 @@ def make_accelerator(
 
 
 def pick_precision(name: str, device: torch.device) -> str:
-    """`auto` is bfloat16 on a GPU that has it, full precision elsewhere."""
+    """Resolve `auto`: bfloat16 on a GPU that supports it, otherwise full precision."""
     if name not in ("auto", "no", "bf16", "fp16"):
         raise PhasefitError(f"--precision {name}: use auto, no, bf16 or fp16")
     if name in ("bf16", "fp16") and device.type == "cpu":
-        # Slower than float32 on most CPUs, and on some that only claim to have it the process dies.
-        raise PhasefitError(f"--precision {name} needs a GPU; a CPU trains in full precision: use auto or no")
+        # Slower than float32 on most CPUs, and the process crashes on some that claim to support it.
+        raise PhasefitError(f"--precision {name} needs a GPU; on a CPU, use auto or no (full precision)")
     if name != "auto":
         return name
     return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "no"
 
 
 def set_threads(count: int | None) -> int:
-    """How many CPU threads torch uses; returns the number in force, for the record."""
+    """Set the number of CPU threads of torch; return the number in use."""
     if count is not None:
         if count < 1:
-            raise PhasefitError(f"--threads {count}: give at least 1")
+            raise PhasefitError(f"--threads {count}: must be at least 1")
         torch.set_num_threads(count)
         os.environ["OMP_NUM_THREADS"] = str(count)
     return torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""Batches that taught nothing: objectives warn about each, a user hears of every reason once per phase."""
+"""Batches without anything to learn: objectives warn about each batch, a user gets each warning once per phase."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from phasefit.objectives import NothingToLearn
 
 
 class EmptyBatchWarnings:
-    """Collects the warnings of the blocks that it listens to."""
+    """Collects the warnings of objectives and reports each once."""
 
     def __init__(self, phase: str) -> None:
         self._phase = phase
@@ -19,8 +19,8 @@ class EmptyBatchWarnings:
         self._fresh: list[str] = []
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Hear what objectives warn about in the block; other warnings go their way."""
+    def recording(self) -> Iterator[None]:
+        """Record the warnings of objectives in the block; other warnings are issued as usual."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", NothingToLearn)
             yield
@@ -36,4 +36,4 @@ class EmptyBatchWarnings:
         """Warnings that have not been reported yet."""
         fresh, self._fresh = self._fresh, []
         for message in fresh:
-            yield Note(f"{self._phase}: {message} (said once)", warning=True)
+            yield Note(f"{self._phase}: {message} (further warnings suppressed)", warning=True)

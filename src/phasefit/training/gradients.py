@@ -1,7 +1,7 @@
-"""The gradient of a step: the only place that calls backward.
+"""The gradient of a step; the only module that calls backward.
 
-A batch may be encoded as a whole, in chunks (for losses that compare more texts than memory holds), and spread over
-processes: the gradient is that of one process with the whole batch.
+A batch may be encoded at once or in chunks (if it does not fit in memory), and split over processes. The gradient is
+the same as that of one process with the whole batch.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from phasefit.seeds import derive, generator
 def add_gradients(
     phase: Phase, module: nn.Module, accelerator: Accelerator, draws: list[Draw], seed: int, step: int
 ) -> tuple[float, dict[str, float]]:
-    """Add up the gradients of one step's draws; the mean loss and figures of this process."""
+    """Accumulate the gradients of one step; return the mean loss and the scalars of this process."""
     total, scalars = 0.0, {}
     rank, device = accelerator.process_index, accelerator.device
     for number, draw in enumerate(draws):
         own, share = _own_part(draw, rank, accelerator.num_processes, whole=phase.gathers)
         draw_seed, factor = derive(seed, phase.name, step, number, rank), share / len(draws)
-        waits = accelerator.no_sync(module) if phase.chunk or number + 1 < len(draws) else torch.enable_grad()
-        with waits:
+        context = accelerator.no_sync(module) if phase.chunk or number + 1 < len(draws) else torch.enable_grad()
+        with context:
             if phase.chunk:
                 output = _in_chunks(phase, accelerator, own, draw_seed, phase.chunk, factor)
             else:
@@ -43,15 +43,17 @@ def add_gradients(
         _average_gradients(phase, accelerator)
     if not math.isfinite(total):
         raise TrainingError(
-            f"{phase.name}: the loss became {total} at step {step}; lower it with --set {phase.name}.lr="
+            f"{phase.name}: the loss became {total} at step {step}; try a lower learning rate: --set {phase.name}.lr="
             f"{phase.options.lr / 4:g}"
         )
     return total, scalars
 
 
 def _in_chunks(phase: Phase, accelerator: Accelerator, draw: Draw, seed: int, size: int, factor: float) -> StepOutput:
-    """The gradient of one big batch at the memory of a chunk: encode without gradient, take the loss by the vectors,
-    then encode each chunk again, with the random state that it had, and pass the vectors' gradients on.
+    """Compute the gradient of a large batch with the memory of a chunk.
+
+    Encode all chunks without gradient, compute the gradient of the loss with respect to the vectors, then encode each
+    chunk again with the same random state and backpropagate the gradients of its vectors.
     """
     rows, device = len(next(iter(draw.values()))), accelerator.device
 
@@ -68,7 +70,7 @@ def _in_chunks(phase: Phase, accelerator: Accelerator, draw: Draw, seed: int, si
             value.requires_grad_(value.is_floating_point())
     with seeded(seed, device), accelerator.autocast():
         output = phase.loss(phase.join(list(vectors.values())), Batch(draw, generator(seed, "noise"), device))
-    accelerator.backward(output.loss * factor)  # scales for half precision, which the vectors' gradients then are
+    accelerator.backward(output.loss * factor)  # the gradients of the vectors include the scale of half precision
     for start, part in vectors.items():
         again = encode(start)
         passed = [name for name, value in part.items() if value.grad is not None and again[name].requires_grad]
@@ -77,7 +79,7 @@ def _in_chunks(phase: Phase, accelerator: Accelerator, draw: Draw, seed: int, si
 
 
 def _average_gradients(phase: Phase, accelerator: Accelerator) -> None:
-    """What DDP does by itself where a step is one pass forward and one back."""
+    """Average gradients over processes, as DDP does for a step with one forward and backward pass."""
     if accelerator.num_processes == 1:
         return
     for parameter in phase.parameters():
@@ -87,12 +89,12 @@ def _average_gradients(phase: Phase, accelerator: Accelerator) -> None:
 
 
 def _own_part(draw: Draw, rank: int, processes: int, *, whole: bool) -> tuple[Draw, float]:
-    """This process's rows, and what its mean loss must count for so that the average over processes is the mean."""
+    """The rows of this process, and the weight of its loss, so that the mean over processes is the mean over rows."""
     if processes == 1:
         return draw, 1.0
     own: Draw = {}
     for key, rows in draw.items():
-        if len(rows) < processes:  # every process needs a row to take part
+        if len(rows) < processes:  # every process needs at least one row
             rows = rows[np.arange(processes) % len(rows)]
         usable = len(rows) // processes * processes if whole else len(rows)
         own[key] = rows[rank * usable // processes : (rank + 1) * usable // processes]

@@ -1,4 +1,4 @@
-"""The loop. A generator of events: stopping early is a `break`."""
+"""The training loop: a generator of events. To stop early, `break`."""
 
 from __future__ import annotations
 
@@ -37,15 +37,14 @@ def train_phase(
     resume: Callable[[PhaseState], None] | None = None,
     on_step_end: Callable[[PhaseState], None] | None = None,
 ) -> Iterator[Event]:
-    """Train one phase to its best weights.
+    """Train one phase and restore its best weights.
 
-    Refitting takes `fixed_steps` steps of a schedule made for `planned_steps`, as the first fit did, and looks at no
-    score. `resume` puts a saved state in place before the first step; `on_step_end` sees the state after every step,
-    when it may be saved.
+    With `fixed_steps` (refitting), run that many steps of a schedule for `planned_steps`, without evaluation. `resume`
+    restores a saved state before the first step; `on_step_end` receives the state after every step and may save it.
     """
     schedule = Schedule.of(phase.options, len(phase.batches), planned_steps)
     last = schedule.total if fixed_steps is None else min(fixed_steps, schedule.total)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     phase.to(accelerator.device)
     state = PhaseState(phase, make_optimiser(phase), Best(phase), accelerator)
     empty_batches = EmptyBatchWarnings(phase.name)
@@ -58,27 +57,26 @@ def train_phase(
         yield from _evaluate(phase, accelerator, state.best, 0, 0.0)
     module, stepper = accelerator.prepare(phase, state.optimiser)
     phase.train()
-    before = state.seconds
+    earlier_seconds = state.seconds
     steps = _steps(phase.batches, phase.options.accumulate, state.step)
     while state.step < last and not state.stopped:
         state.step += 1
-        with empty_batches.listening(), dropout_rate(phase.encoder, phase.options.encoder_dropout):
+        with empty_batches.recording(), dropout_rate(phase.encoder, phase.options.encoder_dropout):
             done = _step(state, module, stepper, next(steps), schedule, seed, last)
         yield done
         yield from empty_batches.notes()
         if fixed_steps is None and schedule.evaluates(state.step):
             yield from _evaluate(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
             state.stopped = 0 < phase.options.patience <= state.best.misses
-        state.seconds = before + time.perf_counter() - begun
+        state.seconds = earlier_seconds + time.perf_counter() - started
         if on_step_end is not None:
             on_step_end(state)
     if not state.best.restore():
         state.best.step = state.step
     if state.step and not state.best.step and state.best.scores:
-        reason = f"at no look was {phase.watch} better than before it began, so the encoder is left as it was"
-        yield Note(f"{phase.name} changed nothing: {reason}", warning=True)
+        yield Note(f"{phase.name} did not improve the {phase.watch} score; its changes were discarded", warning=True)
     accelerator.free_memory()
-    took = before + time.perf_counter() - begun
+    took = earlier_seconds + time.perf_counter() - started
     best = state.best
     yield PhaseEnded(
         phase.name, state.step, took, best.step, best.scores, state.step < last, phase.watch, schedule.total
@@ -94,9 +92,9 @@ def _step(
     seed: int,
     last: int,
 ) -> StepDone:
-    """One step of the optimiser: the number `state.step`."""
+    """Run step number `state.step` of the optimiser."""
     phase, accelerator, step = state.phase, state.accelerator, state.step
-    begun = time.perf_counter()
+    started = time.perf_counter()
     factor = schedule.factor(step)
     for group in state.optimiser.param_groups:
         group["lr"] = group["peak_lr"] * factor
@@ -106,12 +104,12 @@ def _step(
         accelerator.clip_grad_norm_(phase.parameters(), phase.options.clip)
     stepper.step()
     stepper.zero_grad()
-    epoch, took = step / schedule.per_epoch, time.perf_counter() - begun
+    epoch, took = step / schedule.per_epoch, time.perf_counter() - started
     return StepDone(phase.name, step, last, epoch, loss, phase.options.lr * factor, took, scalars)
 
 
 def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]]:
-    """The draws of each step behind the first `taken`, without end; what is left of an epoch makes a smaller step."""
+    """Yield the draws of each step after the first `taken`, endlessly; the last step of an epoch may be smaller."""
     epoch, skipped = divmod(taken, -(-len(batches) // accumulate))
     while True:
         draws = islice(batches.epoch(epoch), skipped * accumulate, None)
@@ -121,9 +119,9 @@ def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]
 
 
 def _evaluate(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> list[Event]:
-    """One process scores for all: were they to differ in the last bit, one would stop and the others wait for it."""
+    """Evaluate in the main process only: if scores differed by rounding, one process could stop and the others hang."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NothingToLearn)  # few validation rows may well have no two alike
+        warnings.simplefilter("ignore", NothingToLearn)  # few validation rows may have no positives
         shared = [phase.validate() if accelerator.is_main_process else {}]
     if accelerator.num_processes > 1:
         broadcast_object_list(shared)

@@ -1,4 +1,4 @@
-"""AdamW with a learning rate per part of the phase and no decay on biases and norms."""
+"""AdamW with one learning rate per part of the phase, without decay on biases and norms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from phasefit.phases.contract import Phase
 
 
 def make_optimiser(phase: Phase) -> torch.optim.AdamW:
-    """Each group keeps its own peak as `peak_lr`; the loop multiplies it with the schedule's factor."""
+    """Make the optimiser; the loop sets the rate of a group to its `peak_lr` times the factor of the schedule."""
     options = phase.options
     above = layers_above(phase.encoder.transformer) if options.layer_decay < 1 else {}
     parameters_by_rate: dict[tuple[str, float, float], list[torch.nn.Parameter]] = {}
@@ -27,6 +27,6 @@ def make_optimiser(phase: Phase) -> torch.optim.AdamW:
         for (part, lr, decay), chosen in parameters_by_rate.items()
     ]
     if not groups:
-        raise RecipeError(f"{phase.name}: nothing is left to train; is everything frozen?")
-    # Fused: one pass over each tensor; on a CPU the plain one takes as long as the whole forward pass.
+        raise RecipeError(f"{phase.name}: all parameters are frozen, so there is nothing to train; freeze fewer layers")
+    # Fused: one pass over each tensor; on a CPU the default takes as long as the forward pass.
     return torch.optim.AdamW(groups, lr=options.lr, eps=options.eps, fused=True)

@@ -1,4 +1,4 @@
-"""How many steps a phase takes, when it is evaluated, and how the learning rate moves."""
+"""The number of steps of a phase, its evaluations, and its learning rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_EVALUATIONS = 40  # per phase, however short an epoch is
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps are counted from 1; `total` is the most there can be."""
+    """Steps are counted from 1; `total` is their maximum number."""
 
     total: int
     per_epoch: int
@@ -23,7 +23,7 @@ class Schedule:
 
     @classmethod
     def of(cls, options: PhaseOptions, batches: int, total: int | None = None) -> Schedule:
-        """The schedule of a phase whose epoch has this many batches; `total` repeats that of another run."""
+        """The schedule of a phase with this many batches per epoch; `total` overrides the number of steps."""
         per_epoch = max(ceil(batches / options.accumulate), 1)
         if total is None:
             total = max(ceil(options.epochs * per_epoch), options.min_steps)
@@ -33,7 +33,7 @@ class Schedule:
         return cls(total, per_epoch, every, options.schedule, round(options.warmup * total))
 
     def factor(self, step: int) -> float:
-        """What the learning rate is multiplied with in this step."""
+        """The factor of the learning rate at this step."""
         if step <= self.warmup:
             return step / max(self.warmup, 1)
         if self.shape == "constant":
@@ -42,5 +42,5 @@ class Schedule:
         return 1.0 - done if self.shape == "linear" else 0.5 * (1.0 + cos(pi * done))
 
     def evaluates(self, step: int) -> bool:
-        """Whether the score is due after this step."""
+        """Whether to evaluate after this step."""
         return step % self.every == 0 or step == self.total

@@ -1,6 +1,6 @@
-"""A phase between two steps: all that has changed since it was built, as tensors and plain facts, and back again.
+"""The state of a phase between two steps, as tensors and JSON values, for checkpoints.
 
-What is not here is a function of the seed and the step: batches, noise, dropout, the learning rate.
+Batches, noise, dropout and the learning rate are not part of it: they are functions of the seed and the step.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ OPTIMISER, BEST, GENERATOR = "optimiser.", "best.", "generator."
 
 @dataclass
 class PhaseState:
-    """A phase in training. Weights are not among its tensors: the model and the phase share most of them."""
+    """A phase in training. Its tensors exclude the weights, most of which the phase shares with the model."""
 
     phase: Phase
     optimiser: torch.optim.Optimizer
     best: Best
     accelerator: Accelerator
     step: int = 0
-    seconds: float = 0.0  # spent up to `step`, over all the processes that worked on it one after the other
+    seconds: float = 0.0  # training time up to `step`, including earlier processes of a resumed run
     stopped: bool = False  # patience has run out
 
     def tensors(self) -> dict[str, Tensor]:
-        """The optimiser's moments, the best weights so far, and the default generators."""
+        """Moments of the optimiser, best weights so far, and states of the default generators."""
         tensors = {BEST + name: value for name, value in self.best.weights.items()}
         for number, moments in self.optimiser.state_dict()["state"].items():
             tensors |= {f"{OPTIMISER}{number}.{name}": value for name, value in moments.items()}
-        # The loop seeds them anew before each micro-batch; they are kept for phases that draw elsewhere.
+        # The loop seeds the generators before each micro-batch; they are saved for phases that use them elsewhere.
         tensors |= {GENERATOR + name: state for name, state in _generators(self.accelerator.device)}
         return tensors
 
     def facts(self) -> dict[str, Any]:
-        """Everything else, ready for JSON."""
+        """Everything else, as JSON values."""
         scaler = self.accelerator.scaler
         return {
             "step": self.step,
@@ -53,21 +53,21 @@ class PhaseState:
         }
 
     def load(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        """Go back to where `tensors` and `facts` were taken; the weights are put back by `put_weights`."""
+        """Restore the state from `tensors` and `facts`; `put_weights` restores the weights."""
         self.step, self.seconds, self.stopped = facts["step"], facts["seconds"], facts["stopped"]
-        self.best.load(_under(BEST, tensors), facts["best"])
+        self.best.load(_with_prefix(BEST, tensors), facts["best"])
         moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in _under(OPTIMISER, tensors).items():
+        for name, value in _with_prefix(OPTIMISER, tensors).items():
             number, _, what = name.partition(".")
             moments.setdefault(int(number), {})[what] = value
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
         if self.accelerator.scaler is not None and facts["scaler"]:
             self.accelerator.scaler.load_state_dict(facts["scaler"])
-        _set_generators(self.accelerator.device, _under(GENERATOR, tensors))
+        _set_generators(self.accelerator.device, _with_prefix(GENERATOR, tensors))
 
 
 def weights_of(**modules: nn.Module) -> dict[str, Tensor]:
-    """Parameters and buffers by name; what several modules share appears once, under its first name."""
+    """Parameters and buffers by name; a shared tensor appears once, under its first name."""
     tensors: dict[str, Tensor] = {}
     seen: set[tuple[Any, ...]] = set()
     for prefix, module in modules.items():
@@ -80,19 +80,22 @@ def weights_of(**modules: nn.Module) -> dict[str, Tensor]:
 
 
 def put_weights(tensors: Mapping[str, Tensor], **modules: nn.Module) -> None:
-    """The other way: into modules that were built as those were whose weights are given."""
-    wanted = weights_of(**modules)
+    """Copy weights into modules with the same structure."""
+    current = weights_of(**modules)
     prefixes = tuple(f"{prefix}." for prefix in modules)
     weights = {name: value for name, value in tensors.items() if name.startswith(prefixes)}
-    odd = wanted.keys() ^ weights.keys() or {name for name in wanted if wanted[name].shape != weights[name].shape}
-    if odd:
-        raise ModelError(f"the checkpoint does not fit the recipe and the data of its run: {sorted(odd)[0]}")
+    mismatched = current.keys() ^ weights.keys() or {
+        name for name in current if current[name].shape != weights[name].shape
+    }
+    if mismatched:
+        first = sorted(mismatched)[0]
+        raise ModelError(f"the checkpoint does not match the recipe and data of its run (tensor {first}); train again")
     with torch.no_grad():
-        for name, value in wanted.items():
+        for name, value in current.items():
             value.copy_(weights[name])
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 

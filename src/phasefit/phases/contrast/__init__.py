@@ -1,5 +1,5 @@
 """Contrast: pull texts of one class together, push the others apart (phase 2 of three-phase fine-tuning).
 
-`options` is what a recipe may say, without torch; `phase` is the step. `grown`, `generated`, `class_texts` and `hard`
-are the texts it trains on besides the rows of the table. May import what `phases` may.
+`options` holds the options, without torch; `phase` is the step. `grown`, `generated`, `class_texts` and `hard` provide
+the texts it trains on in addition to the rows of the table. May import what `phases` may.
 """

@@ -1,4 +1,4 @@
-"""Copies of rows of small classes as new texts, which a VAE makes out of the neighbourhood of those rows."""
+"""Texts that a VAE generates near the rows of small classes, used instead of copies of those rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from phasefit.models.tokens.tokens import Features, features
 from phasefit.phases.contract import PhaseData
 from phasefit.seeds import derive
 
-CHUNK = 64  # texts that are made at the same time
-PER_CLASS = 32  # rows that tell where a class is
+CHUNK = 64  # texts generated at once
+PER_CLASS = 32  # rows used to compute the centre of a class
 
 
 class GeneratedCopies(nn.Module):
-    """A text for each of `rows`, made ahead of the first step; only those that still are of their class are used.
+    """One text for each of `rows`, generated before the first step; those that left their class are not used.
 
-    They are buffers, because a run that is resumed later no longer has the encoder that they were made with.
+    The texts are buffers: when a run is resumed, the encoder that they were generated with no longer exists.
     """
 
     ids: Tensor
@@ -34,8 +34,8 @@ class GeneratedCopies(nn.Module):
     def __init__(self, name: str, generator: Generator | None, data: PhaseData, rows: np.ndarray, seed: int) -> None:
         super().__init__()
         if generator is None:
-            raise RecipeError(f"{name}: balance.generate needs denoise with variant = 'vae' before it, to make texts")
-        self._generator = (generator,)  # in a tuple: its weights are the model's, and are not trained here
+            raise RecipeError(f"{name}: balance.generate needs a denoise phase with variant = 'vae' before it")
+        self._generator = (generator,)  # a tuple, so that its weights are not registered and trained here
         self._data, self._rows, self._seed = data, rows, derive(seed, name, "generated")
         width = int(data.tokens.lengths[rows].max(initial=1))
         self.register_buffer("ids", torch.zeros(len(rows), width, dtype=torch.long))
@@ -43,22 +43,22 @@ class GeneratedCopies(nn.Module):
 
     @property
     def share(self) -> Tensor:
-        """How many of the texts are used, from 0 to 1."""
+        """Share of the texts that are used."""
         return (self.lengths > 0).float().sum() / max(len(self.lengths), 1)
 
     def used(self, copies: np.ndarray) -> np.ndarray:
-        """Which of these copies have a text that is used."""
+        """Mask of the copies whose text is used."""
         return np.asarray(self.lengths.cpu().numpy()[copies] > 0)
 
     def features(self, copies: np.ndarray) -> Features:
-        """The texts of these copies."""
+        """Token features of these copies."""
         lengths = self.lengths.cpu().numpy()[copies]
         real = np.arange(lengths.max(initial=1)) < lengths[:, None]
         ids = self.ids.cpu().numpy()[copies][:, : real.shape[1]]
         return features(np.where(real, ids, self._data.tokens.pad), real)
 
     def before_step(self, step: int, encoder: Encoder) -> None:
-        """Make the texts ahead of the first step."""
+        """Generate the texts before the first step."""
         if step != 1 or not len(self._rows):
             return
         classes, centres = self._centres(encoder)
@@ -76,14 +76,14 @@ class GeneratedCopies(nn.Module):
         starts = self._data.tokens.starts
         ends = [self._data.tokens.ids[place] for place in (starts[rows], starts[rows + 1] - 1)]
         begin, end = (torch.from_numpy(ids).long().to(vectors.device) for ids in ends)
-        # In double precision: whether two tokens are equally likely must not hang on the last bit of a sum.
+        # Double precision, so that ties between tokens do not depend on rounding.
         exact = copy.deepcopy(generator).to(vectors.device).double().eval()
         with seeded(derive(self._seed, int(copies[0])), vectors.device):
             drawn = exact.draw(vectors.double())
         self.ids[copies], self.lengths[copies] = exact.decoder.generate(drawn, begin, end, self.ids.shape[1])
 
     def _centres(self, encoder: Encoder) -> tuple[np.ndarray, Tensor]:
-        """The middle of each class, from some of its training rows."""
+        """Classes and their mean vectors, from some of their training rows."""
         train = self._data.train
         classes, codes = np.unique(self._data.codes[train], return_inverse=True)
         some = [train[codes == code][:PER_CLASS] for code in range(len(classes))]

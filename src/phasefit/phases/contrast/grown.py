@@ -1,4 +1,4 @@
-"""The texts that contrast trains on: the training rows after the imbalance correction, and texts added to them."""
+"""The texts that contrast trains on: training rows after the imbalance correction, and additional texts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from phasefit.seeds import derive
 
 
 class GrownRows:
-    """Places 0..n-1 stand for texts: first rows of the run, some of them with several places, the extra ones with
-    noise (`rows`, `noisy`); then, in the order they were added, texts that no table has (`add`), never with noise.
+    """Texts numbered by place, 0..n-1.
+
+    First come rows of the run, then their noisy copies (`rows`, `noisy`), then texts that are not in the table, in the
+    order they were added (`add`), without noise.
     """
 
     def __init__(self, data: PhaseData, balance: Balance, seed: int) -> None:
@@ -35,11 +37,11 @@ class GrownRows:
             seed=derive(seed, "balance"),
         )
         self.rows = data.train[inside]
-        self.codes = data.codes[self.rows]  # of every place
-        self.values = data.values[self.rows]  # what their labels say in full
+        self.codes = data.codes[self.rows]  # one per place
+        self.values = data.values[self.rows]  # labels, one per place
         self._tokens, self._added = data.tokens, list[Tokens]()
         self._ratio = balance.noise
-        self.generated: GeneratedCopies | None = None  # texts in place of copies
+        self.generated: GeneratedCopies | None = None  # texts that replace copies
         self._stop = np.zeros(0, dtype=bool)
         if self.noisy.any():
             listed = stop_words(balance.stop_words)
@@ -50,20 +52,20 @@ class GrownRows:
         return len(self.codes)
 
     def add(self, tokens: Tokens, codes: np.ndarray, values: np.ndarray | None = None) -> None:
-        """Further texts, the codes of their classes and their labels in full, behind all others."""
+        """Append texts with their class codes and labels."""
         self._added.append(tokens)
         self.codes = np.concatenate([self.codes, codes])
         self.values = np.concatenate([self.values, codes if values is None else values])
 
     @property
     def origins(self) -> np.ndarray:
-        """A number per place, equal for a row and its copies."""
+        """One number per place, equal for a row and its copies."""
         extra = len(self) - len(self.rows)
         return np.concatenate([self.rows, len(self._tokens) + np.arange(extra)])
 
     @property
     def clean(self) -> np.ndarray:
-        """The places without noise, ascending: every text once."""
+        """The places without noise, in ascending order: every text once."""
         return np.concatenate([np.flatnonzero(~self.noisy), np.arange(len(self.rows), len(self))])
 
     @property
@@ -72,7 +74,7 @@ class GrownRows:
         return np.concatenate([self._tokens.lengths[self.rows], *(part.lengths for part in self._added)])
 
     def features(self, places: np.ndarray, random: np.random.Generator) -> Features:
-        """The texts of these places; copies lose some stop words, drawn anew each time."""
+        """Token features of these places; copies lose random stop words, different ones each time."""
         if not self._added:
             return self._of_rows(places, random)
         parts: list[tuple[np.ndarray, Features]] = []
@@ -88,7 +90,7 @@ class GrownRows:
         return _in_order(parts, self._tokens.pad)
 
     def vectors(self, encoder: Encoder, places: np.ndarray) -> torch.Tensor:
-        """Sentence vectors of ascending places, without noise, dropout or gradient."""
+        """Sentence vectors of places in ascending order, without noise, dropout or gradient."""
         own = places[places < len(self.rows)]
         parts, start = [encode_rows(encoder, self._tokens, self.rows[own])], len(self.rows)
         for tokens in self._added:
@@ -99,7 +101,7 @@ class GrownRows:
 
     def _of_rows(self, places: np.ndarray, random: np.random.Generator) -> Features:
         copies = np.flatnonzero(self.noisy[places])
-        first = len(self.rows) - np.count_nonzero(self.noisy)  # the copies are behind all rows
+        first = len(self.rows) - np.count_nonzero(self.noisy)  # copies come after all rows
         if self.generated is None or not (used := self.generated.used(places[copies] - first)).any():
             return self._noised(places, random)
         made = copies[used]
@@ -111,7 +113,7 @@ class GrownRows:
 
     def _noised(self, places: np.ndarray, random: np.random.Generator) -> Features:
         rows, noisy = self.rows[places], self.noisy[places]
-        if self._tokens.window:  # deleting words would move its windows' borders
+        if self._tokens.window:  # deleting words would shift the windows
             noisy = noisy & (self._tokens.lengths[rows] <= self._tokens.window)
         if not noisy.any() or self._ratio == 0:
             return self._tokens.batch(rows)
@@ -119,7 +121,7 @@ class GrownRows:
 
 
 def _in_order(parts: Sequence[tuple[np.ndarray, Features]], padding: int) -> Features:
-    """Features of several sources as those of one batch; each source comes with its places in it."""
+    """Merge features of several sources into one batch; each source comes with its places in the batch."""
     order = torch.from_numpy(np.argsort(np.concatenate([places for places, _ in parts])))
     width = max(part["input_ids"].shape[1] for _, part in parts)
     joined: Features = {}
@@ -132,7 +134,7 @@ def _in_order(parts: Sequence[tuple[np.ndarray, Features]], padding: int) -> Fea
 def _stop_tokens(
     texts: Sequence[str], tokens: Tokens, rows: np.ndarray, listed: frozenset[str], min_words: int
 ) -> np.ndarray:
-    """Marks the tokens of stop words in texts of these rows that are long enough to lose some."""
+    """Mask of the stop-word tokens in the texts of these rows; texts with fewer than `min_words` words are skipped."""
     marked = np.zeros(len(tokens.ids), dtype=bool)
     for row in rows.tolist():
         words = texts[row].split()

@@ -1,4 +1,4 @@
-"""What a recipe may say about a contrast phase."""
+"""Options of the contrast phase."""
 
 from __future__ import annotations
 
@@ -16,40 +16,55 @@ if TYPE_CHECKING:
 
 
 class Balance(Strict):
-    """The imbalance correction: small classes are repeated, their copies noised."""
+    """The imbalance correction: rows of small classes are repeated, the copies with noise."""
 
-    mode: Literal["code", "paper", "none"] = Field("code", description="code: whole copies; paper: at least min_ratio")
-    min_ratio: float = Field(1.5, ge=0, description="below this growth a class is left alone (code) or lifted to it")
-    max_ratio: float = Field(4.0, gt=0, description="growth of a class with one row")
+    mode: Literal["code", "paper", "none"] = Field(
+        "code",
+        description="code: repeat whole classes, as in the authors' code; paper: the formula of the paper; none: off",
+    )
+    min_ratio: float = Field(
+        1.5, ge=0, description="mode = code: classes that would grow by less stay as they are; paper: minimum growth"
+    )
+    max_ratio: float = Field(4.0, gt=0, description="growth factor of a class with one row")
     noise: float = Field(0.5, ge=0, le=1, description="probability that a stop word of a copy is deleted")
-    min_words: int = Field(5, ge=1, description="shorter texts are repeated as they are")
-    stop_words: str = Field("english", description="the packaged list, or a file with one word per line")
+    min_words: int = Field(5, ge=1, description="texts with fewer words are repeated without noise")
+    stop_words: str = Field("english", description="english, or a file with one word per line")
     generate: bool = Field(
         False,
-        description="copies are new texts, made by a denoise phase with variant = 'vae', where they keep their class",
+        description="replace copies with generated texts that keep their class; needs an earlier denoise phase with "
+        "variant = 'vae'",
     )
 
 
 class ContrastSettings(Strict):
-    """What makes contrast what it is; shared with the joint phase."""
+    """Options of contrast that the joint phase shares."""
 
-    objective: str | dict[str, Any] = Field("cosine", description='a name, or { name = "supcon", temperature = 0.1 }')
-    pairs: Literal["batch", "explicit"] = Field(
-        "batch", description="batch: all pairs of a class-aware batch; explicit: the paper's unique pairs"
+    objective: str | dict[str, Any] = Field(
+        "cosine", description='name of an objective, or { name = "supcon", temperature = 0.1 }'
     )
-    per_class: int = Field(4, ge=2, description="texts of one class that come together (pairs = 'batch')")
-    augmentation: int = Field(12, ge=1, description="the authors' Aug: how many pairs are drawn (pairs = 'explicit')")
+    pairs: Literal["batch", "explicit"] = Field(
+        "batch",
+        description="batch: all pairs of a class-aware batch; explicit: unique pairs drawn once, as in the paper",
+    )
+    per_class: int = Field(4, ge=2, description="texts per class in a batch (pairs = 'batch')")
+    augmentation: int = Field(
+        12, ge=1, description="the paper's Aug: the higher, the more pairs are drawn (pairs = 'explicit')"
+    )
     dense: Literal["none", "identity", "paper"] = Field(
-        "none", description="layer added behind the encoder, kept with it; paper: random start and Tanh"
+        "none",
+        description="dense layer added to the encoder permanently; identity: starts as the identity; paper: random "
+        "start, with Tanh",
     )
     class_texts: str = Field(
         "none",
-        description="extra texts of the classes: names (theirs), or a file with the columns label and text",
+        description="additional training texts; names: the class names; or a file with the columns label and text",
     )
     hard_negatives: int = Field(
-        0, ge=0, description="each text gets one of so many nearest texts of other classes beside it; 0: none"
+        0,
+        ge=0,
+        description="add hard negatives: for each text, one of its N nearest texts of other classes; 0: none",
     )
-    refresh: int = Field(200, ge=1, description="steps after which the hard negatives are looked for again")
+    refresh: int = Field(200, ge=1, description="steps between two searches for hard negatives")
     balance: Balance = Field(default_factory=lambda: Balance())
 
 
@@ -61,28 +76,29 @@ class Options(PhaseOptions, ContrastSettings, ChunkOptions):
     kind: Literal["contrast"] = "contrast"
     watch: Literal["auto", "probe", "pairs"] = Field(
         "auto",
-        description="probe: a linear probe's macro F1; pairs: the objective on validation pairs; auto: the probe",
+        description="score that selects the weights; probe: macro F1 of a linear probe; pairs: the objective on "
+        "validation pairs; auto: probe",
     )
 
     def check(self, where: str) -> None:
-        """The objective, the stop words and the class texts."""
+        """Check the objective, the stop words and the class texts."""
         check_contrast(self, where)
 
     def check_order(self, where: str, before: Sequence[PhaseOptions]) -> None:
-        """Texts are generated by a phase before."""
+        """Check that an earlier phase generates texts if `balance.generate` is set."""
         check_contrast_order(self, where, before)
 
     def files(self) -> list[Path]:
-        """Class texts and stop words."""
+        """The files of class texts and stop words."""
         return contrast_files(self)
 
     def check_files(self, where: str) -> None:
-        """Class texts."""
+        """Check the file of class texts."""
         check_contrast_files(self, where)
 
 
 def check_contrast(settings: ContrastSettings, where: str) -> None:
-    """Whether the objective exists, has these options and takes these pairs, and files can be read."""
+    """Check that the objective exists, has these options and supports these pairs, and that files can be read."""
     from phasefit.data.stop_words import stop_words
 
     contrast_objective(settings, where)
@@ -92,36 +108,36 @@ def check_contrast(settings: ContrastSettings, where: str) -> None:
 
 
 def check_contrast_files(settings: ContrastSettings, where: str) -> None:
-    """Whether the class texts can be read."""
+    """Check that the class texts can be read."""
     from phasefit.phases.contrast.class_texts import read_class_texts
 
     read_class_texts(settings.class_texts, where)
 
 
 def check_contrast_order(settings: ContrastSettings, where: str, before: Sequence[PhaseOptions]) -> None:
-    """Whether an earlier phase can generate texts, if they are asked for."""
+    """Check that an earlier phase generates texts if `balance.generate` is set."""
     if settings.balance.generate and not any(phase.makes_texts for phase in before):
         raise RecipeError(f"{where}: balance.generate needs a denoise phase with variant = 'vae' before it")
 
 
 def contrast_files(settings: ContrastSettings) -> list[Path]:
-    """The options that name a file rather than something packaged."""
-    named = (Path(name) for name in (settings.class_texts, settings.balance.stop_words))
-    return [path for path in named if path.is_file()]
+    """The files that options name."""
+    paths = (Path(name) for name in (settings.class_texts, settings.balance.stop_words))
+    return [path for path in paths if path.is_file()]
 
 
 def contrast_objective(settings: ContrastSettings, where: str) -> Objective:
-    """The objective, if texts with labels are enough for it and it takes the pairs that are asked for."""
+    """Build the objective; raise if it does not work with labelled texts or with these pairs."""
     from phasefit.phases.objective_option import build_objective
 
     objective = build_objective(where, settings.objective)
     subject = f"{where}: objective '{objective.name}'"
     if "labelled" not in objective.inputs:
-        raise RecipeError(f"{subject} compares views of one text, not texts by label; it is for simcse, mirror and mnr")
+        raise RecipeError(f"{subject} compares views of one text and ignores labels; use it in simcse, mirror or mnr")
     if objective.weighs_classes:
-        raise RecipeError(f"{subject} needs a second network that weighs the classes, which only finetune has")
+        raise RecipeError(f"{subject} needs a second network to weight the classes; use it in finetune")
     if settings.pairs == "explicit" and "pairs" not in objective.inputs:
-        raise RecipeError(f"{subject} takes no explicit pairs; use pairs = 'batch'")
+        raise RecipeError(f"{subject} does not support explicit pairs; use pairs = 'batch'")
     if settings.pairs == "explicit" and settings.hard_negatives:
-        raise RecipeError(f"{where}: explicit pairs are drawn once, without hard negatives; use pairs = 'batch'")
+        raise RecipeError(f"{where}: hard_negatives needs pairs = 'batch', not 'explicit'")
     return objective

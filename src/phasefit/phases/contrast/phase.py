@@ -1,4 +1,4 @@
-"""Contrast: the step, and how it is validated."""
+"""The contrast phase: training step and validation."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from phasefit.phases.objective_option import check_labels, make_proxies
 from phasefit.phases.probe import Probe
 from phasefit.seeds import derive
 
-PAIRED_ROWS = 200  # of validation: some 20,000 pairs
+PAIRED_ROWS = 200  # validation rows; about 20,000 pairs
 
 
 class Contrast(Phase):
-    """A metric objective on all pairs of class-aware batches, or on the paper's explicit pairs."""
+    """A metric-learning objective on all pairs of class-aware batches, or on explicit pairs as in the paper."""
 
     options: Options
 
@@ -38,7 +38,7 @@ class Contrast(Phase):
         self.objective = contrast_objective(options, name)
         check_labels(name, self.objective, data.space)
         if len(np.unique(data.codes[data.train])) < 2:
-            raise RecipeError(f"{name}: contrast needs at least two classes in the training rows")
+            raise RecipeError(f"{name}: needs at least two classes in the training rows")
         self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
         size, proxy_seed = self.encoder.dimension, derive(seed, name, "proxies")
         self.proxies = make_proxies(self.objective, len(data.space.groups), size, proxy_seed)
@@ -46,8 +46,8 @@ class Contrast(Phase):
         if options.balance.generate:
             copied = self.grown.rows[self.grown.noisy]
             self.generated = self.grown.generated = GeneratedCopies(name, model.generator, data, copied, seed)
-        self._plain = len(self.grown)  # places of texts that come in groups; those behind stand for their class
-        self._said = self._add_class_texts()
+        self._plain = len(self.grown)  # places after these are class texts
+        self._class_text_notes = self._add_class_texts()
         self.probe = Probe(data, seed)
         self.negatives: HardNegatives | None = None
         if options.hard_negatives:
@@ -82,39 +82,39 @@ class Contrast(Phase):
         times = shuffles(self.options.augmentation, len(np.unique(codes)))
         pairs, _ = draw_pairs(self.data.space.targets(self.grown.values), self.grown.origins, times=times, seed=seed)
         if not len(pairs):
-            raise RecipeError(f"{self.name}: no two training rows make a pair; use pairs = 'batch'")
+            raise RecipeError(f"{self.name}: the training rows form no pairs; use pairs = 'batch'")
         self.pairs = len(pairs)
         return PairBatches(pairs, self.grown.lengths, batch_size=self.options.batch_size, seed=seed)
 
     @property
     def batches(self) -> Batches:
-        """Places among the grown rows, or pairs of them."""
+        """Batches of places in the grown rows, or of pairs of places."""
         return self._batches
 
     @property
     def watch(self) -> str:
-        """The probe, or the objective on validation rows."""
+        """The probe, or the objective on validation pairs."""
         return "probe" if self.options.watch == "auto" else self.options.watch
 
     @property
     def gathers(self) -> bool:
-        """Pairs are those of the whole batch."""
+        """True: pairs are formed across the whole batch."""
         return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Encoder, added layers, and the objective's proxies where it has some."""
+        """Encoder, dense layers, and the proxies of the objective if it has any."""
         proxies = {} if self.proxies is None else {"proxies": list(self.proxies.parameters())}
         return {**encoder_groups(self.encoder), **proxies}
 
     def before_step(self, step: int) -> None:
-        """New texts are made at the start, hard negatives are renewed now and then."""
+        """Generate texts before the first step, and refresh the hard negatives."""
         if self.grown.generated is not None:
             self.grown.generated.before_step(step, self.encoder)
         if self.negatives is not None:
             self.negatives.before_step(step, self.encoder)
 
     def encode(self, batch: Batch) -> Encoded:
-        """Places -> vectors, and those of a hard negative for each; a text that is there twice is encoded once."""
+        """Encode the places, and a hard negative for each; repeated texts are encoded once."""
         wanted = next(iter(batch.draw.values()))
         if self.negatives is None:
             return {"vectors": self._vectors(wanted, batch)}
@@ -125,15 +125,15 @@ class Contrast(Phase):
     def _vectors(self, wanted: np.ndarray, batch: Batch) -> Tensor:
         places, back = np.unique(wanted, return_inverse=True)
         vectors = sentence_vectors(self.encoder(batch.put(self.grown.features(places, batch.generator))))
-        return vectors[batch.tensor(back.reshape(wanted.shape))]  # NumPy 1 gives it flat
+        return vectors[batch.tensor(back.reshape(wanted.shape))]  # NumPy 1 returns it flat
 
     def _near(self, batch: Batch) -> np.ndarray:
-        """The place of a hard negative of each row; -1 for none."""
+        """Place of a hard negative for each row; -1: none."""
         assert self.negatives is not None
         return self.negatives.of(batch.draw["rows"], batch.draw["chance"])
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """The objective over the batch, across processes when pairs are in-batch."""
+        """The objective on the batch; in-batch pairs span all processes."""
         parts = {name: vectors.float() for name, vectors in encoded.items()}
         device, among = parts["vectors"].device.type, self._of_pairs if "pairs" in batch.draw else self._of_rows
         with torch.autocast(device, enabled=False):  # similarities over a temperature need full precision
@@ -157,7 +157,7 @@ class Contrast(Phase):
         return self.objective(vectors, targets, parameters=self.proxies)
 
     def validate(self) -> dict[str, float]:
-        """The probe, and the objective over pairs of validation rows."""
+        """The probe, and the objective on pairs of validation rows."""
         scores: dict[str, float] = {}
         if len(self.data.validation) > 1:
             scores["pairs"] = self._validation_pairs()
@@ -166,7 +166,7 @@ class Contrast(Phase):
         return scores
 
     def evaluation_rows(self) -> int:
-        """Those that are paired, and the probe's."""
+        """Rows of the validation pairs and of the probe."""
         return min(len(self.data.validation), PAIRED_ROWS) + len(self.probe)
 
     def _validation_pairs(self) -> float:
@@ -177,29 +177,29 @@ class Contrast(Phase):
             return float(self.objective(vectors, targets, parameters=self.proxies))
 
     def facts(self) -> dict[str, float]:
-        """Texts after the correction and with those of the classes, and pairs per epoch."""
+        """Number of texts after the imbalance correction, with class texts, and of pairs per epoch."""
         return {"rows": float(len(self.grown)), "pairs": float(self.pairs)}
 
     def notes(self) -> list[str]:
-        """What was added to the training rows, also when the imbalance correction adds nothing."""
-        return [*self._correction(), *self._said, *self._mining()]
+        """What was added to the training rows, and whether the imbalance correction had an effect."""
+        return [*self._correction(), *self._class_text_notes, *self._mining()]
 
     def _correction(self) -> list[str]:
         if self.options.balance.mode == "none":
             return []
         more = len(self.grown.rows) - len(self.data.train)
         if not more:
-            return [f"{self.name}: the classes are balanced enough; the imbalance correction changes nothing"]
-        made = "generated texts or " if self.options.balance.generate else ""
-        return [f"{self.name}: the imbalance correction adds {more} {made}noised copies of rows of small classes"]
+            return [f"{self.name}: the classes are balanced enough; no imbalance correction needed"]
+        generated = "generated texts or " if self.options.balance.generate else ""
+        return [f"{self.name}: the imbalance correction adds {more} {generated}noisy copies of rows of small classes"]
 
     def _mining(self) -> list[str]:
         if self.negatives is None:
             return []
         near, every = self.options.hard_negatives, self.options.refresh
         return [
-            f"{self.name}: each text comes with one of its {near} nearest of other classes, which are looked for every "
-            f"{every} steps; a step then takes up to twice as long"
+            f"{self.name}: each text is trained with one of its {near} nearest texts of other classes, searched again "
+            f"every {every} steps; a step takes up to twice as long"
         ]
 
     def _targets(self, places: np.ndarray) -> np.ndarray:
@@ -207,7 +207,7 @@ class Contrast(Phase):
 
 
 def _first_seen(near: Tensor, places: Tensor) -> Tensor:
-    """Marks what is new to the batch, once: what is there already is everybody's negative as it is."""
+    """Mask of the hard negatives that are new to the batch; those already in it are negatives for all rows anyway."""
     order = near.argsort(stable=True)
     again = torch.zeros_like(near, dtype=torch.bool)
     again[order[1:]] = near[order[1:]] == near[order[:-1]]

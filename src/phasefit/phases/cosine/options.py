@@ -1,4 +1,4 @@
-"""What a recipe may say about a cosine phase."""
+"""Options of the cosine phase."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class Options(PhaseOptions, ChunkOptions):
     implementation = "phasefit.phases.cosine.phase:Cosine"
     kind: Literal["cosine"] = "cosine"
     objective: str | dict[str, Any] = Field(
-        "cosine", description='one that takes pairs: "cosine", or { name = "contrastive", margin = 0.5 }'
+        "cosine", description='name of an objective for pairs, or { name = "contrastive", margin = 0.5 }'
     )
     watch: Literal["spearman", "pearson"] = Field(
-        "spearman", description="correlation of cosines and labels on validation pairs"
+        "spearman", description="score that selects the weights: correlation of cosines and labels on validation pairs"
     )
 
     @property
     def takes_pairs(self) -> bool:
-        """Nothing else."""
+        """True: rows must be pairs."""
         return True
 
     def check(self, where: str) -> None:
-        """The objective."""
+        """Check the objective."""
         from phasefit.phases.objective_option import build_objective, check_input
 
         check_input(where, build_objective(where, self.objective), "pairs")

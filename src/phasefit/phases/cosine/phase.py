@@ -1,4 +1,4 @@
-"""Labelled pairs: their cosine is brought to what the label says, a score or yes and no."""
+"""The cosine phase: train the cosine of a pair to match its label, a score or yes/no."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from phasefit.seeds import derive
 
 
 class Cosine(Phase):
-    """The two texts of a pair, encoded apart; what comes out is an encoder."""
+    """Encodes the two texts of a pair separately. The result is an encoder without a head."""
 
     options: Options
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
         if data.pairs is None:
-            raise RecipeError(f"{name}: pairs of texts with labels are needed; give two columns: --text a --text b")
+            raise RecipeError(f"{name}: needs labelled pairs of texts; name both text columns: --text a --text b")
         self.objective = build_objective(name, options.objective)
         self._targets = agreements(name, data)
         self.rows = Rows.apart(data.tokens, data.pairs)
-        lengths, of_batches = self.rows.lengths(data.train), derive(seed, name)
-        self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=of_batches)
+        lengths, batch_seed = self.rows.lengths(data.train), derive(seed, name)
+        self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=batch_seed)
 
     @property
     def batches(self) -> Batches:
-        """Labelled pairs."""
+        """Batches of labelled pairs."""
         return self._batches
 
     @property
     def watch(self) -> str:
-        """A correlation."""
+        """The correlation that selects the weights."""
         return self.options.watch
 
     @property
     def gathers(self) -> bool:
-        """Some objectives look at all pairs of a batch."""
+        """True: some objectives compare all pairs of a batch."""
         return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
@@ -55,11 +55,11 @@ class Cosine(Phase):
         return encoder_groups(self.encoder)
 
     def encode(self, batch: Batch) -> Encoded:
-        """Rows -> both vectors side by side."""
+        """Encode both texts of each row, side by side."""
         return {"vectors": self.rows.vectors(self.encoder(batch.put(self.rows.features(batch.draw["rows"]))))}
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """The objective over the pairs of all processes."""
+        """The objective on the pairs of all processes."""
         vectors = encoded["vectors"].float()
         with torch.autocast(vectors.device.type, enabled=False):
             both, targets = gather(vectors), gather(batch.tensor(self._targets[batch.draw["rows"]]))
@@ -67,7 +67,7 @@ class Cosine(Phase):
             return StepOutput(self.objective.pairs(left, right, targets), {})
 
     def validate(self) -> dict[str, float]:
-        """How well cosines follow the labels of the validation pairs."""
+        """Correlations of cosines and labels on the validation pairs."""
         rows = self.data.validation
         if not len(rows):
             return {}
@@ -81,14 +81,14 @@ class Cosine(Phase):
 
 
 def agreements(where: str, data: PhaseData) -> np.ndarray:
-    """What each label says about how alike the two texts are, from 0 to 1; 0 where there is no label."""
-    alike = np.zeros(len(data.texts), dtype=np.float32)
+    """Target similarity of each pair, from 0 to 1; 0 for rows without a label."""
+    similarities = np.zeros(len(data.texts), dtype=np.float32)
     known = np.concatenate([data.train, data.validation])
     likeness = kind_of(data.space).likeness(data.space, data.values[known], data.values[data.train])
     if likeness is None:
         raise RecipeError(
-            f"{where}: labels must say how alike two texts are: scores, or names such as 1 and 0, yes and no, "
-            f"entailment and contradiction; found {', '.join(data.space.names[:5])}"
+            f"{where}: labels must be similarity scores, or names such as 1 and 0, yes and no, entailment and "
+            f"contradiction; found {', '.join(data.space.names[:5])}"
         )
-    alike[known] = likeness
-    return alike
+    similarities[known] = likeness
+    return similarities

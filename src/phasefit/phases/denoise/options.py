@@ -1,4 +1,4 @@
-"""What a recipe may say about a denoise phase."""
+"""Options of the denoise phase."""
 
 from __future__ import annotations
 
@@ -10,26 +10,32 @@ from phasefit.phases.options import PhaseOptions, Strict
 
 
 class DenoiseSettings(Strict):
-    """What makes denoising what it is; shared with the joint phase."""
+    """Options of denoising that the joint phase shares."""
 
-    noise: Literal["delete", "mask"] = Field("delete", description="what happens to a word that is hit")
-    ratio: float = Field(0.6, ge=0, lt=1, description="probability that a word is hit; one word always stays")
+    noise: Literal["delete", "mask"] = Field("delete", description="whether noise deletes or masks words")
+    ratio: float = Field(
+        0.6, ge=0, lt=1, description="probability that a word is deleted or masked; at least one word is kept"
+    )
     dense: Literal["none", "identity", "paper"] = Field(
-        "none", description="bottleneck layer behind the pooling, kept with the encoder; paper: random start and Tanh"
+        "none",
+        description="dense layer added to the encoder permanently; identity: starts as the identity; paper: random "
+        "start, with Tanh",
     )
     decoder: Literal["light", "tied"] = Field(
-        "light", description="light works behind any encoder; tied is the paper's"
+        "light", description="light: works with any encoder; tied: shares the encoder's weights, as in the paper"
     )
     variant: Literal["dae", "vae"] = Field(
-        "dae", description="vae: rebuild from a draw around the vector, so that the decoder can make new texts"
+        "dae", description="vae: reconstruct from a sample around the vector, so that the decoder can generate texts"
     )
-    beta: float = Field(1e-4, ge=0, description="what the KL divergence counts for (variant = 'vae')")
-    beta_steps: int = Field(0, ge=0, description="steps over which beta grows from 0 (variant = 'vae')")
+    beta: float = Field(1e-4, ge=0, description="weight of the KL divergence (variant = 'vae')")
+    beta_steps: int = Field(0, ge=0, description="steps over which beta rises from 0 (variant = 'vae')")
 
     @model_validator(mode="after")
-    def _draws_need_a_decoder_of_their_own(self) -> Self:
+    def _vae_needs_light_decoder(self) -> Self:
         if self.variant == "vae" and self.decoder == "tied":
-            raise ValueError("variant = 'vae' needs decoder = 'light': a tied one changes with the encoder afterwards")
+            raise ValueError(
+                "variant = 'vae' needs decoder = 'light': a tied decoder changes when later phases train the encoder"
+            )
         return self
 
 
@@ -41,15 +47,16 @@ class Options(PhaseOptions, DenoiseSettings):
     kind: Literal["denoise"] = "denoise"
     watch: Literal["auto", "probe", "loss"] = Field(
         "auto",
-        description="probe: a linear probe's macro F1; loss: reconstruction; auto: the probe where it can be had",
+        description="score that selects the weights; probe: macro F1 of a linear probe; loss: reconstruction loss; "
+        "auto: probe if there are labels, else loss",
     )
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
-        """Labels are never looked at."""
+        """Texts; labels are not used."""
         return "texts"
 
     @property
     def makes_texts(self) -> bool:
-        """A decoder that draws can."""
+        """Whether the decoder is a VAE."""
         return self.variant == "vae"

@@ -1,4 +1,4 @@
-"""Denoising: the step, and how it is validated."""
+"""The denoise phase: training step and validation."""
 
 from __future__ import annotations
 
@@ -25,21 +25,19 @@ VALIDATION_ROWS = 1000
 
 
 class Denoise(Phase):
-    """Token cross-entropy of a decoder that sees one vector of the noised text. Uses texts only, never labels."""
+    """Token cross-entropy of a decoder that sees only the vector of the noisy text. Labels are not used."""
 
     options: Options
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
         if options.variant == "vae" and model.encoder.long == "windows":
-            raise RecipeError(f"{name}: variant = 'vae' rebuilds whole texts, not windows; use --long head-tail")
-        self.tokens = data.tokens.first(model.encoder.max_length)  # no decoder rebuilds more than a window
+            raise RecipeError(f"{name}: variant = 'vae' does not support windows; use --long head-tail")
+        self.tokens = data.tokens.first(model.encoder.max_length)  # the decoder reconstructs at most one window
         if options.noise == "mask" and data.tokens.mask is None:
             raise RecipeError(f"{name}: noise = 'mask' needs a tokenizer with a mask token; use noise = 'delete'")
         if not (data.tokens.words != SPECIAL).any():
-            raise RecipeError(
-                f"{name}: the texts hold nothing that the tokenizer can see, so there is nothing to denoise"
-            )
+            raise RecipeError(f"{name}: the tokenizer finds no words in the texts, so there is nothing to denoise")
         self.encoder.append_dense(options.dense, derive(seed, name, "dense"))
         self.rows = np.concatenate([data.train, data.unlabelled])
         decoder_seed = derive(seed, name, "decoder")
@@ -59,17 +57,17 @@ class Denoise(Phase):
 
     @property
     def batches(self) -> Batches:
-        """Labelled and unlabelled texts alike."""
+        """Batches of labelled and unlabelled texts."""
         return self._batches
 
     @property
     def watch(self) -> str:
-        """The probe where there are labels to probe with: the loss goes on falling after the encoder got worse."""
+        """The probe if there are labels: the loss keeps falling after the encoder has become worse."""
         chosen = self.options.watch
         return chosen if chosen != "auto" else ("probe" if self.probe else "loss")
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Encoder, added layers, and the decoder, which starts from nothing."""
+        """Encoder, dense layers, and the decoder."""
         parts = encoder_groups(self.encoder)
         known = {id(parameter) for part in parts.values() for parameter in part}
         frozen = {id(parameter) for parameter in self.encoder.parameters()}
@@ -78,16 +76,16 @@ class Denoise(Phase):
         return {**parts, "decoder": fresh}
 
     def before_step(self, step: int) -> None:
-        """What the KL divergence counts for may grow."""
+        """Store the step, which sets the weight of the KL divergence."""
         self._step = step
 
     def encode(self, batch: Batch) -> Encoded:
-        """Noised rows -> their vectors."""
+        """Encode the noisy rows."""
         noised = self._noised(batch.draw["rows"], batch.generator)
         return {"vectors": sentence_vectors(self.encoder(batch.put(noised)))}
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """How badly the decoder rebuilds the clean rows."""
+        """Reconstruction loss on the clean rows, and the KL divergence of a VAE."""
         clean = batch.put(self.tokens.batch(batch.draw["rows"]))
         if self.generator is None:
             return StepOutput(self.decoder(encoded["vectors"], clean), {})
@@ -97,18 +95,18 @@ class Denoise(Phase):
         )
 
     def validate(self) -> dict[str, float]:
-        """Reconstruction loss under noise that is the same at every evaluation, and the probe."""
+        """Reconstruction loss, with the same noise at every evaluation, and the probe."""
         scores = self.reconstruction()
         if self.probe:
             scores |= self.probe.scores(self.encoder)
         return scores
 
     def evaluation_rows(self) -> int:
-        """Those that are rebuilt, and the probe's."""
+        """Reconstructed rows and rows of the probe."""
         return min(len(self.data.validation), VALIDATION_ROWS) + len(self.probe)
 
     def reconstruction(self) -> dict[str, float]:
-        """The loss on (some) validation rows."""
+        """The loss on a sample of the validation rows."""
         rows = self.data.validation[:VALIDATION_ROWS]
         if not len(rows):
             return {}
@@ -122,17 +120,17 @@ class Denoise(Phase):
         return {"loss": total / len(rows)}
 
     def facts(self) -> dict[str, float]:
-        """Rows seen in an epoch."""
+        """Rows per epoch."""
         return {"rows": float(len(self.rows))}
 
     def _beta(self) -> float:
-        """The whole of it where weights are compared."""
+        """The current weight of the KL divergence; the full weight in validation, so that scores are comparable."""
         grown = min(self._step / self.options.beta_steps, 1.0) if self.training and self.options.beta_steps else 1.0
         return self.options.beta * grown
 
     def _noised(self, rows: np.ndarray, random: np.random.Generator) -> Features:
-        damage = delete_words if self.options.noise == "delete" else mask_words
-        return damage(self.tokens, rows, self.options.ratio, random)
+        add_noise = delete_words if self.options.noise == "delete" else mask_words
+        return add_noise(self.tokens, rows, self.options.ratio, random)
 
 
 def _in_use(tokens: Tokens) -> tuple[np.ndarray, int]:

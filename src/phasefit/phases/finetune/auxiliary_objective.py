@@ -1,4 +1,4 @@
-"""What stands beside cross-entropy: an objective, the proxies it learns, the network that weighs its classes."""
+"""An objective added to cross-entropy, with its proxies and the network that weights its classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from phasefit.seeds import derive
 
 
 class Weighting(nn.Module):
-    """A second network with the encoder's starting weights: how easily it confuses a text with each class."""
+    """A second network with the initial weights of the encoder; its predictions weight the classes of the objective."""
 
     def __init__(self, encoder: Encoder, classes: int, seed: int) -> None:
         super().__init__()
@@ -27,15 +27,15 @@ class Weighting(nn.Module):
         self.head = Head("linear", encoder.dimension, classes, seed=seed)
 
     def forward(self, features: Features) -> Tensor:
-        """Token features -> (n, classes) logits."""
+        """(n, classes) logits of the token features."""
         logits: Tensor = self.head(sentence_vectors(self.encoder(features)))
         return logits
 
 
 class AuxiliaryObjective(nn.Module):
-    """An objective in training beside a classifier; thrown away with the phase.
+    """An objective that is trained with a classifier and discarded after the phase.
 
-    A row that is read as `sequences` of tokens (a pair in both orders) is so many texts with one label to it.
+    A row may be encoded as several `sequences` of tokens (a pair in both orders); all of them have the row's label.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class AuxiliaryObjective(nn.Module):
         self.to(device)
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Proxies and the weighting network, where there are any."""
+        """Parameters of the proxies and the weighting network, if there are any."""
         parts = {"proxies": self.proxies, "weighting": self.weighting}
         return {
             name: [p for p in part.parameters() if p.requires_grad] for name, part in parts.items() if part is not None
         }
 
     def encode(self, features: Features, output: Features) -> Encoded:
-        """What the objective needs besides the sentence vectors; `output` is what the encoder made of `features`."""
+        """The inputs of the objective other than sentence vectors; `output` is the encoder's output for `features`."""
         encoded: Encoded = {}
         if self.on_tokens:
             encoded["states"], encoded["mask"] = output["token_embeddings"], features["attention_mask"].bool()
@@ -72,21 +72,21 @@ class AuxiliaryObjective(nn.Module):
         return {name: self._by_row(value) for name, value in encoded.items()}
 
     def _by_row(self, values: Tensor) -> Tensor:
-        """The values of each sequence, side by side for each row: chunks of a batch are counted in rows."""
+        """Put the values of a row's sequences side by side: chunks of a batch are counted in rows."""
         if self.sequences == 1:
             return values
         return values.reshape(len(values) // self.sequences, self.sequences * values.shape[1], *values.shape[2:])
 
     def by_sequence(self, values: Tensor) -> Tensor:
-        """(rows, sequences * width) -> (rows * sequences, width)."""
+        """Reshape (rows, sequences * width) to (rows * sequences, width)."""
         return values.reshape(len(values) * self.sequences, -1)
 
     def for_sequences(self, labels: Tensor) -> Tensor:
-        """The label of a row for each of its sequences."""
+        """Repeat the label of a row for each of its sequences."""
         return labels.repeat_interleave(self.sequences, dim=0)
 
     def loss(self, encoded: Encoded, targets: Tensor) -> Tensor:
-        """The objective over the batch, across processes; in full precision, which temperatures need."""
+        """The objective on the batch of all processes, in full precision, which temperatures need."""
         vectors = encoded["states" if self.on_tokens else "vectors"].float()
         with torch.autocast(vectors.device.type, enabled=False):
             if self.on_tokens:
@@ -100,6 +100,6 @@ class AuxiliaryObjective(nn.Module):
 
 
 def _share(tokens: Tensor) -> Tensor:
-    """What this process's mean over tokens must count for, so that the mean over processes is that over all tokens."""
+    """Weight of this process's mean over tokens, so that the mean over processes is the mean over all tokens."""
     counts = gather(tokens[None].float())
     return tokens / counts.mean()

@@ -1,4 +1,4 @@
-"""The head of a task: the one that the model has, if it fits, or a fresh one; its loss, and what it is fed."""
+"""The head of a task, either the model's existing head or a new one, and its loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from phasefit.phases.finetune.options import HeadSettings
 
 
 def head_for(model: Model, task: str, data: PhaseData, options: HeadSettings, seed: int) -> tuple[bool, Head]:
-    """Whether the model goes on with its own head, grown to the classes it now needs, and the head."""
+    """Return whether the model's existing head is reused, and the head, extended to new classes if necessary."""
     dimension, outputs = model.encoder.dimension, data.space.outputs
     pair = None if data.pairs is None else options.pair
     if task in model.heads:
@@ -32,7 +32,7 @@ def head_for(model: Model, task: str, data: PhaseData, options: HeadSettings, se
 
 
 def fresh_head(data: PhaseData, dimension: int, options: HeadSettings, seed: int) -> Head:
-    """A head that knows nothing but how frequent each of several labels is; balanced weights make all as frequent."""
+    """A new head; for multi-label tasks it starts at the label frequencies unless class weights are balanced."""
     pair = None if data.pairs is None else options.pair
     head = Head(options.head, dimension, data.space.outputs, dropout=options.dropout, seed=seed, pair=pair)
     if options.class_weights == "none" and len(data.train):
@@ -43,17 +43,17 @@ def fresh_head(data: PhaseData, dimension: int, options: HeadSettings, seed: int
 
 
 def head_loss(where: str, space: LabelSpace, train: np.ndarray, options: HeadSettings) -> HeadLoss:
-    """What a head learns by; `train` are the values of the training rows. Options that mean nothing are refused."""
+    """The loss of a head; `train` holds the labels of the training rows. Raise if an option does not apply."""
     options.check_kind(where, space.kind)
     return kind_of(space).loss(space, train, options)
 
 
 def stacked(parts: Sequence[Encoded]) -> Encoded:
-    """The vectors of several parts under each other, token states brought to one length; a mask says what is real."""
-    return {name: torch.cat(_of_one_length(name, [part[name] for part in parts])) for name in parts[0]}
+    """Concatenate parts row by row; token states and masks are padded to one length."""
+    return {name: torch.cat(_pad_to_longest(name, [part[name] for part in parts])) for name in parts[0]}
 
 
-def _of_one_length(name: str, tensors: list[Tensor]) -> list[Tensor]:
+def _pad_to_longest(name: str, tensors: list[Tensor]) -> list[Tensor]:
     if not name.startswith(("states", "mask")):
         return tensors
     longest = max(tensor.shape[1] for tensor in tensors)

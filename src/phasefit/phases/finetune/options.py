@@ -1,4 +1,4 @@
-"""What a recipe may say about a finetune phase."""
+"""Options of the finetune phase."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict, ViewList
 
 
 class HeadSettings(Strict):
-    """What can be said about a head and its loss, wherever one is trained."""
+    """Options of a head and its loss, for finetune and multitask."""
 
     head: Literal["mlp", "linear", "cosine"] = Field(
-        "mlp", description="two layers (the paper's), one, or one that sees the vector's direction only"
+        "mlp",
+        description="mlp: two layers, as in the paper; linear: one layer; cosine: one layer on normalised vectors",
     )
     pair: Literal["uv", "uv_diff_prod", "cosine", "together"] = Field(
         "uv_diff_prod",
-        description="of pairs: both vectors, with their difference and product, their cosine alone; or both texts in "
-        "one input, in both orders",
+        description="input of the head for text pairs; uv: both vectors; uv_diff_prod: also their difference and "
+        "product; cosine: their cosine; together: both texts encoded as one input, in both orders",
     )
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout inside the head")
     class_weights: Literal["none", "balanced"] = Field(
-        "none", description="balanced: mistakes on rare classes, or on texts that have a rare label, cost more"
+        "none", description="balanced: errors on rare classes or labels have a higher weight"
     )
-    label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target spread over all classes")
+    label_smoothing: float = Field(0.0, ge=0, lt=1, description="share of the target that is spread over all classes")
     focal: float = Field(
         0.0,
         ge=0,
-        description="texts that are predicted right count less, the more the higher; 2 is usual where classes are rare",
+        description="gamma of the focal loss, which lowers the weight of easy texts; 2 is common for rare classes",
     )
     upper_levels: float = Field(
-        0.0, ge=0, lt=1, description="of tree labels: the share of the loss that is about the levels above the last"
+        0.0, ge=0, lt=1, description="tree labels: share of the loss for the levels above the last"
     )
 
     def check_kind(self, where: str, kind: str) -> None:
-        """Options that mean nothing for these labels are not passed over in silence."""
+        """Raise if an option that does not apply to labels of this kind is set."""
         from phasefit.kinds import kind_named
         from phasefit.kinds.contract import LOSS_OPTIONS
 
@@ -55,51 +56,51 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     parts = ("encoder", "dense", "head", "proxies", "weighting")
     trains_head = grows_head = True
     kind: Literal["finetune"] = "finetune"
-    freeze: bool = Field(False, description="train the head only; texts are then encoded once")
+    freeze: bool = Field(False, description="train only the head; each text is encoded once")
     ridge: float = Field(
         0.0,
         ge=0,
-        description="keeps the head's last layer small: logistic regression's 1/C; where rows are few 0.3 does well",
+        description="L2 penalty on the last layer of the head, 1/C of logistic regression; try 0.3 with few rows",
     )
     objective: str | dict[str, Any] | None = Field(
-        None, description='an objective beside cross-entropy: a name, or { name = "supcon", temperature = 0.3 }'
+        None, description='objective to add to cross-entropy: its name, or { name = "supcon", temperature = 0.3 }'
     )
     ce_weight: float = Field(
-        0.5, ge=0, le=1, description="what cross-entropy counts for beside an objective, which counts for the rest"
+        0.5, ge=0, le=1, description="weight of cross-entropy if an objective is added, whose weight is the rest"
     )
     on: Literal["sentence", "tokens"] = Field(
-        "sentence", description="what the objective sees: the text's vector, or all its tokens' states before pooling"
+        "sentence", description="input of the objective: sentence vectors, or the token states before pooling"
     )
     views: ViewList = Field(
         default_factory=list,
-        description='a second view of each text, e.g. ["dropout"] or ["delete-words"]; both are trained on',
+        description='also train on a second view of each text, e.g. ["dropout"] or ["delete-words"]',
     )
     slack: float = Field(
         0.0,
         ge=0,
-        description="later weights are kept that score lower by less than so many standard errors of the accuracy",
+        description="keep later weights if they score lower by at most this many standard errors of the accuracy",
     )
     watch: str = Field(
         "auto",
-        description="validation metric that stops the phase and picks the weights; auto: macro_f1, of scores pearson",
+        description="validation metric for early stopping and selecting the weights; auto: macro_f1; scores: pearson",
     )
 
     @property
     def skips_parameters(self) -> bool:
-        """A frozen encoder gets no gradient."""
+        """Whether the encoder is frozen and gets no gradient."""
         return self.freeze
 
     @property
     def takes_pairs(self) -> bool:
-        """Views are of single texts; an objective beside the head compares inputs, which must hold both texts."""
+        """Whether rows may be pairs: views need single texts, and an objective needs both texts in one input."""
         return (self.objective is None or self.pair == "together") and not self.views
 
     def heads(self) -> Mapping[str, HeadSettings]:
-        """That of the only table."""
+        """The head of the only table."""
         return {"": self}
 
     def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
-        """The head's loss, and the score to watch."""
+        """Check the loss of the head and the watched metric."""
         from phasefit.kinds import kind_named
 
         for kind in kinds.values():
@@ -116,19 +117,17 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     def _frozen_alone(self) -> Self:
         for name in ("objective", "views", "chunk"):
             if self.freeze and getattr(self, name):
-                raise ValueError(f"freeze = true trains nothing that '{name}' could act on; leave one of them out")
-        still = ("layer_decay", "encoder_dropout", "freeze_words", "frozen_layers")
-        idle = [name for name in still if getattr(self, name) != type(self).model_fields[name].default]
+                raise ValueError(f"freeze = true trains only the head, so '{name}' has no effect; remove one of them")
+        encoder_options = ("layer_decay", "encoder_dropout", "freeze_words", "frozen_layers")
+        idle = [name for name in encoder_options if getattr(self, name) != type(self).model_fields[name].default]
         if self.freeze and idle:
-            raise ValueError(
-                f"freeze = true leaves the whole encoder as it is, so '{idle[0]}' does nothing; leave it out"
-            )
+            raise ValueError(f"freeze = true does not train the encoder, so '{idle[0]}' has no effect; remove it")
         if self.on == "tokens" and self.objective is None:
-            raise ValueError("on = 'tokens' says what an objective sees; give the objective")
+            raise ValueError("on = 'tokens' is for an objective, but none is set; add an objective or remove 'on'")
         return self
 
     def check(self, where: str) -> None:
-        """The objective and the views."""
+        """Check the objective and the views."""
         from phasefit.models.views import build_views
         from phasefit.phases.objective_option import build_objective, check_input
 

@@ -1,4 +1,4 @@
-"""Fine-tuning: the step, and how it is validated."""
+"""The finetune phase: training step and validation."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from phasefit.phases.finetune.head import head_for, head_loss, stacked
 from phasefit.phases.finetune.options import Options
 from phasefit.seeds import derive
 
-SECOND = ".2"  # ends the names of what belongs to the second view
+SECOND = ".2"  # suffix of the tensors of the second view
 
 
 class Finetune(Phase):
-    """The loss of a head, perhaps with an objective beside it; the encoder learns along unless frozen.
+    """Trains a head, optionally with an additional objective, and the encoder unless it is frozen.
 
-    Rows are texts, or pairs of them.
+    Rows are texts or pairs of texts.
     """
 
     options: Options
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
-        self._model = [model]  # in a list: a phase trains its parts, the model is not one of them
-        self._went_on, self.head = head_for(model, TASK, data, options, derive(seed, name, "head"))
+        self._model = [model]  # a list, so that the model is not registered as a submodule
+        self._reuses_head, self.head = head_for(model, TASK, data, options, derive(seed, name, "head"))
         model.heads[TASK] = self.head
         model.spaces[TASK] = data.space
         self.head_loss = head_loss(name, data.space, data.values[data.train], options)
@@ -53,51 +53,53 @@ class Finetune(Phase):
             self.views = Views(build_views(name, options.views), self.encoder, where=name)
         self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation]))
         lengths = self.rows.lengths(data.train)
-        seed_of_batches = derive(seed, name)
-        self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=seed_of_batches)
+        batch_seed = derive(seed, name)
+        self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=batch_seed)
 
     @property
     def batches(self) -> Batches:
-        """Labelled rows."""
+        """Batches of labelled rows."""
         return self._batches
 
     @property
     def watch(self) -> str:
-        """A metric of the validation rows."""
+        """The validation metric that selects the weights."""
         return self._watch
 
     @property
     def starts_untrained(self) -> bool:
-        """A head that goes on from a run is already worth something."""
-        return not self._went_on
+        """Whether the head is new rather than taken from a run."""
+        return not self._reuses_head
 
     @property
     def gathers(self) -> bool:
-        """An objective compares the texts of all processes."""
+        """Whether an objective compares the texts of all processes."""
         return self.beside is not None
 
     def slack(self, scores: dict[str, float]) -> float:
-        """In standard errors of the accuracy, or what comes nearest to it; losses have none."""
+        """`slack` standard errors of the accuracy or the closest metric; 0 for losses."""
         if self.lower_is_better:
             return 0.0
         return self.options.slack * self._kind.standard_error(scores, len(self.data.validation))
 
     def notes(self) -> list[str]:
-        """What the views have to say, and how many pairs are cut."""
+        """Notes of the views, and how many pairs are truncated."""
         notes = [] if self.views is None else self.views.notes()
         if self.head.pair == "together" and (cut := self.rows.cut):
-            notes.append(f"{self.name}: {cut:,} pairs are longer than {self.encoder.max_length} tokens and are cut")
+            notes.append(
+                f"{self.name}: {cut:,} pairs are longer than {self.encoder.max_length} tokens and are truncated"
+            )
         return notes
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Encoder (unless frozen), added layers, head."""
+        """Encoder and dense layers unless frozen, head, and the modules of the objective."""
         parts = {"head": list(self.head.parameters())}
         if self.beside is not None:
             parts |= self.beside.groups()
         return parts if self.options.freeze else {**encoder_groups(self.encoder), **parts}
 
     def encode(self, batch: Batch) -> Encoded:
-        """Rows -> vectors, from the cache when the encoder is frozen; of both views, if there are two."""
+        """Encode the rows, and their second view if there is one; a frozen encoder uses cached vectors."""
         rows = batch.draw["rows"]
         if self.options.freeze:
             return {"vectors": self._frozen_vectors(rows)}
@@ -110,15 +112,15 @@ class Finetune(Phase):
         return encoded
 
     def _encoded(self, features: Features, output: Features) -> Encoded:
-        beside = {} if self.beside is None else self.beside.encode(features, output)
-        return {"vectors": self.rows.vectors(output), **beside}
+        auxiliary = {} if self.beside is None else self.beside.encode(features, output)
+        return {"vectors": self.rows.vectors(output), **auxiliary}
 
     def join(self, parts: Sequence[Encoded]) -> Encoded:
-        """Token states of chunks may differ in length."""
+        """Concatenate chunks, whose token states may differ in length."""
         return stacked(parts)
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """That of the head's logits, mixed with the objective beside it."""
+        """The loss of the head, weighted with the objective if there is one."""
         rows = batch.draw["rows"]
         if self.views is not None:
             first = {name: value for name, value in encoded.items() if not name.endswith(SECOND)}
@@ -141,7 +143,7 @@ class Finetune(Phase):
         return StepOutput(total, scalars)
 
     def validate(self) -> dict[str, float]:
-        """Metrics of the validation rows."""
+        """Metrics on the validation rows."""
         rows = self.data.validation
         if not len(rows):
             return {}
@@ -149,12 +151,12 @@ class Finetune(Phase):
         return self._kind.validate(self.data.values[rows], self._model[0].outputs(vectors))
 
     def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
-        """Vectors of labelled rows."""
+        """Cached vectors of labelled rows."""
         return self._frozen.of(self.encoder, rows)
 
 
 def read_rows(model: Model, data: PhaseData, how: PairKind) -> Rows:
-    """The rows as a head will see them: single texts, or pairs."""
+    """The rows as the head sees them: single texts or pairs."""
     if data.pairs is None:
         return Rows.single(data.tokens)
     return Rows.of(model.encoder, data.texts, data.tokens, data.pairs, how)

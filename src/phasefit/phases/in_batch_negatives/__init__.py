@@ -1,5 +1,5 @@
-"""`simcse`, `mirror` and `mnr`: sides that belong together, told from those of the batch's other rows.
+"""`simcse`, `mirror` and `mnr`: match the sides of a row, with the other rows of the batch as negatives.
 
-`options` is what a recipe may say, without torch; `phase` is the step they share, `sides` what the sides of a row are;
-the file of a kind says which sides it takes. May import what `phases` may.
+`options` holds the options, without torch; `phase` is the step they share; `sides` defines the sides of a row (two
+views of a text, or a pair); the file of each phase chooses among them. May import what `phases` may.
 """

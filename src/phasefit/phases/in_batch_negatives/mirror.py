@@ -1,4 +1,4 @@
-"""Mirror-BERT (Liu et al., EMNLP 2021): which damage its views take."""
+"""Mirror-BERT (Liu et al., EMNLP 2021): the noise of its views."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _WORD = re.compile(r"\S+")
 
 
 class Mirror(InBatchNegatives):
-    """One span of the second view is masked; dropout, or dropped heads, damage both."""
+    """Masks one span of the second view; dropout or dropped attention heads change both views."""
 
     options: MirrorOptions
 
     def __init__(self, name: str, options: MirrorOptions, model: Model, data: PhaseData, seed: int) -> None:
-        wanted = list(options.views)
+        view_options = list(options.views)
         if options.span:
             span = {"name": "mask-span", "characters": options.span, "min_characters": options.min_characters}
-            wanted.insert(0, span)
-        views = Views(build_views(name, wanted), model.encoder, where=name)
-        instead = RandomStrings(data.texts, derive(seed, name)) if options.random_strings else None
-        sides = TwoViews(model.encoder, data, views, instead=instead)
+            view_options.insert(0, span)
+        views = Views(build_views(name, view_options), model.encoder, where=name)
+        replacements = RandomStrings(data.texts, derive(seed, name)) if options.random_strings else None
+        sides = TwoViews(model.encoder, data, views, replacements=replacements)
         dropout = 0.0 if options.drop_head else options.dropout
         super().__init__(name, options, model, data, seed, sides=sides, dropout=dropout, drop_head=options.drop_head)
 
 
 class RandomStrings(Sequence[str]):
-    """For each text a string with words of the same lengths, of random letters: always the same one for a row.
+    """Texts with every word replaced by random letters of the same length; the same string for a row each time.
 
-    A probe: what is left to learn when there is no meaning?
+    For measuring what can be learned from texts without meaning.
     """
 
     def __init__(self, texts: Sequence[str], seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Multiple negatives ranking (Henderson et al., 2017): each text has to find its partner among those of the batch."""
+"""Multiple negatives ranking (Henderson et al., 2017): find the second text of each pair in the batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from phasefit.phases.in_batch_negatives.sides import Partners
 
 
 class MNR(InBatchNegatives):
-    """Pairs, or triples with a hard negative; the larger the batch, the harder the search."""
+    """Trains on pairs, or on triples with a hard negative; a larger batch has more negatives."""
 
     options: MNROptions
 

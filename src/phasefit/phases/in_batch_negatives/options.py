@@ -1,4 +1,4 @@
-"""What a recipe may say about simcse, mirror and mnr phases, and what they share."""
+"""Options of the simcse, mirror and mnr phases."""
 
 from __future__ import annotations
 
@@ -10,36 +10,40 @@ from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict, ViewList
 
 
 class ViewSettings(Strict):
-    """How the second view of a text comes to differ from the first."""
+    """How the second view of a text differs from the first."""
 
     dropout: float | None = Field(
-        None, ge=0, lt=1, description="dropout of the encoder in this phase; left out: the encoder's own"
+        None, ge=0, lt=1, description="dropout of the encoder in this phase; default: the encoder's own"
     )
     views: ViewList = Field(
         default_factory=list,
-        description='changes of the second view, e.g. ["delete-words", { name = "mask-span", characters = 5 }]',
+        description='changes to the second view, e.g. ["delete-words", { name = "mask-span", characters = 5 }]',
     )
 
 
 class InBatchOptions(PhaseOptions, ChunkOptions):
-    """Options of all three; the objective has a default in each."""
+    """Options that all three phases share; each has its own default objective."""
 
     parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")
-    objective: str | dict[str, Any] = Field(description='a name, or { name = "info-nce", temperature = 0.05 }')
+    objective: str | dict[str, Any] = Field(
+        description='name of an objective, or { name = "info-nce", temperature = 0.05 }'
+    )
     watch: Literal["auto", "probe", "loss"] = Field(
         "auto",
-        description="probe: a linear probe's macro F1; loss: the objective on validation rows; auto: the loss for "
-        "pairs, for texts the probe where there are labels",
+        description="score that selects the weights; probe: macro F1 of a linear probe; loss: the objective on "
+        "validation rows; auto: loss for pairs, and for texts probe if there are labels",
     )
 
     @model_validator(mode="after")
     def _one_dropout(self) -> Self:
         if self.encoder_dropout is not None and "dropout" in type(self).model_fields:
-            raise ValueError("'encoder_dropout' is called 'dropout' in this phase, where it makes two views differ")
+            raise ValueError(
+                "'encoder_dropout' is not used in this phase; use 'dropout', which makes the two views differ"
+            )
         return self
 
     def check(self, where: str) -> None:
-        """The objective, and the views if there are any."""
+        """Check the objective and the views."""
         from phasefit.models.views import build_views
         from phasefit.phases.objective_option import build_objective, check_input
 
@@ -55,31 +59,34 @@ class SimCSEOptions(InBatchOptions, ViewSettings):
     kind: Literal["simcse"] = "simcse"
     objective: str | dict[str, Any] = Field(
         default_factory=lambda: {"name": "info-nce", "temperature": 0.05},
-        description='a name, or { name = "info-nce", temperature = 0.05 }',
+        description='name of an objective, or { name = "info-nce", temperature = 0.05 }',
     )
     supervised: bool = Field(
-        False, description="learn from a table of pairs, or of triples with a hard negative, instead of texts alone"
+        False, description="train on pairs, or triples with a hard negative, instead of single texts"
     )
-    hard_negatives: bool = Field(True, description="use the third text of a row where there is one (supervised)")
+    hard_negatives: bool = Field(
+        True, description="use the third text of each row as a hard negative, if there is one (supervised)"
+    )
     projection: bool | None = Field(
         None,
-        description="a layer with Tanh behind the vectors, dropped at the end; left out: yes unless supervised",
+        description="train with a dense layer and Tanh on top of the vectors, discarded after the phase; default: only "
+        "if not supervised",
     )
 
     @model_validator(mode="after")
     def _views_of_one_text(self) -> Self:
         if self.supervised and self.views:
-            raise ValueError("supervised = true takes the second text from the table; leave 'views' out")
+            raise ValueError("supervised = true uses the second text of the table, so 'views' has no effect; remove it")
         return self
 
     @property
     def projects(self) -> bool:
-        """Whether there is a projection."""
+        """Whether to train with a projection."""
         return not self.supervised if self.projection is None else self.projection
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
-        """Labels are never looked at."""
+        """Pairs if supervised, otherwise texts; labels are not used."""
         return "pairs" if self.supervised else "texts"
 
 
@@ -90,20 +97,20 @@ class MirrorOptions(InBatchOptions, ViewSettings):
     kind: Literal["mirror"] = "mirror"
     objective: str | dict[str, Any] = Field(
         default_factory=lambda: {"name": "nt-xent", "temperature": 0.04},
-        description='a name, or { name = "nt-xent", temperature = 0.04, pull = false } for negatives alone',
+        description='name of an objective, or { name = "nt-xent", temperature = 0.04, pull = false } (negatives only)',
     )
-    span: int = Field(5, ge=0, description="characters of the one span that is masked in the second view; 0: none")
+    span: int = Field(5, ge=0, description="characters masked in the second view, in one span; 0: none")
     min_characters: int = Field(30, ge=0, description="texts with fewer characters are not masked")
     drop_head: float = Field(
-        0.0, ge=0, lt=1, description="probability that an attention head is dropped, instead of dropout: that is then 0"
+        0.0, ge=0, lt=1, description="probability that an attention head is dropped; if above 0, dropout is 0"
     )
     random_strings: bool = Field(
-        False, description="train on random letters in the place of every word, as a probe of what texts are needed for"
+        False, description="replace every word with random letters, to measure what is learned without meaning"
     )
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
-        """Labels are never looked at."""
+        """Texts; labels are not used."""
         return "texts"
 
 
@@ -114,11 +121,11 @@ class MNROptions(InBatchOptions):
     kind: Literal["mnr"] = "mnr"
     objective: str | dict[str, Any] = Field(
         default_factory=lambda: {"name": "multiple-negatives", "temperature": 0.05},
-        description='a name, or { name = "multiple-negatives", temperature = 0.05, directions = "both" }',
+        description='name of an objective, or { name = "multiple-negatives", temperature = 0.05, directions = "both" }',
     )
-    hard_negatives: bool = Field(True, description="use the third text of a row where there is one")
+    hard_negatives: bool = Field(True, description="use the third text of each row as a hard negative, if there is one")
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
-        """Two texts in a row, or three."""
+        """Pairs or triples of texts."""
         return "pairs"

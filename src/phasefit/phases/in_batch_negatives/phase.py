@@ -1,4 +1,4 @@
-"""Sides against each other: the step, and how it is validated."""
+"""The step that simcse, mirror and mnr share, and its validation."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ VALIDATION_ROWS, AT_ONCE = 500, 64
 
 
 class InBatchNegatives(Phase):
-    """The sides of a row belong together, those of the batch's other rows do not; labels are never looked at.
+    """The sides of a row are positives, the other rows of the batch are negatives; labels are not used.
 
-    Dropout at another rate and dropped heads last as long as the encoding: the encoder itself is left as it was.
+    A different dropout rate and dropped heads apply only while encoding; the encoder itself is not changed.
     """
 
     options: InBatchOptions
@@ -53,9 +53,9 @@ class InBatchNegatives(Phase):
             _check_negatives(name, self.objective)
         self.sides, self._dropout, self._drop_head = sides, dropout, drop_head
         if drop_head:
-            attention_projections(self.encoder)  # refuses a family that is not known before anything is trained
+            attention_projections(self.encoder)  # raises for unsupported families before training
         if len(sides.rows) < 2:
-            raise RecipeError(f"{name}: needs at least two training rows to tell apart, and found {len(sides.rows)}")
+            raise RecipeError(f"{name}: needs at least two training rows; found {len(sides.rows)}")
         self.projection: nn.Module = nn.Identity()
         self.probe = Probe(data, seed)
         self.probe.check(name, options.watch)
@@ -64,36 +64,36 @@ class InBatchNegatives(Phase):
 
     @property
     def batches(self) -> Batches:
-        """Rows by the number of their anchor's text."""
+        """Batches of rows, numbered by their first text."""
         return self._batches
 
     @property
     def watch(self) -> str:
-        """The probe where there are labels to probe with, but for pairs: to find unseen partners is what is wanted."""
+        """The probe if there are labels; for pairs the loss, because matching unseen pairs is the goal."""
         if self.options.watch != "auto":
             return self.options.watch
         return "probe" if self.probe and self.sides.noisy else "loss"
 
     @property
     def gathers(self) -> bool:
-        """The other rows are those of the whole batch."""
+        """True: all rows of the batch are negatives."""
         return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Encoder, added layers, and the projection where a kind of phase can have one."""
+        """Encoder, dense layers, and the projection if the phase supports one."""
         parts = encoder_groups(self.encoder)
         if "projection" in self.options.parts:
             parts["projection"] = list(self.projection.parameters())
         return parts
 
     def encode(self, batch: Batch) -> Encoded:
-        """Rows -> the vectors of their sides."""
+        """Encode the sides of the rows."""
         with dropout_rate(self.encoder, self._dropout), dropped_heads(self.encoder, self._drop_head):
             encoded = self.sides.encode(batch)
         return {side: self.projection(vectors) for side, vectors in encoded.items()}
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """The objective over the rows of all processes."""
+        """The objective on the rows of all processes."""
         every = {side: gather(vectors.float()) for side, vectors in encoded.items()}
         with torch.autocast(batch.device.type, enabled=False):  # similarities over a temperature need full precision
             return StepOutput(self._objective_of(every), {})
@@ -102,14 +102,14 @@ class InBatchNegatives(Phase):
         return self.objective.views(encoded[ANCHOR], encoded[POSITIVE], encoded.get(NEGATIVE))
 
     def validate(self) -> dict[str, float]:
-        """The objective on (some) validation rows, with noise that is the same at every evaluation, and the probe."""
+        """The objective on a sample of validation rows, with the same noise at every evaluation, and the probe."""
         scores = self._held_out()
         if self.probe:
             scores |= self.probe.scores(self.encoder)
         return scores
 
     def evaluation_rows(self) -> int:
-        """The sides of those that are held against each other, and the probe's."""
+        """The sides of the compared validation rows, and the rows of the probe."""
         return len(self.sides.names) * min(len(self.sides.validation), VALIDATION_ROWS) + len(self.probe)
 
     def _held_out(self) -> dict[str, float]:
@@ -124,36 +124,36 @@ class InBatchNegatives(Phase):
             return {"loss": float(self._objective_of(self.join(parts)))}
 
     def facts(self) -> dict[str, float]:
-        """Rows seen in an epoch."""
+        """Rows per epoch."""
         return {"rows": float(len(self.sides.rows))}
 
     def notes(self) -> list[str]:
-        """What the sides have to say, and that they are the same where they are."""
+        """Notes of the sides, and a warning if both views are the same."""
         rates = dropout_rates(self.encoder) if self._dropout is None else [self._dropout]
         if self.sides.alike and not any(rates) and not self._drop_head:
-            same = "without dropout or another change both views of a text are the same; set dropout=0.1"
+            same = "without dropout or views, both views of a text are the same; set dropout = 0.1"
             return [*self.sides.notes(), f"{self.name}: {same}"]
         return self.sides.notes()
 
 
 def _check_negatives(where: str, objective: Objective) -> None:
-    """Refuse an objective that knows no hard negatives; it tells when it is given some."""
+    """Raise if the objective does not accept hard negatives."""
     some = torch.eye(2)
     try:
         objective.views(some, some, some)
     except TypeError:
         raise RecipeError(
-            f"{where}: objective '{objective.name}' takes no hard negatives, which the table has; use "
+            f"{where}: the table has hard negatives, which objective '{objective.name}' does not support; use "
             "hard_negatives = false, or the objective 'info-nce'"
         ) from None
 
 
 class AtLeastTwoRows:
-    """A stream of rows whose batches of one row, which has nothing to be told from, get another drawn from the rest."""
+    """Batches with at least two rows: a single row would have no negatives, so another row is drawn."""
 
     def __init__(self, batches: Batches, rows: np.ndarray, seed: int) -> None:
         if len(rows) < 2:
-            raise ValueError("a row can only have company where there are two")
+            raise ValueError("at least two rows are needed")
         self._inner, self._rows, self._seed = batches, rows, seed
 
     def __len__(self) -> int:

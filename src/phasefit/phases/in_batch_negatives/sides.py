@@ -1,4 +1,4 @@
-"""What the sides of a row are: two views of its text, or its text and those beside it in the table."""
+"""The sides of a row: two views of its text, or the texts of a pair or triple."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ ANCHOR, POSITIVE, NEGATIVE = "anchor", "positive", "negative"
 
 
 class Sides(Protocol):
-    """Rows to train on and how each becomes vectors, one per side."""
+    """Rows to train on, and how each is encoded to one vector per side."""
 
     names: tuple[str, ...]
-    """Which sides there are: "anchor", "positive" and perhaps "negative"."""
+    """The names of the sides: "anchor", "positive" and possibly "negative"."""
     rows: np.ndarray
     validation: np.ndarray
     lengths: np.ndarray
-    """Tokens of each training row, of its longest side."""
+    """Tokens of the longest side of each training row."""
     noisy: bool
-    """Whether the noise of training mode is part of what makes the sides differ."""
+    """Whether the sides differ by the noise of training mode, such as dropout."""
     alike: bool
-    """Whether nothing else makes them differ."""
+    """Whether that noise is the only difference."""
 
     def encode(self, batch: Batch) -> Encoded:
-        """The sides' vectors, one for each row of the draw."""
+        """Encode each side, one vector per row of the draw."""
         ...
 
     def notes(self) -> list[str]:
-        """Sentences worth telling before the phase starts."""
+        """Notes to report before the phase starts."""
         ...
 
 
 class TwoViews:
-    """Labelled and unlabelled texts alike; dropout, drawn for each view, is always part of the difference.
+    """Two views of labelled and unlabelled texts; they always differ by dropout.
 
-    `instead` are other texts to train on, one in the place of each of the table's.
+    `replacements` are texts to train on instead of the texts of the table, one for each.
     """
 
     names: tuple[str, ...] = (ANCHOR, POSITIVE)
     noisy = True
 
     def __init__(
-        self, encoder: Encoder, data: PhaseData, views: Views, *, instead: Sequence[str] | None = None
+        self, encoder: Encoder, data: PhaseData, views: Views, *, replacements: Sequence[str] | None = None
     ) -> None:
-        self._encoder, self._data, self._views, self._instead = encoder, data, views, instead
-        self._tokenise = None if instead is None else encoder.tokeniser()
+        self._encoder, self._data, self._views, self._replacements = encoder, data, views, replacements
+        self._tokenise = None if replacements is None else encoder.tokeniser()
         self.rows = np.concatenate([data.train, data.unlabelled])
         self.validation = data.validation
         self.alike = not views.changes_text and views.adversarial is None
         self.lengths = data.tokens.lengths[self.rows]
 
     def encode(self, batch: Batch) -> Encoded:
-        """The text as it is, and its second view."""
+        """Encode the unchanged text and its second view."""
         texts, tokens, rows = self._table(batch.draw["rows"])
         anchor = self._encoder(batch.put(tokens.batch(rows)))
         seen = self._views.features(texts, tokens, rows, batch.generator)
@@ -67,42 +67,42 @@ class TwoViews:
         return {ANCHOR: sentence_vectors(anchor), POSITIVE: sentence_vectors(positive)}
 
     def notes(self) -> list[str]:
-        """What the views have to say."""
+        """Notes of the views."""
         return self._views.notes()
 
     def _table(self, rows: np.ndarray) -> tuple[Sequence[str], Tokens, np.ndarray]:
-        """Texts, their tokens, and the rows among them: the run's, or a small table of what stands in their place."""
-        if self._instead is None or self._tokenise is None:
+        """Texts, tokens and row numbers of a batch: those of the run, or of the replacements."""
+        if self._replacements is None or self._tokenise is None:
             return self._data.texts, self._data.tokens, rows
-        texts = [self._instead[row] for row in rows.tolist()]
+        texts = [self._replacements[row] for row in rows.tolist()]
         return texts, self._tokenise(texts), np.arange(len(rows))
 
 
 class Partners:
-    """A text and those beside it in the table: its positive, perhaps a hard negative.
+    """The texts of a pair, or of a triple with a hard negative.
 
-    Rows without a positive are left out. So are, where other rows have one, rows without a hard negative: the
-    objective takes one of each row or of none.
+    Rows without a second text are skipped. If other rows have a hard negative, so are rows without one: the objective
+    needs hard negatives for all rows or for none.
     """
 
     noisy = alike = False
 
     def __init__(self, name: str, encoder: Encoder, data: PhaseData, *, hard_negatives: bool) -> None:
         if data.others is None:
-            raise RecipeError(f"{name}: needs a table with two texts in a row, or three with a hard negative")
+            raise RecipeError(f"{name}: needs a table with two text columns, or three with a hard negative")
         self._name, self._encoder, self._data = name, encoder, data
         width = data.others.shape[1] if hard_negatives else 1
         while width > 1 and not (data.others[data.train, width - 1] >= 0).any():
             width -= 1
         self._others = data.others[:, :width]
         self.names = (ANCHOR, POSITIVE, NEGATIVE)[: 1 + width]
-        self.rows, self.validation = (self._whole(part) for part in (data.train, data.validation))
-        self._left_out = len(data.train) - len(self.rows)
+        self.rows, self.validation = (self._complete(part) for part in (data.train, data.validation))
+        self._skipped = len(data.train) - len(self.rows)
         sides = np.column_stack([self.rows, self._others[self.rows]])
         self.lengths = data.tokens.lengths[sides].max(axis=1)
 
     def encode(self, batch: Batch) -> Encoded:
-        """Each side in a pass of its own, so that it is padded to its own length."""
+        """Encode each side separately, so that it is padded to its own length."""
         rows = batch.draw["rows"]
         sides = [rows, *self._others[rows].T]
         features = (batch.put(self._data.tokens.batch(side)) for side in sides)
@@ -110,12 +110,12 @@ class Partners:
         return dict(zip(self.names, vectors, strict=True))
 
     def notes(self) -> list[str]:
-        """How many rows could not be used."""
-        if not self._left_out:
+        """How many rows are skipped."""
+        if not self._skipped:
             return []
-        lack = "second text" if self._others.shape[1] == 1 else "second text or a hard negative"
-        return [f"{self._name}: {self._left_out} training rows have no {lack} and are left out"]
+        missing = "second text" if self._others.shape[1] == 1 else "second text or hard negative"
+        return [f"{self._name}: {self._skipped} training rows have no {missing} and are skipped"]
 
-    def _whole(self, rows: np.ndarray) -> np.ndarray:
-        whole: np.ndarray = rows[(self._others[rows] >= 0).all(axis=1)]
-        return whole
+    def _complete(self, rows: np.ndarray) -> np.ndarray:
+        complete: np.ndarray = rows[(self._others[rows] >= 0).all(axis=1)]
+        return complete

@@ -1,4 +1,4 @@
-"""SimCSE (Gao et al., EMNLP 2021): what its sides are, and its projection."""
+"""SimCSE (Gao et al., EMNLP 2021): its sides and its projection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from phasefit.seeds import derive
 
 
 class SimCSE(InBatchNegatives):
-    """Dropout twice, or a text and its partners; the projection stays behind when the phase ends."""
+    """Two dropout views of a text, or a pair of texts; the projection is discarded after the phase."""
 
     options: SimCSEOptions
 

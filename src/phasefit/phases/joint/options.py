@@ -1,4 +1,4 @@
-"""What a recipe may say about a joint phase."""
+"""Options of the joint phase."""
 
 from __future__ import annotations
 
@@ -25,38 +25,46 @@ class Options(PhaseOptions):
     implementation = "phasefit.phases.joint.phase:Joint"
     parts = ("encoder", "dense", "decoder", "proxies")
     kind: Literal["joint"] = "joint"
-    mix: Literal["sum", "alternate"] = Field("sum", description="both losses in every step, or one after the other")
-    denoise_weight: float = Field(1.0, ge=0, description="what the reconstruction loss counts for")
-    contrast_weight: float = Field(1.0, ge=0, description="what the contrastive loss counts for")
+    mix: Literal["sum", "alternate"] = Field(
+        "sum", description="sum: both losses in every step; alternate: one loss per step, in turn"
+    )
+    denoise_weight: float = Field(1.0, ge=0, description="weight of the reconstruction loss")
+    contrast_weight: float = Field(1.0, ge=0, description="weight of the contrastive loss")
     denoise: DenoiseSettings = Field(default_factory=lambda: DenoiseSettings())
     contrast: ContrastSettings = Field(default_factory=lambda: ContrastSettings())
-    watch: Literal["auto", "probe", "loss"] = Field("auto", description="probe, or the sum of both validation losses")
+    watch: Literal["auto", "probe", "loss"] = Field(
+        "auto",
+        description="score that selects the weights; probe: macro F1 of a linear probe; loss: weighted sum of both "
+        "validation losses; auto: probe if there are labels, else loss",
+    )
 
     @model_validator(mode="after")
     def _learns_something(self) -> Self:
         if not self.denoise_weight and not self.contrast_weight:
-            raise ValueError("denoise_weight and contrast_weight are both 0, so nothing would be learned")
+            raise ValueError("denoise_weight and contrast_weight are both 0; set at least one above 0")
         if self.denoise.variant == "vae":
-            raise ValueError("denoise.variant = 'vae' needs a phase of its own: kind = 'denoise'")
+            raise ValueError(
+                "denoise.variant = 'vae' is not supported in a joint phase; use a separate phase with kind = 'denoise'"
+            )
         return self
 
     def check(self, where: str) -> None:
-        """The contrast part's objective and files."""
+        """Check the objective and the files of contrast."""
         check_contrast(self.contrast, where)
 
     def check_order(self, where: str, before: Sequence[PhaseOptions]) -> None:
-        """As contrast."""
+        """Check the order as contrast does."""
         check_contrast_order(self.contrast, where, before)
 
     def files(self) -> list[Path]:
-        """Those of contrast."""
+        """The files of contrast."""
         return contrast_files(self.contrast)
 
     def check_files(self, where: str) -> None:
-        """Those of contrast."""
+        """Check the files of contrast."""
         check_contrast_files(self.contrast, where)
 
     @property
     def skips_parameters(self) -> bool:
-        """A step of contrast leaves the decoder alone."""
+        """Whether steps alternate: a contrast step does not use the decoder."""
         return self.mix == "alternate"

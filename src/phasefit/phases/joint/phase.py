@@ -1,4 +1,4 @@
-"""Denoising and contrast side by side: two phases' steps, one sum."""
+"""The joint phase: denoising and contrast in one training step."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from phasefit.phases.joint.options import Options
 
 
 class Joint(Phase):
-    """`L_DAE + L_CL`, each on batches of its own; or one of them per step in turn."""
+    """`L_DAE + L_CL`, each on its own batches; or one of them per step, in turn."""
 
     options: Options
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
-        # Each freezes what it is told to: the last word must be the whole's.
-        size = {name: getattr(options, name) for name in ("batch_size", "frozen_layers", "freeze_words")}
-        denoise = DenoiseOptions(**options.denoise.model_dump(), **size)
-        contrast = ContrastOptions(**options.contrast.model_dump(), **size)
+        # Each part freezes layers when it is built, so all of them need the options of the joint phase.
+        shared = {name: getattr(options, name) for name in ("batch_size", "frozen_layers", "freeze_words")}
+        denoise = DenoiseOptions(**options.denoise.model_dump(), **shared)
+        contrast = ContrastOptions(**options.contrast.model_dump(), **shared)
         self.denoise = Denoise(f"{name}.denoise", denoise, model, data, seed)
         self.contrast = Contrast(f"{name}.contrast", contrast, model, data, seed)
         self._parts: dict[str, tuple[Phase, float]] = {
@@ -36,37 +36,37 @@ class Joint(Phase):
 
     @property
     def batches(self) -> Batches:
-        """Both streams."""
+        """Batches of both parts."""
         return self._batches
 
     @property
     def watch(self) -> str:
-        """The probe where there are labels to probe with."""
+        """The probe if there are labels, otherwise the loss."""
         chosen = self.options.watch
         return chosen if chosen != "auto" else ("probe" if self.contrast.probe else "loss")
 
     @property
     def gathers(self) -> bool:
-        """Pairs are those of the whole batch."""
+        """True: pairs are formed across the whole batch."""
         return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Encoder, added layers, decoder, and the contrastive objective's proxies where it has some."""
+        """Encoder, dense layers, decoder, and the proxies of the objective if it has any."""
         return {**self.denoise.groups(), **self.contrast.groups()}
 
     def before_step(self, step: int) -> None:
-        """Hard negatives are renewed now and then."""
+        """Refresh the hard negatives of contrast."""
         self.contrast.before_step(step)
 
     def encode(self, batch: Batch) -> Encoded:
-        """The vectors of whichever streams this batch draws from."""
+        """Encode the rows of each part that is in the batch."""
         encoded: Encoded = {}
         for key, part in self._present(batch).items():
             encoded |= {f"{key}.{what}": value for what, value in self._parts[key][0].encode(part).items()}
         return encoded
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """The weighted sum, and each loss by itself for the log."""
+        """The weighted sum of the losses; the scalars are the separate losses."""
         scalars = {}
         total = next(iter(encoded.values())).sum() * 0.0
         for key, part in self._present(batch).items():
@@ -80,28 +80,28 @@ class Joint(Phase):
     def validate(self) -> dict[str, float]:
         """Both validation losses, their weighted sum, and the probe."""
         scores = self.contrast.validate()
-        rebuilt = self.denoise.reconstruction()
-        if rebuilt and "pairs" in scores:
-            loss = self.options.denoise_weight * rebuilt["loss"] + self.options.contrast_weight * scores["pairs"]
-            scores |= {"loss": loss, "reconstruction": rebuilt["loss"]}
+        reconstruction = self.denoise.reconstruction()
+        if reconstruction and "pairs" in scores:
+            loss = self.options.denoise_weight * reconstruction["loss"] + self.options.contrast_weight * scores["pairs"]
+            scores |= {"loss": loss, "reconstruction": reconstruction["loss"]}
         return scores
 
     def evaluation_rows(self) -> int:
-        """Those of contrast, and those that denoising rebuilds."""
-        rebuilt = self.denoise.evaluation_rows() - len(self.denoise.probe)
-        return self.contrast.evaluation_rows() + rebuilt
+        """Rows of contrast, and the rows that denoising reconstructs."""
+        reconstructed = self.denoise.evaluation_rows() - len(self.denoise.probe)
+        return self.contrast.evaluation_rows() + reconstructed
 
     def facts(self) -> dict[str, float]:
-        """Rows of the denoise stream, pairs of the contrast stream."""
+        """Rows of denoising, pairs of contrast."""
         return {**self.contrast.facts(), **self.denoise.facts()}
 
     def notes(self) -> list[str]:
-        """What contrast adds to its rows."""
+        """Notes of contrast."""
         return self.contrast.notes()
 
     @staticmethod
     def _present(batch: Batch) -> dict[str, Batch]:
-        """The batch as each part would see it."""
+        """The batch of each part that has rows in this one."""
         parts: dict[str, Batch] = {}
         for key in ("denoise", "contrast"):
             draw = {k.removeprefix(f"{key}."): rows for k, rows in batch.draw.items() if k.startswith(f"{key}.")}

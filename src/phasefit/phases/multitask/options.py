@@ -1,4 +1,4 @@
-"""What a recipe may say about a multitask phase."""
+"""Options of the multitask phase."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from phasefit.phases.options import PhaseOptions
 
 
 class TaskSettings(HeadSettings):
-    """What a task file may say about the head of a task."""
+    """Options of one task; a task file may set them."""
 
-    weight: float = Field(1.0, gt=0, description="what the task's loss counts for")
-    watch: str = Field("auto", description="the task's own metric; auto: accuracy, micro F1 of several labels, pearson")
+    weight: float = Field(1.0, gt=0, description="weight of the loss of the task")
+    watch: str = Field(
+        "auto", description="validation metric of the task; auto: accuracy; multi-label: micro F1; scores: pearson"
+    )
 
     def watched(self, where: str, kind: str) -> str:
-        """The metric that a task with labels of this kind is judged by."""
+        """The validation metric for labels of this kind; raise if it does not apply."""
         from phasefit.kinds import kind_named
 
         labels = kind_named(kind)
         watch = labels.judged if self.watch == "auto" else labels.check_watch(self.watch, where)
         if not METRICS[watch].higher_is_better:
             raise RecipeError(
-                f"{where}: '{watch}' falls as it gets better, and cannot be part of a mean; watch another"
+                f"{where}: lower is better for '{watch}', so it cannot be averaged with the metrics of other tasks; "
+                "choose another metric"
             )
         return watch
 
@@ -48,36 +51,37 @@ class Options(PhaseOptions):
     kind: Literal["multitask"] = "multitask"
     mix: Literal["sequential", "round_robin", "uniform", "proportional", "temperature", "mixed"] = Field(
         "proportional",
-        description="which task a step is about: all of one then all of the next, in turn, at random, at random by "
-        "their batches (MT-DNN), by a root of their batches, or all in every step",
+        description="which task a step trains; sequential: one task after the other; round_robin: in turn; uniform: at "
+        "random; proportional: at random by number of batches (MT-DNN); temperature: by a root of it; mixed: all tasks "
+        "in every step",
     )
     order: list[str] = Field(
-        default_factory=list, description="of sequential: the tasks of an epoch, some perhaps more than once"
+        default_factory=list, description="mix = sequential: the tasks of an epoch in order; a task may be repeated"
     )
-    temperature: float = Field(2.0, gt=0, description="of mix = temperature: 1 is proportional, the higher the evener")
-    shared: bool = Field(False, description="a layer that all heads share, behind the encoder")
-    freeze: bool = Field(False, description="train the heads only: each task is fine-tuned without harm to the others")
+    temperature: float = Field(2.0, gt=0, description="mix = temperature: 1 is proportional, higher is more uniform")
+    shared: bool = Field(False, description="add a dense layer after the encoder, shared by all heads")
+    freeze: bool = Field(False, description="train only the heads, so that the tasks do not affect each other")
     tasks: dict[str, TaskSettings] = Field(
-        default_factory=dict, description="what the task file says about each task's head; changed by --set too"
+        default_factory=dict, description="options of each task, from the task file or from --set"
     )
 
     @property
     def needs(self) -> Literal["tasks"]:
-        """A task file."""
+        """Several tasks."""
         return "tasks"
 
     @property
     def watch(self) -> str:
-        """The mean of the tasks' own metrics."""
+        """The mean of the metrics of all tasks."""
         return MEAN
 
     @property
     def skips_parameters(self) -> bool:
-        """A step leaves the heads of other tasks alone."""
+        """True: a step may skip the heads of other tasks."""
         return True
 
     def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
-        """The tasks that are named, and what each says about its head."""
+        """Check the names of the tasks, and the options of each."""
         for task in (*self.order, *self.tasks):
             if task not in kinds:
                 raise RecipeError(f"{where}: there is no task '{task}'; {did_you_mean(task, kinds)}")
@@ -86,25 +90,25 @@ class Options(PhaseOptions):
             settings.watched(f"{where}, task '{task}'", kinds[task])
 
     def heads(self) -> Mapping[str, HeadSettings]:
-        """One for each task that is spoken of."""
+        """The options of each task that has any."""
         return self.tasks
 
     def watched_tasks(self) -> Mapping[str, str]:
-        """Each task has its own."""
+        """The watched metric of each task."""
         return {name: settings.watch for name, settings in self.tasks.items()}
 
     def with_tasks(self, file: TaskFile) -> Self:
-        """All heads of the task file, and the shared layer."""
+        """The options with those of the task file."""
         heads = {spec.name: self._with_task(file, spec) for spec in file.tasks}
         others = {name: settings for name, settings in self.tasks.items() if name not in heads}
         shared = self.shared or (file.shared and not self.freeze)
         return self.model_copy(update={"tasks": {**heads, **others}, "shared": shared})
 
     def _with_task(self, file: TaskFile, spec: TaskSpec) -> TaskSettings:
-        usual = {} if file.dropout is None else {"dropout": file.dropout}
+        defaults = {} if file.dropout is None else {"dropout": file.dropout}
         own = self.tasks[spec.name].model_dump(exclude_unset=True) if spec.name in self.tasks else {}
         try:
-            return TaskSettings(**{**usual, **spec.head, **own})
+            return TaskSettings(**{**defaults, **spec.head, **own})
         except ValidationError as error:
             first = error.errors()[0]
             if first["type"] == "extra_forbidden":
@@ -117,7 +121,7 @@ class Options(PhaseOptions):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.order and self.mix != "sequential":
-            raise ValueError(f"order is for mix = 'sequential', not '{self.mix}'; leave one of them out")
+            raise ValueError(f"order needs mix = 'sequential', not '{self.mix}'; change mix or remove order")
         if self.freeze and self.shared:
-            raise ValueError("freeze = true leaves the shared layer as it is; leave one of them out")
+            raise ValueError("freeze = true does not train the shared layer; remove freeze or shared")
         return self

@@ -1,4 +1,4 @@
-"""Several tasks: the step, and how all of them are validated."""
+"""The multitask phase: training step and validation."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from phasefit.seeds import derive
 
 
 class Task(nn.Module):
-    """One task: its head, its loss, its rows, and the metric it is judged by."""
+    """One task: its head, loss, rows and validation metric."""
 
     def __init__(self, phase: str, name: str, settings: TaskSettings, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__()
         where = f"{phase}, task '{name}'"
         self.name, self.settings, self.data = name, settings, data
-        self.went_on, self.head = head_for(model, name, data, settings, derive(seed, phase, name, "head"))
+        self.reuses_head, self.head = head_for(model, name, data, settings, derive(seed, phase, name, "head"))
         model.heads[name], model.spaces[name] = self.head, data.space
         self.loss = head_loss(where, data.space, data.values[data.train], settings)
         self.rows: Rows = read_rows(model, data, settings.pair)
@@ -35,33 +35,33 @@ class Task(nn.Module):
         self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation]))
 
     def batches(self, size: int, seed: int) -> Batches:
-        """Its training rows."""
+        """Batches of its training rows."""
         train = self.data.train
         return ShuffledBatches(train, self.rows.lengths(train), batch_size=size, seed=derive(seed, self.name))
 
     def scores(self, model: Model, frozen: bool) -> dict[str, float]:
-        """Of its validation rows."""
+        """Metrics on its validation rows."""
         rows = self.data.validation
         vectors = self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
         return self._kind.validate(self.data.values[rows], model.outputs(vectors, self.name))
 
     def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
-        """Vectors of its rows, which stay as they are."""
+        """Cached vectors of its rows."""
         return self._frozen.of(model.encoder, rows)
 
 
 class Multitask(Phase):
-    """The loss of one task's head, or of all of them, over one encoder."""
+    """Trains the heads of several tasks on one encoder, one task or all tasks per step."""
 
     options: Options
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
         if not data.tasks:
-            raise RecipeError(f"{name}: several tasks are needed; give a task file as DATA")
+            raise RecipeError(f"{name}: needs several tasks; pass a task file as DATA")
         options.check_kinds(name, {task: own.space.kind for task, own in data.tasks.items()})
-        self._model = [model]  # in a list: a phase trains its parts, the model is not one of them
-        if options.shared and not all(task in model.heads for task in data.tasks):  # else it has one already
+        self._model = [model]  # a list, so that the model is not registered as a submodule
+        if options.shared and not all(task in model.heads for task in data.tasks):  # otherwise the layer exists already
             self.encoder.append_dense("identity", derive(seed, name, "shared"))
         self.tasks = nn.ModuleList(
             Task(name, task, options.tasks.get(task, TaskSettings()), model, own, seed)
@@ -77,26 +77,26 @@ class Multitask(Phase):
 
     @property
     def batches(self) -> Batches:
-        """Rows of one task, or of all."""
+        """Batches of one task or of all tasks."""
         return self._batches
 
     @property
     def watch(self) -> str:
-        """The mean of the tasks' own metrics."""
+        """The mean of the metrics of all tasks."""
         return MEAN
 
     @property
     def starts_untrained(self) -> bool:
-        """Heads that go on from a run, or from a phase before, are already worth something."""
-        return not all(task.went_on for task in self._each())
+        """Whether a head is new rather than taken from a run or an earlier phase."""
+        return not all(task.reuses_head for task in self._each())
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
-        """Encoder (unless frozen), the shared layer, all heads."""
+        """Encoder and shared layer unless frozen, and all heads."""
         heads = {"head": [parameter for task in self._each() for parameter in task.head.parameters()]}
         return heads if self.options.freeze else {**encoder_groups(self.encoder), **heads}
 
     def encode(self, batch: Batch) -> Encoded:
-        """The vectors of each task's rows, by the task's name."""
+        """Vectors of the rows of each task, by task name."""
         vectors = {}
         for place, task in enumerate(self._each()):
             rows = batch.draw["rows"][batch.draw["task"] == place]
@@ -109,7 +109,7 @@ class Multitask(Phase):
         return vectors
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """The weighted mean of the losses of the tasks that the batch is about."""
+        """The weighted mean of the losses of the tasks in the batch."""
         losses, weights, scalars = [], [], {}
         for place, task in enumerate(self._each()):
             if task.name not in encoded:
@@ -120,12 +120,12 @@ class Multitask(Phase):
             losses.append(task.settings.weight * own)
             weights.append(task.settings.weight)
             scalars[task.name] = own.detach()
-        # In a step about one task its weight counts in full; in one about all, weights say who counts for how much.
-        whole = sum(weights) if len(weights) > 1 else 1.0
-        return StepOutput(torch.stack(losses).sum() / whole, scalars)
+        # With one task in the step its weight scales the loss; with several, the loss is their weighted mean.
+        divisor = sum(weights) if len(weights) > 1 else 1.0
+        return StepOutput(torch.stack(losses).sum() / divisor, scalars)
 
     def validate(self) -> dict[str, float]:
-        """Each task's own metric, and their mean; tasks without validation rows have none."""
+        """The metric of each task with validation rows, and their mean."""
         scores = {}
         for task in self._each():
             if len(task.data.validation):
@@ -133,20 +133,21 @@ class Multitask(Phase):
         return {MEAN: float(np.mean(list(scores.values()))), **scores} if scores else {}
 
     def evaluation_rows(self) -> int:
-        """Those of all tasks."""
+        """Validation rows of all tasks."""
         return sum(len(task.data.validation) * task.rows.index.shape[1] for task in self._each())
 
     def facts(self) -> dict[str, float]:
-        """The rows of all tasks."""
+        """Training rows of all tasks."""
         return {"rows": float(sum(len(task.data.train) for task in self._each()))}
 
     def notes(self) -> list[str]:
-        """How often each task comes up."""
+        """How tasks are mixed."""
         if self.options.mix == "sequential":
             order = self.options.order or [task.name for task in self._each()]
-            return [f"{self.name}: an epoch is all of {', then '.join(order)}"]
+            return [f"{self.name}: each epoch trains {', then '.join(order)}"]
         shares = zip(self._each(), self._batches.shares(), strict=True)
         if self.options.mix in ("round_robin", "mixed"):
             how = "in turn" if self.options.mix == "round_robin" else "all in every step"
             return [f"{self.name}: {', '.join(task.name for task in self._each())}, {how}"]
-        return [f"{self.name}: a step is about {', '.join(f'{task.name} ({share:.1%})' for task, share in shares)}"]
+        drawn = ", ".join(f"{task.name} ({share:.1%})" for task, share in shares)
+        return [f"{self.name}: each step trains one task: {drawn}"]
