@@ -186,7 +186,7 @@ FILES = {
     "one text to learn from": Case(
         f"train t.txt {ON_TEXTS}", ("no validation rows", "several different texts"), {"t.txt": "a\nA\n"}
     ),
-    "no tree": line(f"train good.csv --tree / {QUICK}", "good: ", "none has a second level", "'music'", "--tree says"),
+    "no tree": line(f"train good.csv --tree / {QUICK}", "good: ", "no label has a second", "'music'", "with --tree"),
     "utf-16": train("t.csv", GOOD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),
     "utf-16 without a mark": train("t.csv", GOOD.encode("utf-16-le"), "t.csv seems to be UTF-16; save it as UTF-8"),
     "utf-16 jsonl": train("t.jsonl", '{"text":"a"}'.encode("utf-16"), "t.jsonl is UTF-16; save it as UTF-8"),

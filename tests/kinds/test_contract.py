@@ -130,7 +130,7 @@ def test_options_act_or_are_refused_in_a_sentence(name: str) -> None:
         if refusal is None:
             HeadSettings(**given).check_kind("finetune", name)
         else:
-            with pytest.raises(RecipeError, match=f"^finetune: {option} is about "):
+            with pytest.raises(RecipeError, match=f"^finetune: {option} applies only to "):
                 HeadSettings(**given).check_kind("finetune", name)
 
 
@@ -155,7 +155,10 @@ def test_a_kind_has_one_name() -> None:
 
     LABEL_KINDS.add("other", Other())
     try:
-        with pytest.raises(PluginError, match=r"'other' must be a .*LabelKind, and it and its label space"):
+        with pytest.raises(
+            PluginError,
+            match=r"'other' must be a .*LabelKind, and its `name` and the `kind` of its label space must be 'other'",
+        ):
             kind_named("other")
     finally:
         LABEL_KINDS.remove("other")

@@ -33,7 +33,7 @@ def test_answers_below_the_threshold_are_withheld() -> None:
 
 @pytest.mark.parametrize("damaged", [{"temperature": 0}, {"temperature": "nan"}, {"reject_below": 2}])
 def test_nonsense_is_refused(damaged: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="no model decides"):
+    with pytest.raises(ValueError, match="the temperature must be greater than 0 and thresholds"):
         Decision.from_json(damaged)
 
 

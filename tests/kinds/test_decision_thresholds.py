@@ -31,7 +31,7 @@ def test_json_and_back(decision: Decision) -> None:
 
 @pytest.mark.parametrize("damaged", [[1.5], [0.5, -0.1], [float("nan")]])
 def test_nonsense_is_refused(damaged: list[float]) -> None:
-    with pytest.raises(ValueError, match="no model decides"):
+    with pytest.raises(ValueError, match="the temperature must be greater than 0 and thresholds"):
         Decision.from_json({"thresholds": damaged})
 
 

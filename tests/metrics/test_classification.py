@@ -104,5 +104,5 @@ def test_a_path_may_end_early(short: tuple[str | None, ...]) -> None:
 
 
 def test_names_must_fit() -> None:
-    with pytest.raises(DataError, match="2 class names do not fit 3 columns"):
+    with pytest.raises(DataError, match="2 class names do not match 3 columns"):
         classification_metrics(np.array([0]), np.full((1, 3), 1 / 3), ["a", "b"])

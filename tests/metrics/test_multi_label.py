@@ -217,8 +217,8 @@ def test_certainty_has_a_temperature_too() -> None:
         (np.zeros((0, 2)), np.zeros((0, 2)), "no rows"),
         (np.zeros(2), np.zeros((2, 2)), r"not \(2,\) and \(2, 2\)"),
         (np.zeros((2, 3)), np.zeros((2, 2)), r"not \(2, 3\) and \(2, 2\)"),
-        (np.zeros((1, 2)), np.array([[np.nan, 1]]), "not a number"),
-        (np.zeros((1, 3)), np.zeros((1, 3)), "2 class names do not fit 3 columns"),
+        (np.zeros((1, 2)), np.array([[np.nan, 1]]), "contain NaN"),
+        (np.zeros((1, 3)), np.zeros((1, 3)), "2 class names do not match 3 columns"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(true: np.ndarray, said: np.ndarray, message: str) -> None:

@@ -194,7 +194,7 @@ def test_a_kind_has_a_usual_score_and_no_foreign_ones(kind: str, usual: str) -> 
     assert labels.check_watch("auto", "finetune") == usual
     assert labels.check_watch(labels.watchable[-1], "finetune") == labels.watchable[-1]
     foreign = "macro_f1" if kind == "score" else "pearson"
-    with pytest.raises(RecipeError, match=f"finetune: labels of kind '{kind}' have no '{foreign}' to watch"):
+    with pytest.raises(RecipeError, match=f"finetune: cannot watch '{foreign}' with labels of kind '{kind}'"):
         labels.check_watch(foreign, "finetune")
 
 
@@ -219,8 +219,8 @@ def test_tasks_are_judged_together_by_what_each_is_judged_by() -> None:
         (np.zeros(0), np.zeros(0), "no rows"),
         (np.zeros(2), np.zeros(3), r"not \(2,\) and \(3,\)"),
         (np.zeros(2), np.zeros((2, 2)), r"not \(2,\) and \(2, 2\)"),
-        (np.zeros(1), np.array([np.nan]), "not a number"),
-        (np.array([np.nan]), np.zeros(1), "not a number"),
+        (np.zeros(1), np.array([np.nan]), "contain NaN"),
+        (np.array([np.nan]), np.zeros(1), "contain NaN"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(true: np.ndarray, predicted: np.ndarray, message: str) -> None:

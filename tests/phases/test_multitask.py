@@ -195,9 +195,11 @@ def test_one_table_is_not_several_tasks(model, data) -> None:
 def test_a_task_cannot_be_judged_by_what_falls(model, data) -> None:
     with pytest.raises(RecipeError, match="multitask, task 'degree': 'mse' falls as it gets better"):
         made(model, data, tasks={"degree": {"watch": "mse"}})
-    with pytest.raises(RecipeError, match="multitask, task 'topic': labels of kind 'single' have no 'pearson'"):
+    with pytest.raises(
+        RecipeError, match="multitask, task 'topic': cannot watch 'pearson' with labels of kind 'single'"
+    ):
         made(model, data, tasks={"topic": {"watch": "pearson"}})
-    with pytest.raises(RecipeError, match="multitask, task 'degree': focal is about classes"):
+    with pytest.raises(RecipeError, match="multitask, task 'degree': focal applies only to classes"):
         made(model, data, tasks={"degree": {"focal": 2.0}})
 
 
