@@ -246,7 +246,7 @@ def test_what_it_can_be_fed_is_declared(name: str) -> None:
     assert objective.inputs
     assert set(objective.inputs) <= {"labelled", "pairs", "views", "tokens"}
     for kind in {"labelled", "pairs", "views", "tokens"} - set(objective.inputs):
-        with pytest.raises(TypeError, match=f"objective '{objective.name}' takes no "):
+        with pytest.raises(TypeError, match=f"objective '{objective.name}' does not support "):
             feed(objective, kind, z, torch.tensor([0, 0, 1, 1]))
 
 
@@ -305,7 +305,7 @@ def test_with_a_single_class_proxies_have_nothing_to_learn(name: str) -> None:
     loss.backward()
     assert loss.item() == 0
     assert all(not each.grad.any() for each in (z, *made.parameters()))
-    with pytest.raises(TypeError, match="that its `parameters` made"):
+    with pytest.raises(TypeError, match="that its method `parameters` creates"):
         objective(z, torch.zeros(4, dtype=torch.long))
 
 

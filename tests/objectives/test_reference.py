@@ -236,7 +236,7 @@ def test_nt_xent_is_supcon_of_two_views() -> None:
 
 
 def test_nt_xent_takes_no_hard_negatives() -> None:
-    with pytest.raises(TypeError, match="objective 'nt-xent' takes no hard negatives"):
+    with pytest.raises(TypeError, match="objective 'nt-xent' does not support hard negatives"):
         NTXent().views(A, P, N)
 
 
