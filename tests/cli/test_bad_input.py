@@ -460,7 +460,7 @@ DAMAGE: dict[str, tuple[Change, tuple[str, ...]]] = {
     "heads not in the manifest": (edited("phasefit.json", lambda found: found.pop("heads")), ("'m' is damaged", AGAIN)),
     "labels gone": (without("labels.json"), ("'m'", "labels.json is missing")),
     "labels are no JSON": (put("labels.json", "hello"), ("labels.json' is damaged",)),
-    "labels do not fit": (edited("labels.json", lambda found: found["default"]["classes"].pop()), ("do not fit",)),
+    "labels do not fit": (edited("labels.json", lambda found: found["default"]["classes"].pop()), ("do not match",)),
     "labels of no kind": (edited("labels.json", lambda found: found["default"].update(kind="x")), ("damaged", AGAIN)),
     "a class is null": (
         edited("labels.json", lambda found: found["default"].update(classes=[None, 1])),
@@ -476,13 +476,13 @@ DAMAGE: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "manifest is no JSON": (put("phasefit.json", "hello"), ("phasefit.json' is damaged",)),
     "manifest is a list": (put("phasefit.json", "[1]"), ("phasefit.json is damaged", AGAIN)),
-    "a pickle only": (only(model_pkl="x"), ("'m' is no model", "give a model's own folder")),
+    "a pickle only": (only(model_pkl="x"), ("'m' is not a model", "give the folder of a model")),
     "pickled weights": (
         only(config_json="{}", pytorch_model_bin="x"),
-        ("'m' has no safetensors", "no pickled weights"),
+        ("'m' has no safetensors", "does not read pickled weights"),
     ),
-    "nothing": (only(), ("'m' is no model", "give a model's own folder")),
-    "a text": (only(README_md="hello"), ("'m' is no model", "give a model's own folder")),
+    "nothing": (only(), ("'m' is not a model", "give the folder of a model")),
+    "a text": (only(README_md="hello"), ("'m' is not a model", "give the folder of a model")),
 }
 PREDICT, TRAIN = "predict m good.csv -o out.csv -q", "train good.csv -q -r finetune -m m"
 MODELS = {

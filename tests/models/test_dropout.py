@@ -94,7 +94,7 @@ def test_the_expectation_is_kept(rate: float, heads: int) -> None:
 @pytest.mark.parametrize("family", ["bert"])
 def test_an_unknown_family_is_refused_by_name(encoder: Encoder, family: str) -> None:
     encoder.transformer.config.model_type = "mamba"
-    with pytest.raises(ModelError, match="family 'mamba'"), dropped_heads(encoder, 0.2):
+    with pytest.raises(ModelError, match="is of type 'mamba'"), dropped_heads(encoder, 0.2):
         pass
     with dropped_heads(encoder, 0.0):  # nothing is asked for
         pass

@@ -144,7 +144,7 @@ def test_a_model_without_a_classifier_says_so(tiny_folder: Path) -> None:
 
 
 def test_it_needs_a_transformer() -> None:
-    with pytest.raises(ModelError, match="does not begin with a Transformer"):
+    with pytest.raises(ModelError, match="does not start with a text Transformer"):
         Encoder([torch.nn.Linear(2, 2)], name="odd")
 
 

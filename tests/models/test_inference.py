@@ -102,7 +102,7 @@ def test_one_text_and_none(model: Model) -> None:
 
 @pytest.mark.parametrize("batch_size", [0, -3])
 def test_a_batch_of_nothing_is_refused(model: Model, batch_size: int) -> None:
-    with pytest.raises(RecipeError, match=f"batch_size: {batch_size} texts"):
+    with pytest.raises(RecipeError, match=f"batch_size must be 1 or greater, not {batch_size}"):
         model.embed(["a song"], batch_size=batch_size)
 
 

@@ -50,15 +50,15 @@ def test_one_class_has_no_neighbours() -> None:
     assert (found == NONE).all()
 
 
-@pytest.mark.parametrize(("classes", "apart", "looked_at"), [(4, 0.0, 8192), (4, 3.0, 1500), (100, 1.0, 1500)])
-def test_the_index_finds_nearly_what_comparing_all_finds(classes: int, apart: float, looked_at: int) -> None:
+@pytest.mark.parametrize(("classes", "apart", "candidates"), [(4, 0.0, 8192), (4, 3.0, 1500), (100, 1.0, 1500)])
+def test_the_index_finds_nearly_what_comparing_all_finds(classes: int, apart: float, candidates: int) -> None:
     random = np.random.default_rng(0)
     codes = random.integers(0, classes, 3000)
     middles = apart * random.normal(size=(classes, 24))
     vectors = torch.from_numpy((random.normal(size=(3000, 24)) + middles[codes]).astype(np.float32))
     exact = nearest_others(vectors, codes, 8)
-    indexed = nearest_others(vectors, codes, 8, exact_up_to=0, cell=32, looked_at=looked_at)
-    assert (indexed == nearest_others(vectors, codes, 8, exact_up_to=0, cell=32, looked_at=looked_at)).all()
+    indexed = nearest_others(vectors, codes, 8, exact_up_to=0, cell=32, candidates=candidates)
+    assert (indexed == nearest_others(vectors, codes, 8, exact_up_to=0, cell=32, candidates=candidates)).all()
     assert (indexed != NONE).all()
     assert (codes[indexed] != codes[:, None]).all()
     recall = np.mean([len(np.intersect1d(left, right)) / 8 for left, right in zip(exact, indexed, strict=True)])
@@ -76,5 +76,5 @@ def test_the_index_says_where_there_are_too_few() -> None:
 def test_large_tables_need_the_library(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)  # as if it were not installed
     need_index(20_000, "contrast")
-    with pytest.raises(MissingExtra, match=r"contrast: hard negatives of 20,001 texts.*phasefit\[index\].*20,000"):
+    with pytest.raises(MissingExtra, match=r"contrast: hard negatives for 20,001 texts.*phasefit\[index\].*20,000"):
         need_index(20_001, "contrast")

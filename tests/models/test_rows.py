@@ -193,12 +193,14 @@ def test_scores_of_pairs_are_numbers_without_probabilities(tiny_encoder) -> None
 @pytest.mark.parametrize("pair", ["uv", "together"])
 @pytest.mark.parametrize("wrong", ["rain", ("a", "b", "c"), ("a",), None, 7], ids=repr)
 def test_what_is_no_pair_is_refused_by_its_row(tiny_encoder, pair: PairKind, wrong: object) -> None:
-    with pytest.raises(DataError, match=r"^row 2 is no pair: this model takes pairs of texts, as tuples of two$"):
+    with pytest.raises(
+        DataError, match=r"^row 2 is not a pair; this model expects text pairs, given as tuples of two$"
+    ):
         of_pairs(tiny_encoder("roberta"), pair).predict([("a song", "rain"), wrong])
 
 
 @pytest.mark.parametrize("pair", ["uv", "together"])
-@pytest.mark.parametrize(("odd", "message"), [(None, "is no string: None"), ("\ud800", "holds half a character")])
+@pytest.mark.parametrize(("odd", "message"), [(None, "is not a string: None"), ("\ud800", "contains half a character")])
 def test_a_text_of_a_pair_that_is_none_is_refused_in_one_sentence(tiny_encoder, pair, odd, message: str) -> None:
     with pytest.raises(DataError, match=message):
         of_pairs(tiny_encoder("roberta"), pair).predict([("a song", odd)])
@@ -206,7 +208,7 @@ def test_a_text_of_a_pair_that_is_none_is_refused_in_one_sentence(tiny_encoder, 
 
 @pytest.mark.parametrize("wrong", [("a", "b"), ["a", "b"]])
 def test_a_pair_is_refused_by_a_model_of_single_texts(tiny_encoder, wrong: object) -> None:
-    with pytest.raises(DataError, match=r"^row 3 is a pair of texts, and this model takes single texts$"):
+    with pytest.raises(DataError, match=r"^row 3 is a text pair, but this model expects single texts$"):
         of_pairs(tiny_encoder("roberta"), None).predict(["rain", "a song", wrong])
 
 

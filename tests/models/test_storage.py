@@ -179,7 +179,7 @@ def test_pickles_are_not_read(folder: Path) -> None:
 
 def test_a_foreign_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(ModelError, match="is no model"):
+    with pytest.raises(ModelError, match="is not a model"):
         load_model(tmp_path)
 
 

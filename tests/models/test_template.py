@@ -128,12 +128,12 @@ def test_an_encoder_keeps_its_first_template(tiny_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("about {mask}", r"needs \{text\} once"),
-        ("{text} and {text}", r"needs \{text\} once"),
-        ("{text}" + " {mask}" * 5, r"5 times \{mask\}; 4 are the most"),
+        ("about {mask}", r"must contain \{text\} once"),
+        ("{text} and {text}", r"must contain \{text\} once"),
+        ("{text}" + " {mask}" * 5, r"\{mask\} at most 4 times \(found 5\)"),
         ("{text} {label}", r"unknown field '\{label\}'"),
-        ("super{text}", r"leave a space around \{text\}"),
-        ("{text}s", r"leave a space around \{text\}"),
+        ("super{text}", r"put spaces around \{text\}"),
+        ("{text}s", r"put spaces around \{text\}"),
         ("{txt}", r"unknown field '\{txt\}'; did you mean '\{text\}'"),
     ],
 )
@@ -144,13 +144,13 @@ def test_what_cannot_be_filled_in_is_refused(template: str, message: str) -> Non
 
 def test_what_does_not_fit_the_model_is_refused(tiny_folder: Path) -> None:
     encoder = load_encoder(str(tiny_folder))
-    with pytest.raises(RecipeError, match="alone is longer than the 64 tokens"):
+    with pytest.raises(RecipeError, match="does not fit into max_length = 64 tokens"):
         encoder.set_template("{text} " + "rain " * 70)
     encoder = load_encoder(str(tiny_folder))
     encoder.set_template("{text} about the song")
-    with pytest.raises(ModelError, match="max_length 6 is not between 7"):
+    with pytest.raises(ModelError, match="max_length must be between 7 and .*, not 6"):
         encoder.max_length = 6
     encoder = load_encoder(str(tiny_folder))
     encoder.tokenizer.mask_token = None
-    with pytest.raises(RecipeError, match="needs a tokenizer with a mask token"):
+    with pytest.raises(RecipeError, match="needs a mask token, and the tokenizer of this model has none"):
         encoder.set_template(TEMPLATES[0])

@@ -254,13 +254,13 @@ def test_what_cannot_be_is_refused(said: Any, message: str) -> None:
 def test_a_span_needs_a_mask_token(tiny_folder) -> None:
     encoder = load_encoder(str(tiny_folder))
     encoder.tokenizer.mask_token = None
-    with pytest.raises(RecipeError, match="'mask-span' needs a tokenizer with a mask token"):
+    with pytest.raises(RecipeError, match="'mask-span' needs a mask token, and the tokenizer of"):
         Views(build_views("mirror", ["dropout", "mask-span"]), encoder, where="mirror")
     Views(build_views("mirror", ["delete-words"]), encoder, where="mirror")
 
 
 def test_one_shift_is_enough(encoder: Encoder) -> None:
-    with pytest.raises(RecipeError, match="named twice"):
+    with pytest.raises(RecipeError, match="listed twice"):
         Views(build_views("simcse", ["adversarial", "adversarial"]), encoder, where="simcse")
 
 

@@ -291,7 +291,7 @@ def test_the_model_answers_each_task_by_name(model, data) -> None:
     assert set(model.predict(pairs, task="same")) <= {True, False}
     assert all(isinstance(score, float) for score in model.predict(pairs, task="degree"))
     assert all(found <= {"music", "food"} for found in model.predict(texts, task="tags"))
-    with pytest.raises(ModelError, match="several tasks; say which with --task: topic, same, degree, tags"):
+    with pytest.raises(ModelError, match="several tasks; choose one with --task: topic, same, degree, tags"):
         model.predict(texts)
     with pytest.raises(ModelError, match="no task 'tag'; did you mean 'tags'"):
         model.predict(texts, task="tag")
