@@ -148,7 +148,7 @@ def test_what_does_not_fit_the_model_is_refused(tiny_folder: Path) -> None:
         encoder.set_template("{text} " + "rain " * 70)
     encoder = load_encoder(str(tiny_folder))
     encoder.set_template("{text} about the song")
-    with pytest.raises(ModelError, match="max_length must be between 7 and .*, not 6"):
+    with pytest.raises(ModelError, match=r"max_length must be between 7 and .*, not 6"):
         encoder.max_length = 6
     encoder = load_encoder(str(tiny_folder))
     encoder.tokenizer.mask_token = None
