@@ -370,7 +370,9 @@ RECIPES = {
         "word,synonym",
         s_csv="rain\nstorm\n",
     ),
-    "longer than the model": recipe("max_length = 9999\n" + FINETUNE, "max_length 9999", "limit of 64 tokens"),
+    "longer than the model": recipe(
+        "max_length = 9999\n" + FINETUNE, "max_length must be", "not 9999", "limit of 64 tokens"
+    ),
     "set nonsense": setting("nonsense", "--set nonsense: write it as phase.option=value"),
     "set an unknown phase": setting("fintune.epochs=3", "no 'fintune'; did you mean 'finetune'?"),
     "set an unknown option": setting("finetune.epoch=3", "unknown option 'epoch'; did you mean 'epochs'?"),

@@ -10,8 +10,8 @@ from tiny import fresh_model
 
 
 @pytest.mark.parametrize(
-    ("odd", "said"), [("\ud800", "text 2 contains half a character"), (None, "text 2 is not a string")]
+    ("odd", "message"), [("\ud800", "text 2 contains half a character"), (None, "text 2 is not a string")]
 )
-def test_a_text_that_no_tokenizer_takes_is_named(tiny_folder: Path, odd: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_the_error_names_an_invalid_text(tiny_folder: Path, odd: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         fresh_model(tiny_folder).embed(["a song", odd])
