@@ -179,7 +179,7 @@ def test_options_of_plugins_are_validated(beginner: Path) -> None:  # noqa: F811
         "spread.sharpnes=1": "unknown option 'sharpnes'; did you mean 'sharpness'?",
         "spread.sharpness=0": "option 'sharpness': input should be greater than 0 (found 0)",
         "finetune.objective.weight=much": "objective 'centre', weight: Input should be a valid number",
-        "finetune.watch=worst_recal": "unknown score 'worst_recal' to watch; did you mean 'worst_recall'?",
+        "finetune.watch=worst_recal": "unknown metric 'worst_recal' to watch; did you mean 'worst_recall'?",
     }.items():
         result = CliRunner().invoke(app, ["train", "reviews.csv", "--recipe", "centre-spread", "--set", setting])
         assert result.exit_code == 2

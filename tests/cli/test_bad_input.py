@@ -188,7 +188,7 @@ FILES = {
     "one text to learn from": Case(
         f"train t.txt {ON_TEXTS}", ("no validation rows", "several different texts"), {"t.txt": "a\nA\n"}
     ),
-    "no tree": line(f"train good.csv --tree / {QUICK}", "good: ", "none has a second level", "'music'", "--tree says"),
+    "no tree": line(f"train good.csv --tree / {QUICK}", "good: ", "no label has a second", "'music'", "with --tree"),
     "utf-16": train("t.csv", GOOD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),
     "utf-16 without a mark": train("t.csv", GOOD.encode("utf-16-le"), "t.csv seems to be UTF-16; save it as UTF-8"),
     "utf-16 jsonl": train("t.jsonl", '{"text":"a"}'.encode("utf-16"), "t.jsonl is UTF-16; save it as UTF-8"),
@@ -374,7 +374,9 @@ RECIPES = {
         "word,synonym",
         s_csv="rain\nstorm\n",
     ),
-    "longer than the model": recipe("max_length = 9999\n" + FINETUNE, "max_length 9999", "limit of 64 tokens"),
+    "longer than the model": recipe(
+        "max_length = 9999\n" + FINETUNE, "max_length must be", "not 9999", "limit of 64 tokens"
+    ),
     "set nonsense": setting("nonsense", "--set nonsense: write it as phase.option=value"),
     "set an unknown phase": setting("fintune.epochs=3", "no 'fintune'; did you mean 'finetune'?"),
     "set an unknown option": setting("finetune.epoch=3", "unknown option 'epoch'; did you mean 'epochs'?"),
@@ -464,7 +466,7 @@ DAMAGE: dict[str, tuple[Change, tuple[str, ...]]] = {
     "heads not in the manifest": (edited("phasefit.json", lambda found: found.pop("heads")), ("'m' is damaged", AGAIN)),
     "labels gone": (without("labels.json"), ("'m'", "labels.json is missing")),
     "labels are no JSON": (put("labels.json", "hello"), ("labels.json' is damaged",)),
-    "labels do not fit": (edited("labels.json", lambda found: found["default"]["classes"].pop()), ("do not fit",)),
+    "labels do not fit": (edited("labels.json", lambda found: found["default"]["classes"].pop()), ("do not match",)),
     "labels of no kind": (edited("labels.json", lambda found: found["default"].update(kind="x")), ("damaged", AGAIN)),
     "a class is null": (
         edited("labels.json", lambda found: found["default"].update(classes=[None, 1])),
@@ -480,13 +482,13 @@ DAMAGE: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "manifest is no JSON": (put("phasefit.json", "hello"), ("phasefit.json' is damaged",)),
     "manifest is a list": (put("phasefit.json", "[1]"), ("phasefit.json is damaged", AGAIN)),
-    "a pickle only": (only(model_pkl="x"), ("'m' is no model", "give a model's own folder")),
+    "a pickle only": (only(model_pkl="x"), ("'m' is not a model", "give the folder of a model")),
     "pickled weights": (
         only(config_json="{}", pytorch_model_bin="x"),
-        ("'m' has no safetensors", "no pickled weights"),
+        ("'m' has no safetensors", "does not read pickled weights"),
     ),
-    "nothing": (only(), ("'m' is no model", "give a model's own folder")),
-    "a text": (only(README_md="hello"), ("'m' is no model", "give a model's own folder")),
+    "nothing": (only(), ("'m' is not a model", "give the folder of a model")),
+    "a text": (only(README_md="hello"), ("'m' is not a model", "give the folder of a model")),
 }
 PREDICT, TRAIN = "predict m good.csv -o out.csv -q", "train good.csv -q -r finetune -m m"
 MODELS = {

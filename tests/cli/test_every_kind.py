@@ -43,15 +43,21 @@ KINDS = {
     "semicolons": Kind(
         [labels.replace("|", ";") for labels in SETS],
         "micro_f1",
-        "any of 3 labels",
+        "multi-label text classifier with 3 labels",
         options="--kind multi --separator ;",
     ),
-    "multi": Kind(SETS, "micro_f1", "gives each text any of 3 labels"),
-    "tree": Kind(PATHS, "hierarchical_f1", "3 paths through a tree", options="--tree /"),
+    "multi": Kind(SETS, "micro_f1", "multi-label text classifier with 3 labels"),
+    "tree": Kind(PATHS, "hierarchical_f1", "hierarchical text classifier with 3 classes", options="--tree /"),
     "score": Kind([f"{number}.{row}5" for row, number in enumerate(NUMBERS)], "pearson", "predicts a score"),
-    "levels": Kind(TOPICS, "quadratic_kappa", "3 levels of a scale", options=f"--levels {','.join(PLACES)}"),
-    "pair": Kind([str(number % 2) for number in NUMBERS], "accuracy", "classifier of 2 classes of pairs", pairs=True),
-    "pair-score": Kind([f"{n}.{row}5" for row, n in enumerate(NUMBERS)], "spearman", "score of pairs", pairs=True),
+    "levels": Kind(
+        TOPICS, "quadratic_kappa", "predicts one of 3 levels for texts", options=f"--levels {','.join(PLACES)}"
+    ),
+    "pair": Kind(
+        [str(number % 2) for number in NUMBERS], "accuracy", "classifier with 2 classes for text pairs", pairs=True
+    ),
+    "pair-score": Kind(
+        [f"{n}.{row}5" for row, n in enumerate(NUMBERS)], "spearman", "a score for text pairs", pairs=True
+    ),
 }
 KIND_OF = {"semicolons": "multi", "levels": "score", "pair": "single", "pair-score": "score"}
 

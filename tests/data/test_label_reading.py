@@ -160,7 +160,7 @@ def test_labels_that_do_not_fit_the_options(values: list[Any], how: dict[str, An
 
 
 def test_levels_of_a_tree_are_not_single_labels() -> None:
-    with pytest.raises(LabelError, match="table: labels of several levels are of kind 'tree', not 'single'"):
+    with pytest.raises(LabelError, match="table: labels with several levels are of kind 'tree', not 'single'"):
         read([("a", "b"), ("a", "c")], kind="single")
 
 

@@ -117,7 +117,7 @@ def test_load_of_several_tasks(tiny_folder: Path, tmp_path: Path) -> None:
     assert model.transform(TEXTS[:2]).shape[0] == 2
     with pytest.raises(phasefit.ModelError, match="no task 'topics'; did you mean 'topic'"):
         model.predict(TEXTS, task="topics")
-    with pytest.raises(phasefit.ModelError, match=r"several tasks; say which with `task`: topic, size"):
+    with pytest.raises(phasefit.ModelError, match=r"several tasks; choose one with `task`: topic, size"):
         TextClassifier.load(result.folder)
     assert TextClassifier.load(result.folder, task="topic").predict(TEXTS[:2]).shape == (2,)
 

@@ -1,4 +1,4 @@
-"""What every kind of labels promises; it runs over all that are registered, so that tomorrow's is covered by itself."""
+"""The contract of label kinds, tested for all registered ones, including future ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def labelled(name: str) -> tuple[LabelKind, LabelSpace, np.ndarray]:
 
 
 def is_recognised(name: str) -> bool:
-    """Whether labels are found to be of this kind; a kind without `recognises` is one that users must name."""
+    """Whether labels are detected as this kind; users must name a kind without `recognises`."""
     return name == USUAL or type(kind_named(name)).recognises is not LabelFormat.recognises
 
 
@@ -50,13 +50,13 @@ def outputs_of(kind: LabelKind, space: LabelSpace, rows: int = 24) -> np.ndarray
 
 
 @every_kind
-def test_labels_are_recognised_by_their_own_kind_alone(name: str) -> None:
+def test_labels_are_recognised_only_by_their_own_kind(name: str) -> None:
     assert kind_named(name).name == name
     assert [other for other in CELLS if detect_kind(CELLS[other]) == name] == [name] * is_recognised(name)
 
 
 @every_kind
-def test_what_was_chosen_on_validation_can_be_saved(name: str) -> None:
+def test_a_decision_can_be_saved(name: str) -> None:
     kind, space, values = labelled(name)
     decision, notes = kind.decide(space, values, outputs_of(kind, space), calibrate=True)
     assert Decision.from_json(json.loads(json.dumps(decision.to_json()))) == decision
@@ -64,7 +64,7 @@ def test_what_was_chosen_on_validation_can_be_saved(name: str) -> None:
 
 
 @every_kind
-def test_every_row_has_an_answer_that_the_space_knows(name: str) -> None:
+def test_every_prediction_is_in_the_label_space(name: str) -> None:
     kind, space, values = labelled(name)
     outputs = outputs_of(kind, space)
     answers = kind.answers(outputs, space, Decision())
@@ -78,7 +78,7 @@ def test_every_row_has_an_answer_that_the_space_knows(name: str) -> None:
 
 
 @every_kind
-def test_columns_and_cells_fit(name: str) -> None:
+def test_columns_match_cells(name: str) -> None:
     kind, space, values = labelled(name)
     outputs = outputs_of(kind, space)
     cells = kind.cells(outputs, space, Decision())
@@ -121,7 +121,7 @@ def test_the_loss_can_be_learned_from(name: str) -> None:
 
 
 @every_kind
-def test_options_act_or_are_refused_in_a_sentence(name: str) -> None:
+def test_options_are_supported_or_rejected_with_a_message(name: str) -> None:
     kind = kind_named(name)
     for option in LOSS_OPTIONS:
         refusal = kind.refusal(option)
@@ -130,12 +130,12 @@ def test_options_act_or_are_refused_in_a_sentence(name: str) -> None:
         if refusal is None:
             HeadSettings(**given).check_kind("finetune", name)
         else:
-            with pytest.raises(RecipeError, match=f"^finetune: {option} is about "):
+            with pytest.raises(RecipeError, match=f"^finetune: {option} applies only to "):
                 HeadSettings(**given).check_kind("finetune", name)
 
 
 @every_kind
-def test_labels_are_read_again_as_they_were(name: str) -> None:
+def test_labels_can_be_read_again(name: str) -> None:
     kind, space, _ = labelled(name)
     assert LabelReading(**kind.reading(space)).stated_kind == name
     kind.check_same(space, ())
@@ -151,11 +151,14 @@ def test_a_kind_that_is_not_registered_is_an_error() -> None:
 
 def test_a_kind_has_one_name() -> None:
     class Other(type(kind_named("single"))):  # type: ignore[misc]
-        """Its name is that of another one."""
+        """Has the name of another kind."""
 
     LABEL_KINDS.add("other", Other())
     try:
-        with pytest.raises(PluginError, match=r"'other' must be a .*LabelKind, and it and its label space"):
+        with pytest.raises(
+            PluginError,
+            match=r"'other' must be a .*LabelKind, and its `name` and the `kind` of its label space must be 'other'",
+        ):
             kind_named("other")
     finally:
         LABEL_KINDS.remove("other")

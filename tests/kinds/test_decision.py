@@ -1,4 +1,4 @@
-"""Temperature and threshold: what stands between a head and its answers."""
+"""Temperature and threshold: from the outputs of a head to predictions."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ def test_probabilities_are_those_of_tempered_logits(temperature: float) -> None:
     logits = torch.randn(7, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     own = logits.softmax(dim=1).numpy()
     decision = Decision(temperature)
-    found = decision.calibrated(own)
-    assert found == pytest.approx((logits / temperature).softmax(dim=1).numpy())
-    assert decision.uncalibrated(found) == pytest.approx(own)
-    assert (found.argmax(axis=1) == own.argmax(axis=1)).all()
+    calibrated = decision.calibrated(own)
+    assert calibrated == pytest.approx((logits / temperature).softmax(dim=1).numpy())
+    assert decision.uncalibrated(calibrated) == pytest.approx(own)
+    assert (calibrated.argmax(axis=1) == own.argmax(axis=1)).all()
 
 
-def test_what_is_impossible_stays_so() -> None:
+def test_a_probability_of_zero_stays_zero() -> None:
     assert tempered(np.array([[0.0, 0.2, 0.8], [1.0, 0.0, 0.0]]), 3.0)[[0, 1, 1], [0, 1, 2]].tolist() == [0, 0, 0]
 
 
 def test_answers_below_the_threshold_are_withheld() -> None:
-    said = np.array([[0.5, 0.5], [0.3, 0.7], [0.8, 0.2]])
-    assert Decision(reject_below=0.7).answers(said).tolist() == [ABSTAINED, 1, 0]
-    assert Decision().answers(said).tolist() == [0, 1, 0]
+    probabilities = np.array([[0.5, 0.5], [0.3, 0.7], [0.8, 0.2]])
+    assert Decision(reject_below=0.7).answers(probabilities).tolist() == [ABSTAINED, 1, 0]
+    assert Decision().answers(probabilities).tolist() == [0, 1, 0]
     assert Decision().answers(np.empty((0, 2))).tolist() == []
 
 
 @pytest.mark.parametrize("damaged", [{"temperature": 0}, {"temperature": "nan"}, {"reject_below": 2}])
-def test_nonsense_is_refused(damaged: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="no model decides"):
+def test_invalid_values_are_rejected(damaged: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="the temperature must be greater than 0 and thresholds"):
         Decision.from_json(damaged)
 
 

@@ -30,18 +30,18 @@ def test_json_and_back(decision: Decision) -> None:
 
 
 @pytest.mark.parametrize("damaged", [[1.5], [0.5, -0.1], [float("nan")]])
-def test_nonsense_is_refused(damaged: list[float]) -> None:
-    with pytest.raises(ValueError, match="no model decides"):
+def test_invalid_values_are_rejected(damaged: list[float]) -> None:
+    with pytest.raises(ValueError, match="the temperature must be greater than 0 and thresholds"):
         Decision.from_json({"thresholds": damaged})
 
 
 @pytest.mark.parametrize("temperature", [0.4, 1.0, 2.5])
-def test_each_label_is_tempered_by_itself(logits: torch.Tensor, temperature: float) -> None:
+def test_each_label_is_scaled_separately(logits: torch.Tensor, temperature: float) -> None:
     own = logits.sigmoid().numpy()
     decision = Decision(temperature, thresholds=THRESHOLDS)
-    found = decision.calibrated(own)
-    assert found == pytest.approx((logits / temperature).sigmoid().numpy())
-    assert decision.uncalibrated(found) == pytest.approx(own)
+    calibrated = decision.calibrated(own)
+    assert calibrated == pytest.approx((logits / temperature).sigmoid().numpy())
+    assert decision.uncalibrated(calibrated) == pytest.approx(own)
 
 
 @pytest.mark.parametrize("temperature", [0.4, 2.5])
@@ -49,34 +49,38 @@ def test_certainty_stays_certain_without_a_warning(temperature: float) -> None:
     own = np.array([[0.0, 1.0, 1e-300], [1 - 1e-16, 0.5, 0.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = Decision(temperature, thresholds=THRESHOLDS).calibrated(own)
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
-    assert (found <= 1).all()
-    assert found[1, 1] == pytest.approx(0.5)
-    assert found[0, 0] < 1e-6 < 1 - 1e-6 < found[0, 1]
+        calibrated = Decision(temperature, thresholds=THRESHOLDS).calibrated(own)
+    assert np.isfinite(calibrated).all()
+    assert (calibrated >= 0).all()
+    assert (calibrated <= 1).all()
+    assert calibrated[1, 1] == pytest.approx(0.5)
+    assert calibrated[0, 0] < 1e-6 < 1 - 1e-6 < calibrated[0, 1]
 
 
-def test_float32_is_tempered_in_double(logits: torch.Tensor) -> None:
+def test_float32_is_scaled_in_double_precision(logits: torch.Tensor) -> None:
     own = logits.float().sigmoid().numpy()
     assert Decision(2.0, thresholds=THRESHOLDS).calibrated(own) == pytest.approx((logits / 2).sigmoid(), abs=1e-5)
 
 
-def test_a_label_is_given_from_its_threshold_on() -> None:
-    said = np.array([[0.3, 0.49, 0.95], [0.29, 0.5, 0.89], [0.0, 0.0, 0.0]])
-    assert Decision(thresholds=THRESHOLDS).chosen(said).tolist() == [
+def test_a_label_needs_its_threshold() -> None:
+    probabilities = np.array([[0.3, 0.49, 0.95], [0.29, 0.5, 0.89], [0.0, 0.0, 0.0]])
+    assert Decision(thresholds=THRESHOLDS).chosen(probabilities).tolist() == [
         [True, False, True],
         [False, True, False],
         [False, False, False],
     ]
-    assert Decision().chosen(said).tolist() == [[False, False, True], [False, True, True], [False, False, False]]
+    assert Decision().chosen(probabilities).tolist() == [
+        [False, False, True],
+        [False, True, True],
+        [False, False, False],
+    ]
     assert Decision(thresholds=THRESHOLDS).chosen(np.empty((0, 3))).shape == (0, 3)
 
 
 # --- from logits to answers -------------------------------------------------------------------------------------------
 
 
-def test_several_labels_are_answered_as_sets(logits: torch.Tensor) -> None:
+def test_several_labels_are_predicted_as_sets(logits: torch.Tensor) -> None:
     assert isinstance(SPACE, MultiLabels)
     own, decision = kind_of(SPACE).outputs(logits, SPACE), Decision(thresholds=THRESHOLDS)
     assert own == pytest.approx(logits.sigmoid().numpy())
@@ -93,14 +97,14 @@ def test_one_class_may_be_withheld() -> None:
     assert kind_of(space).answers(np.empty((0, 2)), space, Decision()) == []
 
 
-def test_scores_come_back_in_their_own_unit() -> None:
+def test_scores_are_in_their_original_unit() -> None:
     space = ScoreLabels.of([0.0, 10.0])
-    said = kind_of(space).outputs(torch.tensor([[0.0], [1.0], [-2.0]]), space)
-    assert said.tolist() == [[5.0], [10.0], [-5.0]]
-    assert kind_of(space).answers(said, space, Decision()) == [5.0, 10.0, -5.0]
+    outputs = kind_of(space).outputs(torch.tensor([[0.0], [1.0], [-2.0]]), space)
+    assert outputs.tolist() == [[5.0], [10.0], [-5.0]]
+    assert kind_of(space).answers(outputs, space, Decision()) == [5.0, 10.0, -5.0]
 
 
-def test_levels_come_back_by_name() -> None:
+def test_levels_are_predicted_by_name() -> None:
     space = ScoreLabels.of([0, 1, 2], levels=["bad", "fair", "good"])
-    said = np.array([[-3.0], [0.4], [1.2], [9.0]])
-    assert kind_of(space).answers(said, space, Decision()) == ["bad", "bad", "fair", "good"]
+    outputs = np.array([[-3.0], [0.4], [1.2], [9.0]])
+    assert kind_of(space).answers(outputs, space, Decision()) == ["bad", "bad", "fair", "good"]

@@ -52,7 +52,7 @@ def test_certainty_stays_within_the_bins(dtype: type) -> None:
     assert (last["to"], last["rows"], last["confidence"], last["accuracy"]) == (1.0, 2, 1.0, 1.0)
 
 
-def test_nothing_has_no_error() -> None:
+def test_no_rows_have_no_error() -> None:
     assert calibration_error([]) == 0
 
 
@@ -73,33 +73,33 @@ def test_every_row_is_in_the_bin_that_holds_its_confidence(rows: int, classes: i
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
-def test_the_temperature_that_logits_were_multiplied_with_is_found_again(factor: float) -> None:
+def test_the_factor_of_the_logits_is_recovered(factor: float) -> None:
     random = np.random.default_rng(0)
     logits = 2 * random.normal(size=(20_000, 5))
     true = np.array([random.choice(5, p=row) for row in softmax(logits)])
-    said = softmax(factor * logits)
-    assert best_temperature(true, said) == pytest.approx(factor, rel=0.05)
+    probabilities = softmax(factor * logits)
+    assert best_temperature(true, probabilities) == pytest.approx(factor, rel=0.05)
 
 
-def test_few_rows_that_are_all_right_do_not_make_everything_certain() -> None:
-    said = np.tile([0.9, 0.1], (5, 1))
-    temperature = best_temperature(np.zeros(5, dtype=int), said)
+def test_a_few_correct_rows_do_not_make_everything_certain() -> None:
+    probabilities = np.tile([0.9, 0.1], (5, 1))
+    temperature = best_temperature(np.zeros(5, dtype=int), probabilities)
     assert 0.3 < temperature < 1  # the likelihood alone knows no end: exp(-3) is the least that is looked at
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(1, 60), st.floats(0, 0.9), st.integers(0, 2**32 - 1))
-def test_no_more_rows_than_asked_for_lie_below_the_threshold(rows: int, rate: float, seed: int) -> None:
-    said = np.random.default_rng(seed).dirichlet(np.ones(3), size=rows)
-    sure = said.max(axis=1)
-    threshold = threshold_for(rate, said)
+def test_at_most_the_given_share_of_rows_is_below_the_threshold(rows: int, rate: float, seed: int) -> None:
+    probabilities = np.random.default_rng(seed).dirichlet(np.ones(3), size=rows)
+    sure = probabilities.max(axis=1)
+    threshold = threshold_for(rate, probabilities)
     assert (sure < threshold).sum() == int(rate * rows)  # no two rows are equally sure here
     assert threshold in sure
 
 
-def test_what_abstaining_gains_by_hand() -> None:
-    found = selective(np.array([0, 1, 1, 0]), np.array([0, -1, 0, 0]))
-    assert found == {"answered": 0.75, "accuracy_answered": pytest.approx(2 / 3)}
+def test_selective_scores_by_hand() -> None:
+    scores = selective(np.array([0, 1, 1, 0]), np.array([0, -1, 0, 0]))
+    assert scores == {"answered": 0.75, "accuracy_answered": pytest.approx(2 / 3)}
     assert selective(np.array([0]), np.array([-1])) == {"answered": 0.0, "accuracy_answered": None}
 
 

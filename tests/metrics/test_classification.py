@@ -103,6 +103,6 @@ def test_a_path_may_end_early(short: tuple[str | None, ...]) -> None:
     assert report["hierarchical_f1"] == pytest.approx(2 * (1 + 1 + 2) / (5 + 4))
 
 
-def test_names_must_fit() -> None:
-    with pytest.raises(DataError, match="2 class names do not fit 3 columns"):
+def test_names_must_match_the_columns() -> None:
+    with pytest.raises(DataError, match="2 class names do not match 3 columns"):
         classification_metrics(np.array([0]), np.full((1, 3), 1 / 3), ["a", "b"])

@@ -50,8 +50,8 @@ def test_reference_values() -> None:
 
 def test_by_hand() -> None:
     # Two texts of one class at a right angle; one of another class opposite to the first.
-    found = geometry(np.array([[2.0, 0.0], [0.0, 1.0], [-5.0, 0.0]]), [0, 0, 1])
-    assert found == pytest.approx(
+    figures = geometry(np.array([[2.0, 0.0], [0.0, 1.0], [-5.0, 0.0]]), [0, 0, 1])
+    assert figures == pytest.approx(
         {
             "texts": 3,
             "alignment": 2.0,
@@ -67,10 +67,10 @@ def test_by_hand() -> None:
 @given(labelled())
 @settings(max_examples=60)
 def test_figures_are_in_their_ranges(given: tuple[np.ndarray, np.ndarray]) -> None:
-    found = geometry(*given)
-    assert found.pop("texts") == len(given[0])
-    assert list(found) == [metric.name for metric in metrics_of(GEOMETRY) if metric.name in found]
-    for name, value in found.items():
+    figures = geometry(*given)
+    assert figures.pop("texts") == len(given[0])
+    assert list(figures) == [metric.name for metric in metrics_of(GEOMETRY) if metric.name in figures]
+    for name, value in figures.items():
         low, high = RANGES[name]
         assert low <= value <= high, name
 
@@ -103,9 +103,9 @@ def test_silhouette_is_scikit_learns(given: tuple[np.ndarray, np.ndarray]) -> No
 def test_alignment_is_that_of_all_pairs_of_a_class() -> None:
     vectors, codes = mat(6, 4, 1), np.array([0, 0, 0, 1, 1, 2])
     first, second = np.array([0, 0, 1, 3]), np.array([1, 2, 2, 4])
-    found = geometry(vectors, codes)
-    assert found["alignment"] == pytest.approx(alignment(vectors[first], vectors[second]))
-    assert found["alignment"] == pytest.approx(2 - 2 * found["within"])
+    figures = geometry(vectors, codes)
+    assert figures["alignment"] == pytest.approx(alignment(vectors[first], vectors[second]))
+    assert figures["alignment"] == pytest.approx(2 - 2 * figures["within"])
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_alignment_is_that_of_all_pairs_of_a_class() -> None:
         ([0, 0, 1, -1], set()),
     ],
 )
-def test_what_has_no_meaning_is_left_out(codes: Any, missing: set[str]) -> None:
+def test_undefined_figures_are_dropped(codes: Any, missing: set[str]) -> None:
     assert set(geometry(mat(4, 3, 1), codes)) == {"texts", *RANGES} - missing
 
 
@@ -127,11 +127,11 @@ def test_fewer_than_two_texts_have_no_geometry(rows: int) -> None:
     assert geometry(np.ones((rows, 3)), [0] * rows) == {"texts": rows}
 
 
-def test_what_is_no_vector_has_no_direction() -> None:
+def test_zero_and_nan_vectors_have_no_direction() -> None:
     odd = np.array([[0.0, 0.0], [np.nan, np.inf], [3.0, 4.0]], dtype=np.float32)
     assert unit(odd).tolist() == [[0, 0], [0, 0], [pytest.approx(0.6), pytest.approx(0.8)]]
-    found = geometry(odd, [0, 0, 1])
-    assert (found["alignment"], found["within"], found["between"]) == (0, 0, 0)
+    figures = geometry(odd, [0, 0, 1])
+    assert (figures["alignment"], figures["within"], figures["between"]) == (0, 0, 0)
 
 
 def test_entropy_of_confidence() -> None:

@@ -15,7 +15,7 @@ from phasefit.metrics.registry import added_scores, metric_at, spelled, titles
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))
-def test_an_entry_is_whole(metric: Metric) -> None:
+def test_an_entry_is_complete(metric: Metric) -> None:
     assert METRICS[metric.name] is metric
     assert metric.title
     assert metric.of
@@ -24,7 +24,7 @@ def test_an_entry_is_whole(metric: Metric) -> None:
 
 
 @pytest.mark.parametrize("kind", LABEL_KINDS)
-def test_what_a_kind_names_is_of_that_kind(kind: str) -> None:
+def test_the_metrics_named_by_a_kind_belong_to_it(kind: str) -> None:
     labels = kind_named(kind)
     assert {labels.watch, labels.judged, labels.trusted} <= set(labels.watchable)
     of = {kind, "levels"} if kind == "score" else {kind, "tree"} if kind == "single" else {kind}
@@ -46,7 +46,7 @@ def test_names_are_spelled_as_people_write_them() -> None:
     assert spelled("sst.roc_auc") == "sst ROC AUC"
 
 
-def test_shares_are_written_in_per_cent_and_errors_are_not() -> None:
+def test_shares_are_shown_in_per_cent_and_errors_are_not() -> None:
     assert METRICS["r2"].is_share
     assert METRICS["ece"].is_share
     assert not METRICS["mse"].is_share
@@ -64,7 +64,7 @@ def test_added_metrics_are_of_their_kinds() -> None:
         {"groups": ["score"], "watched": True},
         {"groups": ["single"]},
     ]
-    before = [added_scores(values=values, outputs=outputs, **case) for case in cases]  # metrics of ours may be such
+    before = [added_scores(values=values, outputs=outputs, **case) for case in cases]  # the built-in ones
     METRICS.add(quiet.name, quiet)
     try:
         after = [added_scores(values=values, outputs=outputs, **case) for case in cases]

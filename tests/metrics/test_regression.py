@@ -1,4 +1,4 @@
-"""Scores of scores, against scipy and scikit-learn."""
+"""Regression metrics, compared with scipy and scikit-learn."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_report_is_that_of_scipy_and_sklearn(case: Case) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(scores())
-def test_what_is_watched_is_always_a_number_within_bounds(case: Case) -> None:
+def test_watched_metrics_are_numbers_within_bounds(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         quick = quick_regression(*case)
@@ -97,7 +97,7 @@ def test_a_constant_side_has_no_correlation(value: float, side: str) -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e6 + 0.1])
-def test_constant_true_scores_have_no_share_that_is_explained(value: float) -> None:
+def test_constant_true_scores_have_no_r2(value: float) -> None:
     assert regression_metrics(np.full(3, value), np.array([0.1, 0.2, 0.3]))["r2"] is None
 
 
@@ -121,7 +121,7 @@ def test_one_row_has_errors_but_no_correlation() -> None:
     }
 
 
-def test_a_heads_column_is_taken_as_it_is() -> None:
+def test_a_single_column_is_accepted() -> None:
     true, predicted = some()
     assert regression_metrics(true, predicted[:, None]) == regression_metrics(true, predicted)
 
@@ -155,13 +155,13 @@ def test_levels_are_scored_as_sklearn_scores_classes(rows: int, seed: int) -> No
     true = rng.integers(len(LEVELS), size=rows).astype(float)
     predicted = true + rng.normal(0, 1.2, size=rows)
     report = regression_metrics(true, predicted, LEVELS)
-    codes, found = true.astype(int), np.abs(predicted[:, None] - np.arange(len(LEVELS))).argmin(axis=1)
-    assert report["accuracy"] == pytest.approx(sk.accuracy_score(codes, found))
-    assert report["macro_f1"] == pytest.approx(sk.f1_score(codes, found, average="macro", zero_division=0))
+    codes, levels = true.astype(int), np.abs(predicted[:, None] - np.arange(len(LEVELS))).argmin(axis=1)
+    assert report["accuracy"] == pytest.approx(sk.accuracy_score(codes, levels))
+    assert report["macro_f1"] == pytest.approx(sk.f1_score(codes, levels, average="macro", zero_division=0))
     assert [row["support"] for row in report["per_class"].values()] == np.bincount(codes, minlength=4).tolist()
-    assert report["confusion"]["matrix"] == sk.confusion_matrix(codes, found, labels=range(4)).tolist()
-    if len({*codes, *found}) > 1:
-        kappa = sk.cohen_kappa_score(codes, found, weights="quadratic", labels=range(4))
+    assert report["confusion"]["matrix"] == sk.confusion_matrix(codes, levels, labels=range(4)).tolist()
+    if len({*codes, *levels}) > 1:
+        kappa = sk.cohen_kappa_score(codes, levels, weights="quadratic", labels=range(4))
         assert report["quadratic_kappa"] == pytest.approx(kappa)
     else:
         assert report["quadratic_kappa"] is None
@@ -173,8 +173,8 @@ def test_measurements_are_not_scored_as_classes() -> None:
 
 
 def test_a_score_counts_as_the_nearest_level() -> None:
-    said = np.array([-7.0, 0.49, 0.5, 1.0, 2.51, 3.4, 99.0])
-    assert nearest_levels(said, 4).tolist() == [0, 0, 1, 1, 3, 3, 3]
+    predicted = np.array([-7.0, 0.49, 0.5, 1.0, 2.51, 3.4, 99.0])
+    assert nearest_levels(predicted, 4).tolist() == [0, 0, 1, 1, 3, 3, 3]
 
 
 # --- what a phase watches ---------------------------------------------------------------------------------------------
@@ -189,22 +189,22 @@ def test_the_error_of_a_correlation_falls_with_the_rows() -> None:
 
 
 @pytest.mark.parametrize(("kind", "usual"), [("single", "macro_f1"), ("multi", "macro_f1"), ("score", "pearson")])
-def test_a_kind_has_a_usual_score_and_no_foreign_ones(kind: str, usual: str) -> None:
+def test_a_kind_has_a_default_metric_and_rejects_others(kind: str, usual: str) -> None:
     labels = kind_named(kind)
     assert labels.check_watch("auto", "finetune") == usual
     assert labels.check_watch(labels.watchable[-1], "finetune") == labels.watchable[-1]
     foreign = "macro_f1" if kind == "score" else "pearson"
-    with pytest.raises(RecipeError, match=f"finetune: labels of kind '{kind}' have no '{foreign}' to watch"):
+    with pytest.raises(RecipeError, match=f"finetune: cannot watch '{foreign}' with labels of kind '{kind}'"):
         labels.check_watch(foreign, "finetune")
 
 
 @pytest.mark.parametrize("kind", ["multi", "score"])
-def test_all_that_can_be_watched_is_measured(kind: str) -> None:
+def test_every_watchable_metric_is_computed(kind: str) -> None:
     true = np.array([[True], [False]]) if kind == "multi" else np.array([1.0, 2.0])
     assert set(kind_named(kind).watchable) == set(kind_named(kind).quick(true, np.array([[0.2], [0.7]])))
 
 
-def test_tasks_are_judged_together_by_what_each_is_judged_by() -> None:
+def test_the_mean_over_tasks_uses_the_main_metric_of_each() -> None:
     tasks = {"a": {"accuracy": 0.5, "macro_f1": 0.1}, "b": {"micro_f1": 0.75, "accuracy": 0}, "c": {"pearson": None}}
     kinds = {"a": "tree", "b": "multi", "c": "score"}
     assert mean_of_tasks(tasks, kinds) == pytest.approx(1.25 / 3)
@@ -219,11 +219,11 @@ def test_tasks_are_judged_together_by_what_each_is_judged_by() -> None:
         (np.zeros(0), np.zeros(0), "no rows"),
         (np.zeros(2), np.zeros(3), r"not \(2,\) and \(3,\)"),
         (np.zeros(2), np.zeros((2, 2)), r"not \(2,\) and \(2, 2\)"),
-        (np.zeros(1), np.array([np.nan]), "not a number"),
-        (np.array([np.nan]), np.zeros(1), "not a number"),
+        (np.zeros(1), np.array([np.nan]), "contain NaN"),
+        (np.array([np.nan]), np.zeros(1), "contain NaN"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(true: np.ndarray, predicted: np.ndarray, message: str) -> None:
+def test_invalid_input_is_rejected(true: np.ndarray, predicted: np.ndarray, message: str) -> None:
     for score in (quick_regression, regression_metrics):
         with pytest.raises(DataError, match=message):
             score(true, predicted)

@@ -72,13 +72,13 @@ def test_float32_and_certain_errors_stay_finite() -> None:
     ("true", "probabilities", "message"),
     [
         (np.zeros(0, int), np.zeros((0, 2)), "no rows"),
-        (np.array([0, 2]), np.full((2, 2), 0.5), "codes 0 to 2 do not fit 2 columns"),
+        (np.array([0, 2]), np.full((2, 2), 0.5), "codes 0 to 2 do not match 2 columns"),
         (np.array([-1]), np.full((1, 2), 0.5), "codes -1 to -1"),
         (np.array([0]), np.full((2, 2), 0.5), r"not \(1,\) and \(2, 2\)"),
-        (np.array([0]), np.array([[np.nan, 1]]), "not a number"),
+        (np.array([0]), np.array([[np.nan, 1]]), "contain NaN"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(true: np.ndarray, probabilities: np.ndarray, message: str) -> None:
+def test_invalid_input_is_rejected(true: np.ndarray, probabilities: np.ndarray, message: str) -> None:
     with pytest.raises(DataError, match=message):
         quick_scores(true, probabilities)
 
@@ -91,7 +91,7 @@ def test_watchable_knows_the_direction() -> None:
         assert not score.better(float("nan"), score.worst)
 
 
-def test_watchable_names_the_nearest() -> None:
-    with pytest.raises(RecipeError, match="unknown score 'macro-f1' to watch; did you mean 'macro_f1'") as caught:
+def test_watchable_suggests_the_nearest_name() -> None:
+    with pytest.raises(RecipeError, match="unknown metric 'macro-f1' to watch; did you mean 'macro_f1'") as caught:
         watchable("macro-f1")
     assert isinstance(caught.value, PhasefitError)

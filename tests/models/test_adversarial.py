@@ -1,4 +1,4 @@
-"""The shift of the input embeddings that turns a vector most."""
+"""The shift of the input embeddings that changes a vector most."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def norms(values: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_it_turns_the_vector_more_than_chance_and_disturbs_nothing(tiny_encoder, family: str) -> None:
+def test_shift_changes_the_vector_more_than_random_noise_and_has_no_side_effects(tiny_encoder, family: str) -> None:
     encoder = load_encoder(str(tiny_encoder(family))).train()
     features = rows(encoder)
     with dropout_rate(encoder, 0.0):
@@ -60,7 +60,9 @@ def check(encoder: Encoder, features: Features) -> None:
 
 
 def moved(encoder: Encoder, features: Features, shift: torch.Tensor) -> torch.Tensor:
-    handle = encoder.transformer.get_input_embeddings().register_forward_hook(lambda _, __, found: found + shift)
+    handle = encoder.transformer.get_input_embeddings().register_forward_hook(
+        lambda _, __, embeddings: embeddings + shift
+    )
     with torch.no_grad(), encoder.packing.off():
         vectors = sentence_vectors(encoder(features))
     handle.remove()
@@ -72,7 +74,7 @@ def encoder(tiny_encoder) -> Encoder:
     return load_encoder(str(tiny_encoder("bert", dropout=0.0)))
 
 
-def test_the_output_is_the_shifted_one_and_carries_gradient(encoder: Encoder) -> None:
+def test_output_is_shifted_and_has_a_gradient(encoder: Encoder) -> None:
     features = rows(encoder)
     with seeded(3):
         shift = adversarial_shift(encoder, features, epsilon=0.2, xi=0.01)
@@ -84,13 +86,13 @@ def test_the_output_is_the_shifted_one_and_carries_gradient(encoder: Encoder) ->
     assert gradient.abs().sum() > 0
 
 
-def test_it_follows_from_the_seed_and_works_without_gradient(encoder: Encoder) -> None:
-    features, found = rows(encoder), []
+def test_shift_depends_on_the_seed_and_works_without_gradient(encoder: Encoder) -> None:
+    features, vectors = rows(encoder), []
     for seed in (0, 0, 1):
         with seeded(seed), torch.no_grad():
-            found.append(sentence_vectors(adversarial_output(encoder, features, epsilon=0.1, xi=0.01)))
-    assert torch.equal(found[0], found[1])
-    assert not torch.equal(found[0], found[2])
+            vectors.append(sentence_vectors(adversarial_output(encoder, features, epsilon=0.1, xi=0.01)))
+    assert torch.equal(vectors[0], vectors[1])
+    assert not torch.equal(vectors[0], vectors[2])
 
 
 def test_a_text_does_not_depend_on_its_neighbours(encoder: Encoder) -> None:

@@ -32,7 +32,7 @@ def test_compiled_layers_give_the_same_vectors(tiny_encoder, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_run_compiles_its_model_if_asked_to(tiny_folder, monkeypatch, wanted: bool) -> None:
+def test_a_run_with_compile_compiles_its_model(tiny_folder, monkeypatch, wanted: bool) -> None:
     seen: list[Encoder] = []
     monkeypatch.setattr(compiled, "compile_layers", seen.append)
     request = run_spec("some.csv", model=str(tiny_folder), compile=wanted)
@@ -41,7 +41,7 @@ def test_a_run_compiles_its_model_if_asked_to(tiny_folder, monkeypatch, wanted: 
     assert seen == ([model.encoder] if wanted else [])
 
 
-def test_without_a_compiler_it_says_so(tiny_encoder, monkeypatch) -> None:
+def test_a_missing_compiler_is_an_error(tiny_encoder, monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(PhasefitError, match="--compile needs a C"):
         compiled.compile_layers(load_encoder(str(tiny_encoder())))

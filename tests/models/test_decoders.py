@@ -35,7 +35,7 @@ def wider(clean: Features, by: int, pad: int) -> Features:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_fresh_light_decoder_knows_nothing(tiny_encoder, family: str) -> None:
+def test_a_new_light_decoder_has_the_loss_of_a_uniform_guess(tiny_encoder, family: str) -> None:
     encoder = load_encoder(str(tiny_encoder(family))).eval()
     tokens = encoder.tokenise(make_table(60)[0])
     clean = tokens.batch(np.arange(32))
@@ -70,8 +70,8 @@ def test_padding_does_not_matter(encoder: Encoder, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["light", "tied"])
-def test_it_does_not_see_the_future(encoder: Encoder, kind: str) -> None:
-    """Changing the last token must not change how well the ones before are told."""
+def test_decoding_is_causal(encoder: Encoder, kind: str) -> None:
+    """Changing the last token must not change the predictions of earlier ones."""
     tokens = encoder.tokenise(["the song of rain", "the song of wind"])
     clean = tokens.batch(np.arange(2))
     vectors = sentence_vectors(encoder(clean))[:1].expand(2, -1)
@@ -84,7 +84,7 @@ def test_it_does_not_see_the_future(encoder: Encoder, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["light", "tied"])
-def test_it_looks_at_the_vector(encoder: Encoder, kind: str) -> None:
+def test_the_loss_depends_on_the_vector(encoder: Encoder, kind: str) -> None:
     tokens = encoder.tokenise(make_table(20)[0])
     clean = tokens.batch(np.arange(8))
     vectors = sentence_vectors(encoder(clean))
@@ -92,7 +92,7 @@ def test_it_looks_at_the_vector(encoder: Encoder, kind: str) -> None:
     assert decoder(vectors, clean).item() != decoder(vectors * 3 + 1, clean).item()
 
 
-def test_the_seed_decides_the_light_decoders_start(encoder: Encoder) -> None:
+def test_the_seed_determines_the_initial_weights_of_the_light_decoder(encoder: Encoder) -> None:
     used = np.unique(encoder.tokenise(make_table(20)[0]).ids)
     first, again, other = (LightDecoder(encoder, used, seed=seed).condition.weight for seed in (0, 0, 1))
     assert torch.equal(first, again)
@@ -118,7 +118,7 @@ def test_the_tied_decoder_shares_the_encoders_weights(tiny_encoder, family: str)
     assert not [name for name in silent if "token_type" not in name]
 
 
-def test_the_encoder_is_as_it_was_after_tying(encoder: Encoder) -> None:
+def test_tying_does_not_change_the_encoder(encoder: Encoder) -> None:
     clean = encoder.tokenise(make_table(20)[0]).batch(np.arange(8))
     before = sentence_vectors(encoder(clean))
     TiedDecoder(encoder)
@@ -127,7 +127,7 @@ def test_the_encoder_is_as_it_was_after_tying(encoder: Encoder) -> None:
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family not in TIED])
-def test_other_families_are_refused_by_name(tiny_encoder, family: str) -> None:
+def test_unsupported_families_are_rejected(tiny_encoder, family: str) -> None:
     encoder = load_encoder(str(tiny_encoder(family)))
-    with pytest.raises(ModelError, match=f"this encoder is {type_of(family)}: use decoder = 'light'"):
+    with pytest.raises(ModelError, match=f", not {type_of(family)}; use decoder = 'light'"):
         TiedDecoder(encoder)

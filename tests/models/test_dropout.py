@@ -1,4 +1,4 @@
-"""DropHead and other dropout rates, on every family, and nothing left behind."""
+"""DropHead and other dropout rates, for every family, without side effects."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def batch(encoder: Encoder, rows: int = 40) -> Features:
 
 
 def read_by(encoder: Encoder, rate: float, seed: int = 0) -> list[torch.Tensor]:
-    """What each output projection reads, (texts, tokens, heads, size), layer by layer."""
+    """The input of each output projection, (texts, tokens, heads, size), layer by layer."""
     seen: list[torch.Tensor] = []
     with ExitStack() as stack, torch.no_grad(), seeded(seed):
         stack.enter_context(dropped_heads(encoder, rate))
@@ -51,7 +51,7 @@ def read_by(encoder: Encoder, rate: float, seed: int = 0) -> list[torch.Tensor]:
 
 
 @every_family
-def test_whole_heads_fall_silent_and_never_all(encoder: Encoder, family: str) -> None:
+def test_whole_heads_are_dropped_but_never_all(encoder: Encoder, family: str) -> None:
     clean, dropped = read_by(encoder, 0.0), read_by(encoder, 0.5)
     assert len(clean) == len(dropped) == LAYERS
     kept = (dropped[0] != 0).any(dim=(1, 3))  # (texts, heads)
@@ -64,7 +64,7 @@ def test_whole_heads_fall_silent_and_never_all(encoder: Encoder, family: str) ->
 
 
 @every_family
-def test_it_is_off_outside_training_and_leaves_nothing_behind(encoder: Encoder, family: str) -> None:
+def test_heads_are_dropped_only_in_training_and_hooks_are_removed(encoder: Encoder, family: str) -> None:
     features = batch(encoder, 8)
     plain = sentence_vectors(encoder(features))
     with dropped_heads(encoder, 0.5):
@@ -81,7 +81,7 @@ def test_it_is_off_outside_training_and_leaves_nothing_behind(encoder: Encoder, 
 
 @pytest.mark.parametrize("rate", [0.05, 0.2, 0.9])
 @pytest.mark.parametrize("heads", [1, 2, 12])
-def test_the_expectation_is_kept(rate: float, heads: int) -> None:
+def test_the_expectation_is_preserved(rate: float, heads: int) -> None:
     with seeded(0):
         weight = kept_heads(20_000, heads, rate, torch.device("cpu"))
     assert torch.allclose(weight.mean(0), torch.ones(heads), atol=0.1)
@@ -92,16 +92,16 @@ def test_the_expectation_is_kept(rate: float, heads: int) -> None:
 
 
 @pytest.mark.parametrize("family", ["bert"])
-def test_an_unknown_family_is_refused_by_name(encoder: Encoder, family: str) -> None:
+def test_an_unknown_family_is_rejected(encoder: Encoder, family: str) -> None:
     encoder.transformer.config.model_type = "mamba"
-    with pytest.raises(ModelError, match="family 'mamba'"), dropped_heads(encoder, 0.2):
+    with pytest.raises(ModelError, match="is of type 'mamba'"), dropped_heads(encoder, 0.2):
         pass
-    with dropped_heads(encoder, 0.0):  # nothing is asked for
+    with dropped_heads(encoder, 0.0):  # a rate of 0 needs no projections
         pass
 
 
 @every_family
-def test_another_dropout_rate_lasts_as_long_as_its_block(tiny_encoder, family: str) -> None:
+def test_dropout_rate_is_restored_after_the_block(tiny_encoder, family: str) -> None:
     encoder = load_encoder(str(tiny_encoder(family))).train()
     features = batch(encoder, 8)
     assert set(dropout_rates(encoder)) == {0.1}

@@ -1,4 +1,4 @@
-"""The encoder is always what plain sentence-transformers would make of it."""
+"""The encoder always matches plain sentence-transformers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_identity_layer_changes_nothing_at_the_start(tiny_folder: Path) -> No
     assert Model(encoder).embed(TEXTS) == pytest.approx(before, abs=1e-6)
 
 
-def test_the_papers_layer_depends_on_its_seed_alone(tiny_folder: Path) -> None:
+def test_the_paper_layer_depends_only_on_its_seed(tiny_folder: Path) -> None:
     encoder = load_encoder(str(tiny_folder))
     torch.manual_seed(7)
     first = encoder.append_dense("paper", seed=3)
@@ -92,7 +92,7 @@ def test_a_bare_transformer_gets_mean_pooling(tiny_folder: Path) -> None:
     assert unit == pytest.approx(plain(tiny_folder), abs=1e-5)
 
 
-def test_the_longest_text_can_be_changed_and_is_saved(tiny_folder: Path, tmp_path: Path) -> None:
+def test_max_length_can_be_changed_and_is_saved(tiny_folder: Path, tmp_path: Path) -> None:
     encoder = load_encoder(str(tiny_folder))
     encoder.max_length = 10
     assert encoder.tokenise(["the " * 50]).lengths.tolist() == [10]
@@ -135,7 +135,7 @@ def test_one_string_is_not_a_list_of_texts(tiny_folder: Path) -> None:
         Model(load_encoder(str(tiny_folder))).embed("text")
 
 
-def test_a_model_without_a_classifier_says_so(tiny_folder: Path) -> None:
+def test_predicting_without_a_classifier_is_an_error(tiny_folder: Path) -> None:
     model = Model(load_encoder(str(tiny_folder)))
     with pytest.raises(ModelError, match="only embeds"):
         model.predict(["text"])
@@ -143,8 +143,8 @@ def test_a_model_without_a_classifier_says_so(tiny_folder: Path) -> None:
         model.head()
 
 
-def test_it_needs_a_transformer() -> None:
-    with pytest.raises(ModelError, match="does not begin with a Transformer"):
+def test_an_encoder_needs_a_transformer() -> None:
+    with pytest.raises(ModelError, match="does not start with a text Transformer"):
         Encoder([torch.nn.Linear(2, 2)], name="odd")
 
 

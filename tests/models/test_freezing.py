@@ -8,7 +8,7 @@ from tiny import FAMILIES
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_embeddings_lie_below_every_layer(tiny_encoder, family: str) -> None:
+def test_embeddings_are_below_every_layer(tiny_encoder, family: str) -> None:
     transformer = load_encoder(str(tiny_encoder(family))).transformer
     above = layers_above(transformer)
     assert above.keys() == {id(p) for p in transformer.parameters()}

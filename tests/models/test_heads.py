@@ -12,7 +12,7 @@ def vectors() -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", ["mlp", "linear", "cosine"])
-def test_a_grown_head_says_the_same_about_the_old_classes(kind, vectors) -> None:
+def test_a_grown_head_keeps_the_outputs_of_the_old_classes(kind, vectors) -> None:
     head = Head(kind, 8, 3, seed=1).eval()
     more = head.grown(5, seed=2).eval()
     assert torch.allclose(head(vectors), more(vectors)[:, :3], atol=1e-6)
@@ -21,7 +21,7 @@ def test_a_grown_head_says_the_same_about_the_old_classes(kind, vectors) -> None
 
 
 @pytest.mark.parametrize("kind", ["mlp", "linear", "cosine"])
-def test_its_config_builds_the_same_layers(kind, vectors) -> None:
+def test_config_builds_the_same_layers(kind, vectors) -> None:
     head = Head(kind, 8, 3, dropout=0.25, seed=1)
     again = Head(**head.config())
     again.load_state_dict(head.state_dict())
@@ -29,7 +29,7 @@ def test_its_config_builds_the_same_layers(kind, vectors) -> None:
     assert again.config() == head.config()
 
 
-def test_the_seed_decides_the_start() -> None:
+def test_the_seed_determines_the_initial_weights() -> None:
     first, again, other = (Head("mlp", 8, 3, seed=seed).output.weight for seed in (0, 0, 1))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -40,6 +40,6 @@ def test_the_mlp_has_two_layers_and_the_linear_one() -> None:
         assert sum(isinstance(layer, torch.nn.Linear) for layer in Head(kind, 8, 3).layers) == count
 
 
-def test_a_cosine_head_sees_directions_only(vectors) -> None:
+def test_a_cosine_head_depends_only_on_directions(vectors) -> None:
     head = Head("cosine", 8, 3).eval()
     assert torch.allclose(head(vectors), head(7 * vectors), atol=1e-6)

@@ -1,4 +1,4 @@
-"""Prediction: nothing encoded twice, nothing padded needlessly, the order kept, nothing remembered too long."""
+"""Prediction: no duplicate work, little padding, the order of rows, no stale caches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def model(tiny_folder: Path) -> Model:
 
 @contextmanager
 def batches_of(encoder: Encoder) -> Iterator[list[tuple[int, int]]]:
-    """The shapes (rows, longest) of what reaches the encoder."""
+    """The shapes (rows, longest) of the inputs of the encoder."""
     shapes: list[tuple[int, int]] = []
     hook = encoder.register_forward_pre_hook(lambda _, inputs: shapes.append(tuple(inputs[0]["input_ids"].shape)))
     try:
@@ -45,41 +45,39 @@ def batches_of(encoder: Encoder) -> Iterator[list[tuple[int, int]]]:
         hook.remove()
 
 
-def test_copies_are_encoded_once_and_all_get_their_vector(model: Model) -> None:
+def test_duplicates_are_encoded_once(model: Model) -> None:
     distinct = list(dict.fromkeys(TEXTS))
     picked = np.random.default_rng(0).integers(len(distinct), size=200)
     seen: list[int] = []
     with batches_of(model.encoder) as shapes:
-        found = model.embed([distinct[place] for place in picked], progress=seen.append)
+        vectors = model.embed([distinct[place] for place in picked], progress=seen.append)
     assert sum(rows for rows, _ in shapes) == len(set(picked.tolist()))
     assert sum(seen) == 200, "progress counts the copies too"
-    assert found == pytest.approx(model.embed(distinct)[picked], abs=1e-6)
+    assert vectors == pytest.approx(model.embed(distinct)[picked], abs=1e-6)
 
 
-def test_texts_of_the_same_tokens_are_encoded_once(model: Model) -> None:
+def test_texts_with_the_same_tokens_are_encoded_once(model: Model) -> None:
     with batches_of(model.encoder) as shapes:
-        found = model.embed(["a song", "A  Song", "song a", "a song\n"])
+        vectors = model.embed(["a song", "A  Song", "song a", "a song\n"])
     assert [rows for rows, _ in shapes] == [2]
-    assert np.array_equal(found[0], found[1])
-    assert np.array_equal(found[0], found[3])
-    assert not np.allclose(found[0], found[2])
+    assert np.array_equal(vectors[0], vectors[1])
+    assert np.array_equal(vectors[0], vectors[3])
+    assert not np.allclose(vectors[0], vectors[2])
 
 
 @settings(max_examples=25, deadline=None)
 @given(
     rows=st.lists(st.integers(0, len(TEXTS) - 1), max_size=40), batch_size=st.integers(1, 50), budget=st.integers(1, 90)
 )
-def test_any_rows_in_any_order_give_their_own_vectors(
-    model: Model, rows: list[int], batch_size: int, budget: int
-) -> None:
+def test_rows_can_be_encoded_in_any_order(model: Model, rows: list[int], batch_size: int, budget: int) -> None:
     tokens = model.encoder.tokenise(TEXTS)
     every = encode_rows(model.encoder, tokens)
-    asked = np.array(rows, dtype=np.int64)
+    indices = np.array(rows, dtype=np.int64)
     with pytest.MonkeyPatch.context() as patch, batches_of(model.encoder) as shapes:
         patch.setattr(inference, "BATCH_TOKENS", budget)
-        found = encode_rows(model.encoder, tokens, asked, batch_size=batch_size)
-    assert found.shape == (len(rows), HIDDEN)
-    assert torch.allclose(found, every[torch.from_numpy(asked)], atol=1e-5)
+        vectors = encode_rows(model.encoder, tokens, indices, batch_size=batch_size)
+    assert vectors.shape == (len(rows), HIDDEN)
+    assert torch.allclose(vectors, every[torch.from_numpy(indices)], atol=1e-5)
     assert all(count <= batch_size for count, _ in shapes)
     assert all(count == 1 or count * longest <= budget for count, longest in shapes)
     assert [longest for _, longest in shapes] == sorted((longest for _, longest in shapes), reverse=True)
@@ -101,8 +99,8 @@ def test_one_text_and_none(model: Model) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [0, -3])
-def test_a_batch_of_nothing_is_refused(model: Model, batch_size: int) -> None:
-    with pytest.raises(RecipeError, match=f"batch_size: {batch_size} texts"):
+def test_an_empty_batch_size_is_rejected(model: Model, batch_size: int) -> None:
+    with pytest.raises(RecipeError, match=f"batch_size must be 1 or greater, not {batch_size}"):
         model.embed(["a song"], batch_size=batch_size)
 
 
@@ -139,7 +137,7 @@ def with_more_words(encoder: Encoder) -> None:
 
 @pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
 @pytest.mark.parametrize("change", [shorter, with_template, with_prompt, cut_in_front, with_case, with_more_words])
-def test_the_kept_tokeniser_is_never_stale(tiny_folder: Path, change: Callable[[Encoder], None]) -> None:
+def test_the_cached_tokeniser_is_never_stale(tiny_folder: Path, change: Callable[[Encoder], None]) -> None:
     texts = [LONG, "Album song"]
     model = fresh_model(tiny_folder).eval()
     before = model.embed(texts)
@@ -149,7 +147,7 @@ def test_the_kept_tokeniser_is_never_stale(tiny_folder: Path, change: Callable[[
     assert not np.allclose(before, expected)
 
 
-def test_sides_and_lengths_can_go_back_and_forth(tiny_folder: Path) -> None:
+def test_truncation_side_and_max_length_can_be_changed_back(tiny_folder: Path) -> None:
     model = fresh_model(tiny_folder).eval()
     model.encoder.max_length = 8
     with pytest.warns(TextsCut):
@@ -162,7 +160,7 @@ def test_sides_and_lengths_can_go_back_and_forth(tiny_folder: Path) -> None:
     assert not np.allclose(first, whole)
 
 
-def test_the_tokeniser_is_made_once(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tokeniser_is_created_once(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     tokeniser = Encoder.tokeniser
 
@@ -177,7 +175,7 @@ def test_the_tokeniser_is_made_once(tiny_folder: Path, monkeypatch: pytest.Monke
     assert len(made) == 1
 
 
-def test_a_copy_of_a_model_follows_its_own_encoder(tiny_folder: Path) -> None:
+def test_a_copied_model_uses_its_own_encoder(tiny_folder: Path) -> None:
     model = fresh_model(tiny_folder).eval()
     before = model.embed([LONG])
     other = copy.deepcopy(model)
@@ -190,7 +188,7 @@ def test_a_copy_of_a_model_follows_its_own_encoder(tiny_folder: Path) -> None:
 # --- modes ------------------------------------------------------------------------------------------------------------
 
 
-def test_every_part_keeps_its_mode(tiny_folder: Path) -> None:
+def test_every_module_keeps_its_mode(tiny_folder: Path) -> None:
     model = fresh_model(tiny_folder).eval()
     model.encoder.layers[1].train()
     modes = [part.training for part in model.modules()]

@@ -1,4 +1,4 @@
-"""Finding a model, and refusing what would run code or unpickle."""
+"""Locating a model, and rejecting models that would run code or read pickle files."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ def folder(tiny_folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_folder, tmp_path / "model"))
 
 
-def test_a_folder_is_taken_as_it_is(folder: Path) -> None:
+def test_an_existing_folder_is_returned(folder: Path) -> None:
     assert locate(str(folder)) == str(folder)
 
 
 @pytest.mark.parametrize("name", ["./missing", "/no/such/folder", "~/no-such-folder-here", "runs/a/encoder"])
-def test_a_missing_folder_is_not_asked_of_the_hub(name: str) -> None:
+def test_a_missing_folder_is_not_looked_up_on_the_hub(name: str) -> None:
     with pytest.raises(ModelError, match="no such folder"):
         load_encoder(name)
 
 
-def test_a_model_that_is_not_here_is_one_sentence() -> None:
+def test_a_model_that_is_not_on_this_machine_is_a_short_error() -> None:
     with pytest.raises(ModelError, match="is not on this machine"):
         load_encoder("nobody/no-such-model")
 
 
-def test_a_file_is_no_folder(folder: Path) -> None:
+def test_a_file_is_rejected(folder: Path) -> None:
     with pytest.raises(ModelError, match="is a file"):
         load_encoder(str(folder / "config.json"))
 
 
-def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="is no model"):
+def test_an_empty_folder_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is not a model"):
         load_encoder(str(tmp_path))
 
 
-def test_foreign_code_is_refused(folder: Path) -> None:
+def test_custom_code_is_rejected(folder: Path) -> None:
     modules = json.loads((folder / "modules.json").read_text())
     modules[1]["type"] = "custom_code.Evil"
     (folder / "modules.json").write_text(json.dumps(modules))
@@ -53,7 +53,7 @@ def test_foreign_code_is_refused(folder: Path) -> None:
         load_encoder(str(folder))
 
 
-def test_remote_code_in_the_config_is_refused(folder: Path) -> None:
+def test_remote_code_in_the_config_is_rejected(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     config["auto_map"] = {"AutoConfig": "evil.EvilConfig", "AutoModel": "evil.Evil"}
     config["model_type"] = "evil"
@@ -63,13 +63,13 @@ def test_remote_code_in_the_config_is_refused(folder: Path) -> None:
         load_encoder(str(folder))
 
 
-def test_pickled_weights_are_refused(folder: Path) -> None:
+def test_pickled_weights_are_rejected(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(ModelError, match="no safetensors weights"):
         load_encoder(str(folder))
 
 
-def test_pickled_weights_of_one_layer_are_refused(tiny_folder: Path, tmp_path: Path) -> None:
+def test_pickled_weights_of_one_layer_are_rejected(tiny_folder: Path, tmp_path: Path) -> None:
     encoder = load_encoder(str(tiny_folder))
     encoder.append_dense("paper", seed=0)
     encoder.save(tmp_path / "saved")
@@ -100,67 +100,67 @@ def test_missing_tokenizer(folder: Path) -> None:
 
 
 def test_the_default_is_the_official_weights() -> None:
-    found = packaged_default()
-    if found is None:
+    folder = packaged_default()
+    if folder is None:
         pytest.skip("the package of the default weights is not installed")
-    assert locate(DEFAULT_MODEL) == locate("all-MiniLM-L6-v2") == str(found)
+    assert locate(DEFAULT_MODEL) == locate("all-MiniLM-L6-v2") == str(folder)
 
 
-def test_other_weights_in_the_package_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_wrong_weights_in_the_package_are_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     package = tmp_path / "fake_weights"
     (package / "model").mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "model" / "model.safetensors").write_bytes(b"other weights")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(module, "DEFAULT_PACKAGE", "fake_weights")
-    with pytest.raises(ModelError, match="holds other weights"):
+    with pytest.raises(ModelError, match="does not contain the weights of"):
         locate(DEFAULT_MODEL)
 
 
-def test_without_the_package_the_hub_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_hub_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DEFAULT_PACKAGE", "no_such_package_here")
     with pytest.raises(ModelError, match=r"all-MiniLM-L6-v2' is not on this machine.*phasefit\[offline\]"):
         locate(DEFAULT_MODEL)
     assert len(DEFAULT_SHA256) == 64
 
 
-def test_a_hub_model_is_fetched_as_a_folder_and_checked_like_one(
+def test_a_hub_model_is_downloaded_and_checked_like_a_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import huggingface_hub
 
-    asked = {}
+    download = {}
 
     def snapshot(name: str, **options: object) -> str:
-        asked.update(options, name=name)
+        download.update(options, name=name)
         return str(folder)
 
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda name, file: str(folder / file))
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
     encoder = load_encoder("some/encoder")
-    assert encoder.name == asked["name"] == "some/encoder"
-    assert asked["local_files_only"] is True, "what is in the cache is not asked for again"
-    assert not any("bin" in pattern or "py" in pattern for pattern in asked["allow_patterns"])
+    assert encoder.name == download["name"] == "some/encoder"
+    assert download["local_files_only"] is True, "a cached model is not downloaded again"
+    assert not any("bin" in pattern or "py" in pattern for pattern in download["allow_patterns"])
     modules = folder / "modules.json"
     modules.write_text(modules.read_text().replace("sentence_transformers.", "evil."))
     with pytest.raises(ModelError, match="runs no code"):
         load_encoder("some/encoder")
 
 
-def test_a_pickled_layer_beside_a_decoy_is_refused(folder: Path) -> None:
+def test_a_pickled_layer_next_to_a_decoy_is_rejected(folder: Path) -> None:
     layer = folder / "1_Pooling"
     (layer / "pytorch_model.bin").write_bytes(b"pickle")
     (layer / "x.safetensors").write_bytes(b"decoy")
-    with pytest.raises(ModelError, match="no pickled weights"):
+    with pytest.raises(ModelError, match="does not read pickled weights"):
         load_encoder(str(folder))
 
 
 @pytest.mark.parametrize("name", ["no such model", "a/b c"])
-def test_a_name_that_is_no_hub_id(name: str) -> None:
-    with pytest.raises(ModelError, match="neither a folder here nor a valid hub id"):
+def test_an_invalid_hub_id_is_rejected(name: str) -> None:
+    with pytest.raises(ModelError, match="neither an existing folder nor a valid hub id"):
         load_encoder(name)
 
 
-def test_offline_is_a_sentence() -> None:
+def test_offline_mode_is_reported() -> None:
     with pytest.raises(ModelError, match="not on this machine and HF_HUB_OFFLINE is set; give a local folder"):
         load_encoder("some/unknown-encoder")

@@ -1,4 +1,4 @@
-"""Texts with more tokens than the Transformer takes: cut, cut in the middle, read in windows."""
+"""Texts with more tokens than the Transformer supports: truncated, cut in the middle, read in windows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def content(encoder: Encoder, text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_fits_is_left_alone(tiny_folder: Path, way: Long) -> None:
+def test_short_texts_are_unchanged(tiny_folder: Path, way: Long) -> None:
     tokens = encoder_for(tiny_folder, way).tokenise([SHORT])
     plain = load_encoder(str(tiny_folder)).tokenise([SHORT])
     assert tokens.ids.tolist() == plain.ids.tolist()
@@ -44,7 +44,7 @@ def test_what_fits_is_left_alone(tiny_folder: Path, way: Long) -> None:
     assert not tokens.cut
 
 
-def test_windows_hold_all_tokens_each_with_its_special_ones(tiny_folder: Path) -> None:
+def test_windows_contain_all_tokens_and_each_has_special_tokens(tiny_folder: Path) -> None:
     encoder = encoder_for(tiny_folder, "windows")
     tokens = encoder.tokenise([SHORT, LONG])
     ids = tokens.ids[tokens.starts[1] :].tolist()
@@ -58,7 +58,7 @@ def test_windows_hold_all_tokens_each_with_its_special_ones(tiny_folder: Path) -
     assert np.unique(words[words >= 0]).tolist() == list(range(len(LONG.split())))
 
 
-def test_what_lies_behind_the_last_window_is_counted(tiny_folder: Path) -> None:
+def test_tokens_after_the_last_window_are_counted_as_lost(tiny_folder: Path) -> None:
     encoder = encoder_for(tiny_folder, "windows")
     endless = " ".join([LONG] * 20)
     tokens = encoder.tokenise([endless])
@@ -66,7 +66,7 @@ def test_what_lies_behind_the_last_window_is_counted(tiny_folder: Path) -> None:
     assert tokens.lost.tolist() == [len(content(encoder, endless)) - MOST_WINDOWS * (SIZE - 2)]
 
 
-def test_head_and_tail_are_the_beginning_and_the_end(tiny_folder: Path) -> None:
+def test_head_tail_keeps_the_start_and_the_end(tiny_folder: Path) -> None:
     encoder = encoder_for(tiny_folder, "head-tail")
     tokens = encoder.tokenise([LONG])
     ids, whole = tokens.ids.tolist(), encoder.tokenizer(LONG)["input_ids"]
@@ -81,17 +81,17 @@ def test_a_vector_is_the_mean_over_the_tokens_of_all_windows(tiny_encoder: Make,
     encoder = encoder_for(tiny_encoder(family, dropout=0.0, normalize=False), "windows")
     tokens = encoder.tokenise([LONG, SHORT, LONG + " " + SHORT])
     with torch.no_grad():
-        found = sentence_vectors(encoder(tokens.batch(np.arange(3))))
+        vectors = sentence_vectors(encoder(tokens.batch(np.arange(3))))
         for row in range(3):
             ids = tokens.ids[tokens.starts[row] : tokens.starts[row + 1]]
             states = []
             for start in range(0, len(ids), SIZE):
                 window = ids[None, start : start + SIZE]
                 states.append(encoder(features(window, np.ones_like(window)))["token_embeddings"][0])
-            torch.testing.assert_close(found[row], torch.cat(states).mean(dim=0), rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(vectors[row], torch.cat(states).mean(dim=0), rtol=1e-4, atol=1e-5)
 
 
-def test_every_window_is_learned_from(tiny_encoder: Make) -> None:
+def test_every_window_has_a_gradient(tiny_encoder: Make) -> None:
     encoder = encoder_for(tiny_encoder(dropout=0.0), "windows").train()
     tokens = encoder.tokenise([LONG])
     sentence_vectors(encoder(tokens.batch(np.arange(1)))).pow(2).sum().backward()
@@ -100,11 +100,11 @@ def test_every_window_is_learned_from(tiny_encoder: Make) -> None:
     assert (gradient[np.unique(tokens.ids)].abs().sum(dim=1) > 0).all()
 
 
-def test_windows_need_a_pooling_that_sees_them(tiny_folder: Path) -> None:
+def test_windows_need_pooling_over_all_tokens(tiny_folder: Path) -> None:
     encoder = load_encoder(str(tiny_folder))
     encoder.layers[1] = Pooling(encoder.dimension, pooling_mode="cls")
     encoder.set_long("head-tail")
-    with pytest.raises(RecipeError, match="one window"):
+    with pytest.raises(RecipeError, match="pooling over the last states of all tokens"):
         encoder.set_long("windows")
 
 
@@ -131,7 +131,7 @@ def in_windows(folder: Path) -> Any:
     return model
 
 
-def test_what_needs_whole_texts_refuses_windows(tiny_folder: Path) -> None:
+def test_options_that_need_whole_texts_reject_windows(tiny_folder: Path) -> None:
     model = in_windows(tiny_folder)
     data = make_data(model.encoder, *make_table(24))
     with pytest.raises(RecipeError, match="not windows"):
@@ -146,9 +146,9 @@ def test_copies_of_rows_in_windows_keep_their_words(tiny_folder: Path) -> None:
     data = make_data(model.encoder, [f"the of and a to {text} {LONG}" for text in texts], labels, validation=0)
     phase = make_phase("contrast", model, data, balance={"noise": 1.0})
     copies = np.flatnonzero(phase.grown.noisy)
-    found = phase.grown.features(copies, np.random.default_rng(0))
+    features = phase.grown.features(copies, np.random.default_rng(0))
     assert len(copies)
-    assert found["attention_mask"].sum(dim=1).tolist() == data.tokens.lengths[phase.grown.rows[copies]].tolist()
+    assert features["attention_mask"].sum(dim=1).tolist() == data.tokens.lengths[phase.grown.rows[copies]].tolist()
 
 
 def test_a_template_is_never_cut(tiny_folder: Path) -> None:

@@ -9,7 +9,9 @@ from phasefit.errors import DataError
 from tiny import fresh_model
 
 
-@pytest.mark.parametrize(("odd", "said"), [("\ud800", "text 2 holds half a character"), (None, "text 2 is no string")])
-def test_a_text_that_no_tokenizer_takes_is_named(tiny_folder: Path, odd: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+@pytest.mark.parametrize(
+    ("odd", "message"), [("\ud800", "text 2 contains half a character"), (None, "text 2 is not a string")]
+)
+def test_the_error_names_an_invalid_text(tiny_folder: Path, odd: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         fresh_model(tiny_folder).embed(["a song", odd])

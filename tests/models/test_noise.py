@@ -40,14 +40,14 @@ def test_ratio_zero_changes_nothing(tokens: Tokens, damage) -> None:
 
 
 @pytest.mark.parametrize("damage", [delete_words, mask_words])
-def test_one_generator_one_noise(tokens: Tokens, damage) -> None:
+def test_the_same_generator_gives_the_same_noise(tokens: Tokens, damage) -> None:
     first, again, other = (damage(tokens, everything(tokens), 0.5, np.random.default_rng(seed)) for seed in (3, 3, 4))
     assert rows_of(first) == rows_of(again)
     assert rows_of(first) != rows_of(other)
 
 
 @pytest.mark.parametrize("damage", [delete_words, mask_words])
-def test_noise_is_drawn_anew(tokens: Tokens, damage) -> None:
+def test_noise_is_sampled_again_each_time(tokens: Tokens, damage) -> None:
     random = np.random.default_rng(0)
     assert rows_of(damage(tokens, everything(tokens), 0.5, random)) != rows_of(
         damage(tokens, everything(tokens), 0.5, random)
@@ -65,7 +65,7 @@ def test_deletion_leaves_a_word_and_the_special_tokens(encoder: Encoder, tokens:
         assert len(left) > 2 or not (words != SPECIAL).any(), "never all words, unless there were none"
 
 
-def test_what_is_left_keeps_its_order_and_whole_words(tokens: Tokens) -> None:
+def test_remaining_words_are_whole_and_in_order(tokens: Tokens) -> None:
     rows = everything(tokens)
     for row, left in zip(
         rows.tolist(), rows_of(delete_words(tokens, rows, 0.5, np.random.default_rng(1))), strict=True
@@ -90,7 +90,7 @@ def test_the_ratio_is_honoured_on_average(encoder: Encoder, ratio: float) -> Non
     assert kept == pytest.approx(1 - ratio, abs=0.02)
 
 
-def test_every_word_is_as_likely_to_stay_alone(encoder: Encoder) -> None:
+def test_every_word_is_equally_likely_to_be_the_last_one(encoder: Encoder) -> None:
     tokens = encoder.tokenise(["the rain storm"] * 3000)
     left = [ids[1] for ids in rows_of(delete_words(tokens, everything(tokens), 0.999, np.random.default_rng(0)))]
     shares = np.unique(left, return_counts=True)[1] / 3000
@@ -103,12 +103,12 @@ def test_a_masked_word_is_one_mask_token(encoder: Encoder) -> None:
     assert tokens.lengths[0] > 7, "some words must have several tokens for this test"
     mask = encoder.tokenizer.mask_token_id
     for ids in rows_of(mask_words(tokens, everything(tokens), 0.5, np.random.default_rng(0))):
-        said = encoder.tokenizer.decode([number for number in ids if number != mask], skip_special_tokens=True)
+        decoded = encoder.tokenizer.decode([number for number in ids if number != mask], skip_special_tokens=True)
         hidden = ids.count(mask)
         assert hidden < 5, "one word is always seen"
         shown = encoder.tokenise([text]).words
         whole = [encoder.tokenizer.decode(tokens.ids[: len(shown)][shown == word].tolist()) for word in range(5)]
-        assert len(said) == len(" ".join(part for part in whole if part in said)), (said, whole)
+        assert len(decoded) == len(" ".join(part for part in whole if part in decoded)), (decoded, whole)
 
 
 def test_masking_needs_a_mask_token(tokens: Tokens) -> None:
@@ -118,7 +118,7 @@ def test_masking_needs_a_mask_token(tokens: Tokens) -> None:
         mask_words(replace(tokens, mask=None), everything(tokens), 0.5, np.random.default_rng(0))
 
 
-def test_only_stop_words_go_and_only_from_marked_rows(encoder: Encoder) -> None:
+def test_only_stop_words_of_marked_rows_are_deleted(encoder: Encoder) -> None:
     texts = ["the song of rain is a melody", "the storm and the wind"] * 50
     tokens = encoder.tokenise(texts)
     listed = {encoder.tokenizer.convert_tokens_to_ids(word) for word in ("the", "of", "is", "a", "and")}
@@ -135,7 +135,7 @@ def test_only_stop_words_go_and_only_from_marked_rows(encoder: Encoder) -> None:
     assert shorter > 40
 
 
-def test_a_text_of_stop_words_only_stays(encoder: Encoder) -> None:
+def test_a_text_of_only_stop_words_is_unchanged(encoder: Encoder) -> None:
     tokens = encoder.tokenise(["the of and", "the song"])
     stop = tokens.words != SPECIAL
     noised = rows_of(delete_stop_words(tokens, np.arange(2), stop, 1.0, np.random.default_rng(0), np.ones(2, bool)))
@@ -192,7 +192,7 @@ def test_whole_words_are_deleted_or_masked_and_nothing_else(
 
 @WILD
 @given(texts=TEXTS, ratio=RATIO, seed=st.integers(0, 9))
-def test_stop_words_go_as_a_whole_and_only_where_asked(
+def test_whole_stop_words_are_deleted_only_in_marked_rows(
     family: Encoder, texts: list[str], ratio: float, seed: int
 ) -> None:
     tokens = family.tokenise(texts)
@@ -216,6 +216,6 @@ def test_stop_words_go_as_a_whole_and_only_where_asked(
 
 
 def is_inside(few: list[int], many: list[int]) -> bool:
-    """Whether the few are among the many, in order."""
+    """Whether `few` is a subsequence of `many`."""
     left = iter(many)
     return all(token in left for token in few)

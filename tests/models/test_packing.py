@@ -1,4 +1,4 @@
-"""Packed rows give what padded ones give, for every family that is packed, in and out of training."""
+"""Packed rows give the same results as padded ones, for every supported family, in training and evaluation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = ["book a table", "play", LONG, "a", "rain " * 7, "b c"]
 
 
 def seen_shapes(encoder: Encoder) -> list[tuple[int, ...]]:
-    """The shape of what the Transformer is given from now on."""
+    """Records the shapes of the inputs of the Transformer."""
     shapes: list[tuple[int, ...]] = []
 
     def hook(_: object, given: tuple[torch.Tensor, ...]) -> None:
@@ -34,11 +34,11 @@ def seen_shapes(encoder: Encoder) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_vectors_and_gradients_are_those_of_padded_rows(tiny_encoder: Make, family: str) -> None:
+def test_vectors_and_gradients_equal_those_of_padded_rows(tiny_encoder: Make, family: str) -> None:
     encoder = load_encoder(str(tiny_encoder(family, dropout=0.0))).train()
     batch = encoder.tokenise(TEXTS * 4).batch(np.arange(len(TEXTS) * 4))
     shapes = seen_shapes(encoder)
-    found = []
+    outputs = []
     for off in (False, True):
         encoder.zero_grad()
         if off:
@@ -50,15 +50,15 @@ def test_vectors_and_gradients_are_those_of_padded_rows(tiny_encoder: Make, fami
         real = batch["attention_mask"].bool()
         gradients = [p.grad for p in encoder.parameters() if p.grad is not None]
         flat = torch.cat([gradient.flatten() for gradient in gradients])
-        found.append((sentence_vectors(output), output["token_embeddings"][real], flat))
-    for packed, padded in zip(*found, strict=True):
+        outputs.append((sentence_vectors(output), output["token_embeddings"][real], flat))
+    for packed, padded in zip(*outputs, strict=True):
         torch.testing.assert_close(packed, padded, rtol=1e-4, atol=1e-5)
     assert (shapes[0] != shapes[1]) == (type_of(family) in PACKED)
     if type_of(family) in PACKED:
         assert np.prod(shapes[0]) < 0.6 * np.prod(shapes[1])
 
 
-def test_texts_of_one_length_stay_as_they_are(tiny_encoder: Make) -> None:
+def test_texts_of_equal_length_are_not_packed(tiny_encoder: Make) -> None:
     encoder = load_encoder(str(tiny_encoder()))
     shapes = seen_shapes(encoder)
     encoder(encoder.tokenise(["play a song"] * 5).batch(np.arange(5)))

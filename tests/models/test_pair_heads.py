@@ -1,4 +1,4 @@
-"""Heads over pairs: how the two vectors are seen."""
+"""Heads for pairs: how the two vectors are combined."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def vectors() -> Tensor:
 @every_kind
 @pytest.mark.parametrize("classes", [1, 3])
 def test_a_pair_gets_one_row_of_logits(pair: PairKind, kind, classes: int, vectors) -> None:
-    found = Head(kind, 8, classes, pair=pair).eval()(vectors)
-    assert found.shape == (5, classes)
-    assert torch.isfinite(found).all()
+    logits = Head(kind, 8, classes, pair=pair).eval()(vectors)
+    assert logits.shape == (5, classes)
+    assert torch.isfinite(logits).all()
 
 
 @every_pair
 @every_kind
-def test_its_config_builds_the_same_layers(pair: PairKind, kind, vectors) -> None:
+def test_config_builds_the_same_layers(pair: PairKind, kind, vectors) -> None:
     head = Head(kind, 8, 3, dropout=0.25, seed=1, pair=pair)
     again = Head(**head.config())
     again.load_state_dict(head.state_dict())
@@ -41,13 +41,13 @@ def test_its_config_builds_the_same_layers(pair: PairKind, kind, vectors) -> Non
     assert head.config()["pair"] == pair
 
 
-def test_a_head_of_single_texts_says_nothing_about_pairs() -> None:
+def test_the_config_of_a_head_for_single_texts_has_no_pair() -> None:
     assert "pair" not in Head("mlp", 8, 3).config()
 
 
 @every_pair
 @every_kind
-def test_a_grown_head_says_the_same_about_the_old_classes(pair: PairKind, kind, vectors) -> None:
+def test_a_grown_head_keeps_the_outputs_of_the_old_classes(pair: PairKind, kind, vectors) -> None:
     head = Head(kind, 8, 3, seed=1, pair=pair).eval()
     if pair == "together":
         with torch.no_grad():
@@ -84,12 +84,12 @@ def test_together_starts_as_the_mean_of_the_two_orders(kind, vectors) -> None:
     assert torch.allclose(head(vectors), mean, atol=1e-6)
 
 
-def test_the_two_orders_have_layers_of_their_own() -> None:
+def test_each_order_has_its_own_layers() -> None:
     head = Head("mlp", 8, 3, pair="together", seed=1)
     assert not torch.equal(head.layers[-1].weight, head.second[-1].weight)
 
 
-def test_cosine_sees_nothing_but_the_angle(vectors) -> None:
+def test_cosine_depends_only_on_the_angle(vectors) -> None:
     head = Head("mlp", 8, 3, pair="cosine").eval()
     left, right = vectors[:, :8], vectors[:, 8:]
     assert torch.allclose(head(torch.cat([3 * left, 0.1 * right], dim=1)), head(vectors), atol=1e-5)
@@ -98,7 +98,7 @@ def test_cosine_sees_nothing_but_the_angle(vectors) -> None:
     assert torch.allclose(head(vectors), alike * head.output.weight.T + head.output.bias, atol=1e-5)
 
 
-def test_difference_and_product_are_seen_beside_both_vectors(vectors) -> None:
+def test_difference_and_product_are_appended_to_both_vectors(vectors) -> None:
     head = Head("linear", 8, 3, pair="uv_diff_prod").eval()
     left, right = vectors[:, :8], vectors[:, 8:]
     seen = torch.cat([left, right, (left - right).abs(), left * right], dim=1)

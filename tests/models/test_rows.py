@@ -1,4 +1,4 @@
-"""Rows of one text or of two: what an encoder reads of them, and what a model says of them."""
+"""Rows of single texts or pairs: the input of an encoder and the predictions of a model."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ def of_pairs(folder: Path, pair: PairKind | None) -> Model:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_tokens_are_what_the_tokenizer_itself_gives(tiny_encoder, family: str) -> None:
+def test_tokens_equal_those_of_the_tokenizer(tiny_encoder, family: str) -> None:
     encoder = load_encoder(str(tiny_encoder(family)))
     left, right = [*LEFT, LONG[0], LONG[1], "rain"], [*RIGHT, "song", LONG[0], LONG[1]]
-    found = tokenise_pairs(encoder, left, right)
+    tokens = tokenise_pairs(encoder, left, right)
     theirs = encoder.tokenizer(left, right, truncation="longest_first", max_length=POSITIONS)["input_ids"]
     whole = encoder.tokenizer(left, right)["input_ids"]
     for row, (cut, uncut) in enumerate(zip(theirs, whole, strict=True)):
-        assert found.ids[found.starts[row] : found.starts[row + 1]].tolist() == cut
-        assert found.lost[row] == len(uncut) - len(cut)
-    assert found.cut == sum(len(uncut) > POSITIONS for uncut in whole) == 3
+        assert tokens.ids[tokens.starts[row] : tokens.starts[row + 1]].tolist() == cut
+        assert tokens.lost[row] == len(uncut) - len(cut)
+    assert tokens.cut == sum(len(uncut) > POSITIONS for uncut in whole) == 3
 
 
 @pytest.mark.parametrize("side", ["right", "left"])
-def test_a_pair_is_cut_at_the_side_that_the_tokenizer_cuts_at(tiny_encoder, side: str) -> None:
+def test_a_pair_is_truncated_on_the_side_of_the_tokenizer(tiny_encoder, side: str) -> None:
     encoder = load_encoder(str(tiny_encoder("roberta")))
     encoder.tokenizer.truncation_side = side
-    found = tokenise_pairs(encoder, [LONG[0]], [LONG[1]])
+    tokens = tokenise_pairs(encoder, [LONG[0]], [LONG[1]])
     theirs = encoder.tokenizer([LONG[0]], [LONG[1]], truncation="longest_first", max_length=POSITIONS)["input_ids"]
-    assert found.ids.tolist() == theirs[0]
+    assert tokens.ids.tolist() == theirs[0]
 
 
-def test_the_tokenizer_is_left_as_it_was(encoder: Encoder) -> None:
+def test_the_tokenizer_is_not_changed(encoder: Encoder) -> None:
     before = encoder.tokenizer.backend_tokenizer.to_str()
     tokenise_pairs(encoder, [LONG[0]], [LONG[1]])
     assert encoder.tokenizer.backend_tokenizer.to_str() == before
@@ -87,14 +87,14 @@ def test_chunks_make_no_difference(encoder: Encoder, monkeypatch: pytest.MonkeyP
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def test_single_rows_are_their_texts(encoder: Encoder) -> None:
+def test_single_rows_have_one_sequence_per_text(encoder: Encoder) -> None:
     tokens = encoder.tokenise(TEXTS)
     rows = Rows.single(tokens)
     assert torch.equal(rows.encode(encoder, ROWS), encode_rows(encoder, tokens, ROWS))
     assert rows.lengths(ROWS).tolist() == tokens.lengths[ROWS].tolist()
 
 
-def test_rows_apart_are_both_texts_own_vectors_side_by_side(encoder: Encoder) -> None:
+def test_separate_rows_concatenate_the_vectors_of_both_texts(encoder: Encoder) -> None:
     tokens = encoder.tokenise(TEXTS)
     rows = Rows.apart(tokens, OTHERS)
     own = encode_rows(encoder, tokens)
@@ -103,22 +103,22 @@ def test_rows_apart_are_both_texts_own_vectors_side_by_side(encoder: Encoder) ->
     assert rows.lengths(ROWS).tolist() == (tokens.lengths[ROWS] + tokens.lengths[OTHERS[ROWS]]).tolist()
 
 
-def test_rows_together_are_both_orders_side_by_side(encoder: Encoder) -> None:
+def test_joint_rows_concatenate_both_orders(encoder: Encoder) -> None:
     rows = Rows.together(encoder, TEXTS, OTHERS)
     one, other = (encode_rows(encoder, tokenise_pairs(encoder, *sides)) for sides in ((LEFT, RIGHT), (RIGHT, LEFT)))
-    found = rows.encode(encoder, ROWS)
-    assert torch.allclose(found, torch.cat([one[ROWS], other[ROWS]], dim=1), atol=1e-5)
-    assert not torch.allclose(found[:, :HIDDEN], found[:, HIDDEN:], atol=1e-3)
+    vectors = rows.encode(encoder, ROWS)
+    assert torch.allclose(vectors, torch.cat([one[ROWS], other[ROWS]], dim=1), atol=1e-5)
+    assert not torch.allclose(vectors[:, :HIDDEN], vectors[:, HIDDEN:], atol=1e-3)
     assert (rows.index[OTHERS < 0] == -1).all()
 
 
-def test_rows_without_another_text_may_stand_anywhere(encoder: Encoder) -> None:
+def test_rows_without_a_second_text_can_be_at_any_position(encoder: Encoder) -> None:
     others = np.array([-1, 3, -1, -1, 0])
     texts = ["a song", "rain", "the", "sunny", "pizza"]
     rows = Rows.together(encoder, texts, others)
     alone = Rows.together(encoder, ["rain", "pizza", "sunny", "a song"], np.array([2, 3, -1, -1]))
-    found, expected = rows.encode(encoder, np.array([1, 4])), alone.encode(encoder, np.array([0, 1]))
-    assert torch.allclose(found, expected, atol=1e-5)
+    vectors, expected = rows.encode(encoder, np.array([1, 4])), alone.encode(encoder, np.array([0, 1]))
+    assert torch.allclose(vectors, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("how", ["single", "uv", "uv_diff_prod", "cosine", "together"])
@@ -127,13 +127,13 @@ def test_a_training_batch_gives_the_same_vectors_as_encoding(encoder: Encoder, h
     rows = Rows.single(tokens) if how == "single" else Rows.of(encoder, TEXTS, tokens, OTHERS, how)
     encoder.eval()
     with torch.no_grad():
-        found = rows.vectors(encoder(rows.features(ROWS)))
-    assert found.shape == (len(ROWS), HIDDEN * (1 if how == "single" else 2))
-    assert torch.allclose(found, rows.encode(encoder, ROWS), atol=1e-5)
+        vectors = rows.vectors(encoder(rows.features(ROWS)))
+    assert vectors.shape == (len(ROWS), HIDDEN * (1 if how == "single" else 2))
+    assert torch.allclose(vectors, rows.encode(encoder, ROWS), atol=1e-5)
 
 
 @pytest.mark.parametrize("how", ["uv", "together"])
-def test_nothing_has_vectors_of_the_right_size(encoder: Encoder, how: PairKind) -> None:
+def test_no_rows_give_an_empty_tensor_of_the_right_width(encoder: Encoder, how: PairKind) -> None:
     rows = Rows.of(encoder, TEXTS, encoder.tokenise(TEXTS), OTHERS, how)
     assert rows.encode(encoder, np.empty(0, dtype=np.int64)).shape == (0, 2 * HIDDEN)
 
@@ -142,10 +142,10 @@ def test_nothing_has_vectors_of_the_right_size(encoder: Encoder, how: PairKind) 
 @pytest.mark.parametrize("batch_size", [1, 3, 64])
 def test_progress_counts_rows_not_texts(encoder: Encoder, how: PairKind, batch_size: int) -> None:
     rows = Rows.of(encoder, TEXTS, encoder.tokenise(TEXTS), OTHERS, how)
-    told: list[int] = []
-    rows.encode(encoder, np.arange(len(LEFT)), batch_size=batch_size, progress=told.append)
-    assert sum(told) == len(LEFT)
-    assert all(count > 0 for count in told)
+    counts: list[int] = []
+    rows.encode(encoder, np.arange(len(LEFT)), batch_size=batch_size, progress=counts.append)
+    assert sum(counts) == len(LEFT)
+    assert all(count > 0 for count in counts)
 
 
 # --- a model over pairs -----------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_a_model_predicts_pairs(tiny_encoder, pair: PairKind) -> None:
 
 
 @every_pair
-def test_a_prediction_does_not_depend_on_its_company(tiny_encoder, pair: PairKind) -> None:
+def test_a_prediction_does_not_depend_on_other_rows(tiny_encoder, pair: PairKind) -> None:
     model = of_pairs(tiny_encoder("roberta"), pair)
     alone = np.concatenate([model.predict_proba([row]) for row in PAIRS])
     assert model.predict_proba(PAIRS, batch_size=4) == pytest.approx(alone, abs=1e-5)
@@ -175,58 +175,60 @@ def test_a_prediction_does_not_depend_on_its_company(tiny_encoder, pair: PairKin
 
 @pytest.mark.parametrize("pair", ["uv", "together"])
 def test_a_models_progress_counts_pairs(tiny_encoder, pair: PairKind) -> None:
-    told: list[int] = []
-    of_pairs(tiny_encoder("roberta"), pair).predict_proba(PAIRS, batch_size=3, progress=told.append)
-    assert sum(told) == len(PAIRS)
+    counts: list[int] = []
+    of_pairs(tiny_encoder("roberta"), pair).predict_proba(PAIRS, batch_size=3, progress=counts.append)
+    assert sum(counts) == len(PAIRS)
 
 
 def test_scores_of_pairs_are_numbers_without_probabilities(tiny_encoder) -> None:
     model = of_pairs(tiny_encoder("roberta"), "cosine")
     model.heads[TASK], model.spaces[TASK] = Head("mlp", HIDDEN, 1, pair="cosine"), ScoreLabels.of([0.0, 2.5, 5.0])
-    found = model.predict(PAIRS)
-    assert all(isinstance(score, float) for score in found)
-    assert found == model.predict_outputs(PAIRS)[:, 0].tolist()
+    scores = model.predict(PAIRS)
+    assert all(isinstance(score, float) for score in scores)
+    assert scores == model.predict_outputs(PAIRS)[:, 0].tolist()
     with pytest.raises(ModelError, match="predicts scores, which have no probabilities"):
         model.predict_proba(PAIRS)
 
 
 @pytest.mark.parametrize("pair", ["uv", "together"])
 @pytest.mark.parametrize("wrong", ["rain", ("a", "b", "c"), ("a",), None, 7], ids=repr)
-def test_what_is_no_pair_is_refused_by_its_row(tiny_encoder, pair: PairKind, wrong: object) -> None:
-    with pytest.raises(DataError, match=r"^row 2 is no pair: this model takes pairs of texts, as tuples of two$"):
+def test_the_error_names_the_row_that_is_not_a_pair(tiny_encoder, pair: PairKind, wrong: object) -> None:
+    with pytest.raises(
+        DataError, match=r"^row 2 is not a pair; this model expects text pairs, given as tuples of two$"
+    ):
         of_pairs(tiny_encoder("roberta"), pair).predict([("a song", "rain"), wrong])
 
 
 @pytest.mark.parametrize("pair", ["uv", "together"])
-@pytest.mark.parametrize(("odd", "message"), [(None, "is no string: None"), ("\ud800", "holds half a character")])
-def test_a_text_of_a_pair_that_is_none_is_refused_in_one_sentence(tiny_encoder, pair, odd, message: str) -> None:
+@pytest.mark.parametrize(("odd", "message"), [(None, "is not a string: None"), ("\ud800", "contains half a character")])
+def test_an_invalid_text_of_a_pair_is_a_short_error(tiny_encoder, pair, odd, message: str) -> None:
     with pytest.raises(DataError, match=message):
         of_pairs(tiny_encoder("roberta"), pair).predict([("a song", odd)])
 
 
 @pytest.mark.parametrize("wrong", [("a", "b"), ["a", "b"]])
-def test_a_pair_is_refused_by_a_model_of_single_texts(tiny_encoder, wrong: object) -> None:
-    with pytest.raises(DataError, match=r"^row 3 is a pair of texts, and this model takes single texts$"):
+def test_a_model_of_single_texts_rejects_a_pair(tiny_encoder, wrong: object) -> None:
+    with pytest.raises(DataError, match=r"^row 3 is a text pair, but this model expects single texts$"):
         of_pairs(tiny_encoder("roberta"), None).predict(["rain", "a song", wrong])
 
 
 @pytest.mark.parametrize("pair", [None, "uv", "together"])
-def test_one_string_is_no_list_of_rows(tiny_encoder, pair: PairKind | None) -> None:
+def test_a_single_string_is_rejected(tiny_encoder, pair: PairKind | None) -> None:
     with pytest.raises(TypeError, match="not one string"):
         of_pairs(tiny_encoder("roberta"), pair).predict("ab")
 
 
 @pytest.mark.parametrize("long", ["truncate", "windows"])
-def test_pairs_that_are_cut_are_counted_once_and_told_where(tiny_encoder, long) -> None:
+def test_truncated_pairs_are_counted_once(tiny_encoder, long) -> None:
     model = of_pairs(tiny_encoder("roberta"), "together")
     model.encoder.set_long(long)
     with pytest.warns(TextsCut, match=f"^1 of 3 pairs are longer than {POSITIONS} tokens and are cut$"):
         model.predict([LONG, *PAIRS[:2]])
 
 
-def test_a_pair_that_is_cut_in_one_order_only_is_told_of_too(tiny_encoder) -> None:
+def test_a_pair_truncated_in_only_one_order_is_counted(tiny_encoder) -> None:
     model = of_pairs(tiny_encoder("roberta"), "together")
-    model.encoder.prompt = "find "  # its space is a token of its own before a word that is not known
+    model.encoder.prompt = "find "  # its space becomes a separate token before an unknown word
     one, other = "x" * (POSITIONS - 6), "song"
     assert tokenise_pairs(model.encoder, [one, other], [other, one]).lost.tolist() == [1, 0]
     with pytest.warns(TextsCut, match="^1 of 1 pairs are longer"):

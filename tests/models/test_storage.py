@@ -39,11 +39,11 @@ def saved(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(saved: Path, tmp_path: Path) -> Path:
-    """A copy to do damage to."""
+    """A copy to damage."""
     return Path(shutil.copytree(saved, tmp_path / "copy"))
 
 
-def test_what_comes_back_says_the_same_bit_for_bit(model: Model, saved: Path) -> None:
+def test_a_loaded_model_is_bit_identical(model: Model, saved: Path) -> None:
     again = load_model(saved)
     assert np.array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
     assert np.array_equal(again.embed(TEXTS), model.embed(TEXTS))
@@ -53,7 +53,7 @@ def test_what_comes_back_says_the_same_bit_for_bit(model: Model, saved: Path) ->
     assert not again.training
 
 
-def test_saved_again_it_is_the_same(saved: Path, tmp_path: Path) -> None:
+def test_saving_again_gives_the_same_files(saved: Path, tmp_path: Path) -> None:
     save_model(load_model(saved), tmp_path / "again")
     for name in ("heads.safetensors", "labels.json", "encoder/model.safetensors"):
         assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes()
@@ -96,7 +96,7 @@ def test_an_encoder_without_heads_can_be_saved(tiny_folder: Path, tmp_path: Path
     assert np.array_equal(load_model(tmp_path / "model").embed(TEXTS), model.embed(TEXTS))
 
 
-def test_an_existing_folder_is_refused(model: Model, folder: Path, tmp_path: Path) -> None:
+def test_an_existing_folder_is_rejected(model: Model, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="already holds a run"):
         save_model(model, folder)
     save_model(model, folder, overwrite=True)
@@ -111,7 +111,7 @@ def test_an_existing_folder_is_refused(model: Model, folder: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["heads.safetensors", "labels.json", "phasefit.json", "encoder/model.safetensors"])
 @pytest.mark.parametrize("damage", ["cut", "empty", "noise", "missing"])
-def test_a_damaged_file_is_one_sentence(folder: Path, name: str, damage: str) -> None:
+def test_a_damaged_file_is_a_short_error(folder: Path, name: str, damage: str) -> None:
     path = folder / name
     content = path.read_bytes()
     if damage == "missing":
@@ -143,7 +143,7 @@ def test_a_damaged_file_is_one_sentence(folder: Path, name: str, damage: str) ->
         ("phasefit.json", lambda c: []),
     ],
 )
-def test_files_that_do_not_fit_each_other(folder: Path, name: str, change) -> None:
+def test_files_that_do_not_match_are_an_error(folder: Path, name: str, change) -> None:
     (folder / name).write_text(json.dumps(change(read_json(folder / name))))
     with pytest.raises(ModelError, match="damaged"):
         load_model(folder)
@@ -156,14 +156,14 @@ def test_a_newer_format_asks_for_an_upgrade(folder: Path) -> None:
         load_model(folder)
 
 
-def test_an_unfinished_run_is_refused(folder: Path) -> None:
+def test_an_unfinished_run_is_rejected(folder: Path) -> None:
     manifest = read_json(folder / "phasefit.json")
     (folder / "phasefit.json").write_text(json.dumps({**manifest, "status": "started"}))
     with pytest.raises(ModelError, match="not finished"):
         load_model(folder)
 
 
-def test_a_missing_encoder_is_not_asked_of_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_encoder_is_not_looked_up_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(folder / "encoder")
     monkeypatch.chdir(folder.parent)
     with pytest.raises(ModelError, match=r"damaged: encoder/modules\.json is missing"):
@@ -179,7 +179,7 @@ def test_pickles_are_not_read(folder: Path) -> None:
 
 def test_a_foreign_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(ModelError, match="is no model"):
+    with pytest.raises(ModelError, match="is not a model"):
         load_model(tmp_path)
 
 

@@ -16,7 +16,7 @@ from phasefit.models.tokens.store import GrowingNumbers
 
 
 def mapped_files() -> int:
-    """Deleted files of ours that this process still maps."""
+    """Deleted temporary files of phasefit that this process still maps."""
     return Path("/proc/self/maps").read_text().count("(deleted)")
 
 
@@ -26,20 +26,20 @@ def test_numbers_come_back_in_order(monkeypatch: pytest.MonkeyPatch, limit: int)
     numbers, parts = GrowingNumbers(), [np.arange(3), np.arange(0), np.arange(-4, 4), np.arange(2)]
     for part in parts:
         numbers.append(part)
-    found = numbers.finish()
-    assert type(found) is np.ndarray
-    assert found.dtype == np.int32
-    assert found.tolist() == np.concatenate(parts).tolist()
+    array = numbers.finish()
+    assert type(array) is np.ndarray
+    assert array.dtype == np.int32
+    assert array.tolist() == np.concatenate(parts).tolist()
 
 
 @pytest.mark.parametrize("limit", [0, 100])
-def test_nothing_at_all(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+def test_an_empty_store(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     monkeypatch.setattr(token_store, "IN_MEMORY", limit)
     assert GrowingNumbers().finish().tolist() == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux's list of mapped files")
-def test_tokens_in_a_file_serve_as_those_in_memory_and_leave_nothing_behind(
+def test_tokens_in_a_file_equal_those_in_memory_and_the_file_is_removed(
     tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = load_encoder(str(tiny_folder))
@@ -60,7 +60,7 @@ def test_tokens_in_a_file_serve_as_those_in_memory_and_leave_nothing_behind(
     assert mapped_files() == before
 
 
-def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_a_short_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(**_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

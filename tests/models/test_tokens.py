@@ -32,15 +32,15 @@ def encoder(request, tiny_encoder) -> Encoder:
 
 
 def pieces(encoder: Encoder, text: str) -> dict[int, str]:
-    """What the tokens of each word say, put together by the tokenizer itself."""
+    """The tokens of each word, decoded by the tokenizer."""
     tokens = encoder.tokenise([text])
-    found: dict[int, list[int]] = {}
+    ids_by_word: dict[int, list[int]] = {}
     for number, word in zip(tokens.ids.tolist(), tokens.words.tolist(), strict=True):
-        found.setdefault(word, []).append(number)
-    return {word: encoder.tokenizer.decode(ids) for word, ids in found.items()}
+        ids_by_word.setdefault(word, []).append(number)
+    return {word: encoder.tokenizer.decode(ids) for word, ids in ids_by_word.items()}
 
 
-def test_tokens_in_use_are_found_piece_by_piece(tiny_folder, monkeypatch) -> None:
+def test_tokens_in_use_are_collected_piece_by_piece(tiny_folder, monkeypatch) -> None:
     tokens = load_encoder(str(tiny_folder)).tokenise(["play a song", "rain in paris", "play rain"])
     expected = sorted(set(tokens.ids.tolist()))
     monkeypatch.setattr("phasefit.models.tokens.tokens.PIECE", 3)
@@ -48,14 +48,14 @@ def test_tokens_in_use_are_found_piece_by_piece(tiny_folder, monkeypatch) -> Non
 
 
 @pytest.mark.parametrize("text", ["the song of rain", "  please   find\tdinner\nrecipe ", "a\u00a0storm\u3000today"])
-def test_a_word_is_what_whitespace_separates(encoder: Encoder, text: str) -> None:
-    said = pieces(encoder, text)
-    said.pop(SPECIAL)
-    assert {word: part.strip() for word, part in said.items()} == dict(enumerate(text.split()))
+def test_words_are_separated_by_whitespace(encoder: Encoder, text: str) -> None:
+    decoded = pieces(encoder, text)
+    decoded.pop(SPECIAL)
+    assert {word: part.strip() for word, part in decoded.items()} == dict(enumerate(text.split()))
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
-def test_word_numbers_fit_the_words(encoder: Encoder, text: str) -> None:
+def test_word_numbers_match_the_words(encoder: Encoder, text: str) -> None:
     tokens = encoder.tokenise([text])
     words = tokens.words[tokens.words != SPECIAL]
     assert (np.diff(words) >= 0).all()
@@ -97,7 +97,7 @@ def test_a_batch_is_padded_to_its_longest_text(encoder: Encoder) -> None:
     assert batch["attention_mask"].sum(1).tolist() == tokens.lengths[[1, 2]].tolist()
 
 
-def test_rows_come_in_the_order_asked_for(encoder: Encoder) -> None:
+def test_rows_are_returned_in_the_given_order(encoder: Encoder) -> None:
     tokens = encoder.tokenise(["the song", "rain today", "storm"])
     both, last = tokens.batch(np.array([2, 0])), tokens.batch(np.array([2]))
     assert both["input_ids"][0, : tokens.lengths[2]].tolist() == last["input_ids"][0].tolist()
@@ -110,7 +110,7 @@ def test_long_texts_are_cut_and_counted(encoder: Encoder) -> None:
     assert tokens.ids[tokens.starts[1] - 1] == encoder.tokenizer.sep_token_id, "the end token stays"
 
 
-def test_tokens_are_held_once(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_are_stored_once(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phasefit.models.tokens.tokens.CHUNK", 256)
     texts = ["the song of rain and storm today please"] * 10_000
     encoder.tokenise(texts[:256])
@@ -137,7 +137,7 @@ def test_no_texts(encoder: Encoder) -> None:
     assert len(encoder.tokenise([])) == 0
 
 
-def test_tokenising_leaves_the_tokenizer_as_it_was(encoder: Encoder) -> None:
+def test_tokenising_does_not_change_the_tokenizer(encoder: Encoder) -> None:
     before = encoder.tokenizer.backend_tokenizer.to_str()
     encoder.tokenise(["the song"], max_length=8)
     assert encoder.tokenizer.backend_tokenizer.to_str() == before
@@ -161,7 +161,7 @@ def test_a_tokenizer_that_cuts_on_the_left(tiny_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_takes_its_longest_text(tiny_encoder, family: str) -> None:
+def test_every_family_encodes_a_text_of_maximum_length(tiny_encoder, family: str) -> None:
     encoder = load_encoder(str(tiny_encoder(family)))
     assert encoder.position_limit == POSITIONS
     batch = encoder.tokenise(["the " * 300]).batch(np.array([0]))

@@ -1,4 +1,4 @@
-"""What cutting texts costs: counted exactly, for every family and either side."""
+"""Truncated tokens are counted exactly, for every family and both sides."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_chunks_make_no_difference(tiny_encoder, monkeypatch: pytest.MonkeyPatch
 
 def test_the_sentence_and_the_record(tiny_encoder) -> None:
     encoder = load_encoder(str(tiny_encoder("bert")))
-    found = truncation(encoder.tokenise(["the " * 100, "the", "the", "the"], max_length=12), 12)
-    assert (found.texts, found.cut, found.tokens, found.lost) == (4, 1, 111, 90)
-    assert found.sentence() == (
+    statistics = truncation(encoder.tokenise(["the " * 100, "the", "the", "the"], max_length=12), 12)
+    assert (statistics.texts, statistics.cut, statistics.tokens, statistics.lost) == (4, 1, 111, 90)
+    assert statistics.sentence() == (
         "1 of 4 texts are longer than 12 tokens and are cut: 81.1 % of all tokens are lost "
         "(median 3 tokens, 95 % up to 102, the longest 102)"
     )
-    record = json.loads(json.dumps(found.to_json()))
+    record = json.loads(json.dumps(statistics.to_json()))
     assert record["lost_share"] == round(90 / 111, 6)
-    assert Truncation.from_json(record).sentence() == found.sentence()
+    assert Truncation.from_json(record).sentence() == statistics.sentence()
     fits = truncation(encoder.tokenise(["the", "the the"]), 64)
     assert fits.sentence() == "no text is longer than 64 tokens (median 3.5 tokens, 95 % up to 4, the longest 4)"

@@ -1,4 +1,4 @@
-"""The variational bottleneck, and texts out of it."""
+"""The variational bottleneck and the texts it generates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def generator(encoder, tokens) -> Generator:
     return Generator(LightDecoder(encoder, np.unique(tokens.ids), 64, seed=0), HIDDEN)
 
 
-def test_the_divergence_is_that_of_the_formula() -> None:
+def test_the_divergence_equals_the_formula() -> None:
     mu, logvar = torch.tensor([[1.0, -1.0]]).double(), torch.tensor([[0.0, 0.5]]).double()
     assert kl_divergence(mu, logvar).item() == pytest.approx(1.074361, abs=1e-6)
     wide = torch.linspace(-2, 2, 12).double().reshape(3, 4)
@@ -38,7 +38,7 @@ def test_the_divergence_is_that_of_the_formula() -> None:
     assert kl_divergence(torch.zeros(2, 3), torch.zeros(2, 3)).item() == 0
 
 
-def test_it_starts_as_the_vector_itself(generator: Generator, tokens) -> None:
+def test_the_initial_mean_is_the_vector_itself(generator: Generator, tokens) -> None:
     vectors, clean = torch.randn(16, HIDDEN), tokens.batch(np.arange(16))
     generator.eval()
     assert torch.equal(generator.mu(vectors), vectors)
@@ -50,7 +50,7 @@ def test_it_starts_as_the_vector_itself(generator: Generator, tokens) -> None:
     assert len(draws) == 3, "in training it is a draw"
 
 
-def test_texts_begin_and_end_as_told(generator: Generator, tokens) -> None:
+def test_texts_start_and_end_with_the_given_tokens(generator: Generator, tokens) -> None:
     generator.eval()
     begin, end = torch.from_numpy(tokens.ids[tokens.starts[:-1]]), torch.from_numpy(tokens.ids[tokens.starts[1:] - 1])
     vectors = 5 * torch.randn(16, HIDDEN)
@@ -65,7 +65,7 @@ def test_texts_begin_and_end_as_told(generator: Generator, tokens) -> None:
             assert not (ids[row, 1 : length - 1] == end[row]).any()
 
 
-def test_a_decoder_that_has_learned_a_text_gives_it_back(generator: Generator, tokens) -> None:
+def test_a_trained_decoder_reproduces_a_text(generator: Generator, tokens) -> None:
     rows = np.array([0, 1])
     vectors, clean = torch.eye(2, HIDDEN) * 3, tokens.batch(rows)
     optimiser = torch.optim.Adam(generator.decoder.parameters(), lr=2e-2)

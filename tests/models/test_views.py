@@ -1,4 +1,4 @@
-"""Every view, tomorrow's included: seeded, and changes what it says and nothing else."""
+"""All registered views, including future ones: they are seeded and change only what they document."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(name: str, table: Path, **options: Any) -> View:
-    """A view that hits hard, so that its tests have something to see."""
+    """A view with strong settings, so that its effect is visible."""
     strong: dict[str, dict[str, Any]] = {
         "delete-words": {"ratio": 0.5},
         "delete-stop-words": {"ratio": 0.7},
@@ -68,7 +68,7 @@ def test_the_same_generator_gives_the_same_view(table, name: str, text: str, see
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_it_goes_by_its_name_and_is_frozen(table, name: str) -> None:
+def test_a_view_has_its_registered_name_and_is_frozen(table, name: str) -> None:
     view = made(name, table)
     assert view.name == name
     assert view.__doc__
@@ -77,7 +77,7 @@ def test_it_goes_by_its_name_and_is_frozen(table, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, view in VIEWS.items() if view.changes_text])
-def test_it_is_drawn_anew_each_time(table, name: str) -> None:
+def test_a_view_is_sampled_again_each_time(table, name: str) -> None:
     view, random = made(name, table), np.random.default_rng(0)
     seen = {view.text(TEXT_OF_60, random, MASK) for _ in range(20)}
     assert len(seen) > 3
@@ -110,13 +110,13 @@ def test_deleted_words_leave_a_subsequence(text: str, seed: int, ratio: float) -
         assert after == text, "where no word goes, nothing changes"
 
 
-def test_words_go_as_often_as_is_said() -> None:
+def test_words_are_deleted_at_the_given_ratio() -> None:
     (view,) = build_views("here", [{"name": "delete-words", "ratio": 0.3}])
     text = " ".join(map(str, range(2000)))
     assert len(drawn(view, text).split()) == pytest.approx(1400, abs=70)
 
 
-def test_the_whitespace_between_the_words_that_stay_is_theirs() -> None:
+def test_remaining_words_keep_their_whitespace() -> None:
     (view,) = build_views("here", [{"name": "delete-stop-words", "ratio": 1.0}])
     assert drawn(view, "The rain\n\tand the  storm ") == "rain  storm "
     assert drawn(view, "rain, AND.\nstorm") == "rain,\nstorm"
@@ -125,7 +125,7 @@ def test_the_whitespace_between_the_words_that_stay_is_theirs() -> None:
 @settings(max_examples=40, deadline=None)
 @given(text=TEXT, seed=st.integers(0, 9))
 @example(text="the of and", seed=1)
-def test_only_stop_words_go(text: str, seed: int) -> None:
+def test_only_stop_words_are_deleted(text: str, seed: int) -> None:
     from phasefit.data.stop_words import stop_words
 
     listed = stop_words("english")
@@ -140,8 +140,8 @@ def test_only_stop_words_go(text: str, seed: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(text=TEXT, seed=st.integers(0, 9), characters=st.integers(1, 9), least=st.integers(0, 40))
 def test_one_span_is_masked(text: str, seed: int, characters: int, least: int) -> None:
-    said = {"name": "mask-span", "characters": characters, "min_characters": least}
-    (view,) = build_views("here", [said])
+    options = {"name": "mask-span", "characters": characters, "min_characters": least}
+    (view,) = build_views("here", [options])
     after = view.text(text, np.random.default_rng(seed), "\ue000")
     if len(text) < least or len(text) <= characters:
         assert after == text
@@ -151,7 +151,7 @@ def test_one_span_is_masked(text: str, seed: int, characters: int, least: int) -
     assert any(after[:at] == text[:at] and after[at + 1 :] == text[at + characters :] for at in places)
 
 
-def test_every_span_can_be_hit_and_short_texts_are_left_alone() -> None:
+def test_every_span_can_be_masked_and_short_texts_are_unchanged() -> None:
     (view,) = build_views("here", ["mask-span"])
     assert drawn(view, "x" * 29) == "x" * 29
     text = "".join(chr(97 + i) for i in range(26)) + "0123"
@@ -166,22 +166,22 @@ def test_the_mask_is_one_token_of_the_tokenizer(tiny_encoder) -> None:
         views = Views(build_views("here", ["mask-span"]), encoder, where="here")
         texts = [TEXT_OF_60, "short"]
         tokens = encoder.tokenise(texts)
-        found = views.features(texts, tokens, np.array([0, 1]), np.random.default_rng(0))["input_ids"]
-        assert (found == encoder.tokenizer.mask_token_id).sum(1).tolist() == [1, 0]
+        ids = views.features(texts, tokens, np.array([0, 1]), np.random.default_rng(0))["input_ids"]
+        assert (ids == encoder.tokenizer.mask_token_id).sum(1).tolist() == [1, 0]
 
 
 @settings(max_examples=40, deadline=None)
 @given(text=TEXT, seed=st.integers(0, 9))
 @example(text='  "The rain," \n', seed=0)
-def test_only_words_of_the_table_are_said_otherwise(table, text: str, seed: int) -> None:
+def test_only_words_of_the_table_are_replaced(table, text: str, seed: int) -> None:
     known = read_synonyms(table)
     after = drawn(made("synonyms", table, ratio=1.0), text, seed)
     pattern = ""
     for word in words_of(text):
-        before, inner, behind = core(word)
+        leading, inner, trailing = core(word)
         choices = known.get(inner.casefold())
         middle = "|".join(map(re.escape, choices)) if choices else re.escape(inner)
-        pattern += f"{re.escape(before)}(?i:{middle}){re.escape(behind)}"
+        pattern += f"{re.escape(leading)}(?i:{middle}){re.escape(trailing)}"
     assert re.fullmatch(pattern + r"\s*", after), (text, after)
     assert len(after) - len(after.rstrip()) == len(text) - len(text.rstrip())
 
@@ -195,7 +195,7 @@ def test_synonyms_keep_a_capital_and_punctuation(table) -> None:
 # --- the table of synonyms --------------------------------------------------------------------------------------------
 
 
-def test_a_header_makes_it_one_way(tmp_path) -> None:
+def test_with_a_header_words_are_replaced_in_one_direction(tmp_path) -> None:
     path = tmp_path / "one-way.tsv"
     path.write_text("word\tsynonym\nBig\tlarge\nbig\tas big as a house\n", encoding="utf-8")
     assert read_synonyms(path) == {"big": ("large", "as big as a house")}
@@ -215,7 +215,7 @@ def test_a_header_makes_it_one_way(tmp_path) -> None:
         (b"PK\x03\x04", "zip archive"),
     ],
 )
-def test_a_bad_table_is_refused_in_a_sentence(tmp_path, content: bytes | None, message: str) -> None:
+def test_a_bad_table_is_a_short_error(tmp_path, content: bytes | None, message: str) -> None:
     path = tmp_path / "table.csv"
     if content is not None:
         path.write_bytes(content)
@@ -225,7 +225,7 @@ def test_a_bad_table_is_refused_in_a_sentence(tmp_path, content: bytes | None, m
         build_views("phase 1", [{"name": "synonyms", "table": str(path)}])
 
 
-def test_the_table_says_how_many_words_it_knows(table, encoder) -> None:
+def test_the_note_counts_the_words_of_the_table(table, encoder) -> None:
     views = Views([made("synonyms", table), made("dropout", table)], encoder, where="finetune")
     assert views.notes() == [f"finetune: view 'synonyms': '{table}' has synonyms for 7 words"]
 
@@ -234,7 +234,7 @@ def test_the_table_says_how_many_words_it_knows(table, encoder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("options", "message"),
     [
         ("delete-word", "did you mean 'delete-words'"),
         ({"ratio": 0.1}, "needs a name"),
@@ -249,51 +249,51 @@ def test_the_table_says_how_many_words_it_knows(table, encoder) -> None:
         ({"name": "adversarial", "epsilon": 0}, "epsilon"),
     ],
 )
-def test_what_cannot_be_is_refused(said: Any, message: str) -> None:
+def test_invalid_options_are_rejected(options: Any, message: str) -> None:
     with pytest.raises(RecipeError, match=f"^simcse: .*{message}"):
-        build_views("simcse", [said])
+        build_views("simcse", [options])
 
 
 def test_a_span_needs_a_mask_token(tiny_folder) -> None:
     encoder = load_encoder(str(tiny_folder))
     encoder.tokenizer.mask_token = None
-    with pytest.raises(RecipeError, match="'mask-span' needs a tokenizer with a mask token"):
+    with pytest.raises(RecipeError, match="'mask-span' needs a mask token, and the tokenizer of"):
         Views(build_views("mirror", ["dropout", "mask-span"]), encoder, where="mirror")
     Views(build_views("mirror", ["delete-words"]), encoder, where="mirror")
 
 
-def test_one_shift_is_enough(encoder: Encoder) -> None:
-    with pytest.raises(RecipeError, match="named twice"):
+def test_two_adversarial_views_are_rejected(encoder: Encoder) -> None:
+    with pytest.raises(RecipeError, match="listed twice"):
         Views(build_views("simcse", ["adversarial", "adversarial"]), encoder, where="simcse")
 
 
 # --- put to work ------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_change_of_text_stored_tokens_are_used(encoder: Encoder) -> None:
+def test_stored_tokens_are_used_if_no_view_changes_texts(encoder: Encoder) -> None:
     texts, _ = make_table(12)
     tokens, rows, random = encoder.tokenise(texts), np.array([3, 0, 7]), np.random.default_rng(0)
     views = Views(build_views("here", ["dropout", "adversarial"]), encoder, where="here")
     assert not views.changes_text
     assert views.adversarial is not None
-    found, stored = views.features(["not", "looked", "at"], tokens, rows, random), tokens.batch(rows)
-    assert all(torch.equal(found[name], stored[name]) for name in stored)
+    features, stored = views.features(["not", "looked", "at"], tokens, rows, random), tokens.batch(rows)
+    assert all(torch.equal(features[name], stored[name]) for name in stored)
     assert random.random() == np.random.default_rng(0).random(), "nothing was drawn"
 
 
-def test_views_follow_each_other(encoder: Encoder) -> None:
-    said = [{"name": "delete-stop-words", "ratio": 1.0}, {"name": "mask-span", "min_characters": 0, "characters": 3}]
-    views = Views(build_views("here", said), encoder, where="here")
+def test_views_are_applied_in_order(encoder: Encoder) -> None:
+    options = [{"name": "delete-stop-words", "ratio": 1.0}, {"name": "mask-span", "min_characters": 0, "characters": 3}]
+    views = Views(build_views("here", options), encoder, where="here")
     assert views.texts(["the rain"], np.random.default_rng(0))[0] in {"[MASK]n", "r[MASK]"}
     assert views.adversarial is None
 
 
 @settings(max_examples=20, deadline=None)
 @given(texts=TEXTS)
-def test_wild_texts_are_tokenised_as_they_look(encoder: Encoder, texts: list[str]) -> None:
+def test_wild_texts_are_tokenised_after_the_change(encoder: Encoder, texts: list[str]) -> None:
     views = Views(build_views("here", ["delete-words", "mask-span"]), encoder, where="here")
     rows = np.arange(len(texts))[::-1].copy()
-    found = views.features(texts, encoder.tokenise(texts), rows, np.random.default_rng(5))
-    looks = views.texts([texts[row] for row in rows], np.random.default_rng(5))
-    expected = encoder.tokenise(looks).batch(np.arange(len(rows)))
-    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    features = views.features(texts, encoder.tokenise(texts), rows, np.random.default_rng(5))
+    changed = views.texts([texts[row] for row in rows], np.random.default_rng(5))
+    expected = encoder.tokenise(changed).batch(np.arange(len(rows)))
+    assert all(torch.equal(features[name], expected[name]) for name in expected)

@@ -1,4 +1,4 @@
-"""Wild texts through every kind of tokenizer: what is stored always fits together."""
+"""Wild texts with every kind of tokenizer: the stored arrays are always consistent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def encoder(request, tiny_encoder) -> Encoder:
 @given(texts=TEXTS, longest=st.integers(4, 64), prompt=st.sampled_from(["", "please find: ", "\u05e9 "]))
 @example(texts=["\ufdfa " * 9], longest=64, prompt="")
 @example(texts=["", " ", "\n"], longest=4, prompt="the ")
-def test_tokens_fit_together(encoder: Encoder, texts: list[str], longest: int, prompt: str) -> None:
+def test_tokens_are_consistent(encoder: Encoder, texts: list[str], longest: int, prompt: str) -> None:
     encoder.prompt = prompt
     tokens = encoder.tokenise(texts, max_length=longest)
     encoder.prompt = ""

@@ -53,7 +53,7 @@ def same(left: Chunk | Tokens, right: Chunk | Tokens, names: Sequence[str]) -> N
 
 
 def by_hand(backend: Any, text: str) -> list[int]:
-    """The word of each token: as many words begin up to its last character, less one."""
+    """The word of each token: the number of words that start up to its last character, minus one."""
     encoding = backend.encode(text)
     begins = [match.start() for match in re.finditer(r"\S+", text)]
     pairs = zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
@@ -64,7 +64,7 @@ def by_hand(backend: Any, text: str) -> list[int]:
 @given(texts=TEXTS, longest=st.sampled_from([4, 7, POSITIONS]), left=st.booleans())
 @example(texts=["x" * 90 + " the song"], longest=7, left=False)
 @example(texts=["!" * 90 + " the song"], longest=7, left=True)
-def test_the_same_tokens_as_of_whole_texts(encoder: Encoder, texts: list[str], longest: int, left: bool) -> None:
+def test_tokens_equal_those_of_whole_texts(encoder: Encoder, texts: list[str], longest: int, left: bool) -> None:
     backend = backend_of(encoder, longest)
     if left:
         backend.enable_truncation(longest, direction="left")
@@ -85,12 +85,12 @@ def test_a_template_is_around_every_text(tiny_folder) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_only_tokenizers_that_treat_words_by_themselves(tiny_encoder, family: str) -> None:
+def test_only_tokenizers_that_handle_words_independently_qualify(tiny_encoder, family: str) -> None:
     backend = backend_of(load_encoder(str(tiny_encoder(family))))
     assert is_word_by_word(backend) == (FAMILIES[family][0].__name__ == "_wordpiece")
 
 
-def test_added_tokens_with_a_space_are_left_alone(encoder: Encoder) -> None:
+def test_tokenizers_with_a_space_in_an_added_token_do_not_qualify(encoder: Encoder) -> None:
     backend = backend_of(encoder)
     backend.add_tokens(["the song"])
     assert not is_word_by_word(backend)
@@ -108,12 +108,14 @@ def test_a_large_table_is_the_same_however_it_is_tokenised(encoder: Encoder, mon
 
 
 @pytest.mark.parametrize("odd", [None, 3, b"the song", "half \ud800 a character", ["the"]])
-def test_what_is_no_text_is_a_type_error(encoder: Encoder, monkeypatch: pytest.MonkeyPatch, odd: Any) -> None:
+def test_a_value_that_is_not_a_string_is_a_type_error(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch, odd: Any
+) -> None:
     for many in (1, 1000):
         monkeypatch.setattr("phasefit.models.tokens.tokens.MANY", many)
         with pytest.raises(TypeError):
             encoder.tokenise(["the song", odd, "rain"])
 
 
-def test_no_character_behind_the_last_space_is_one() -> None:
+def test_no_character_after_the_last_space_is_whitespace() -> None:
     assert not any(chr(code).isspace() for code in range(0x3001, 0x110000))

@@ -17,7 +17,7 @@ def test_trees_count_leading_levels() -> None:
     assert row.tolist() == [1.0, 0.5, 0.0, 1.0]
 
 
-def test_an_equal_child_under_another_parent_counts_for_nothing() -> None:
+def test_an_equal_child_under_another_parent_does_not_count() -> None:
     assert float(pair_agreement(torch.tensor([0, 5]), torch.tensor([1, 5]))) == 0.0
 
 

@@ -1,4 +1,4 @@
-"""What every objective promises, tomorrow's included."""
+"""The contract of all registered objectives, including future ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def embeddings(n: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> Ten
 
 
 def feed(objective: Objective, kind: str, z: Tensor, targets: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-    """The loss of a batch, whatever the objective takes; all that is not given follows row by row from `z`."""
+    """The loss of a batch for any kind of input; missing inputs are derived row by row from `z`."""
     torch.manual_seed(0)  # proxies, and random triplets
     wide = dtype or (torch.float64 if z.dtype == torch.float64 else torch.float32)
     made = objective.parameters(CLASSES, WIDTH)
@@ -105,7 +105,7 @@ def quietly(*given: Any) -> Tensor:
 
 @every_case
 @pytest.mark.parametrize("batch", BATCHES)
-def test_finite_and_differentiable_and_a_degenerate_batch_counts_for_zero(name: str, kind: str, batch: str) -> None:
+def test_loss_is_finite_and_differentiable_and_zero_for_a_degenerate_batch(name: str, kind: str, batch: str) -> None:
     objective, targets = VARIANTS[name], BATCHES[batch]
     z = embeddings(len(targets)).requires_grad_()
     with warnings.catch_warnings(record=True) as caught:
@@ -127,7 +127,7 @@ def test_finite_and_differentiable_and_a_degenerate_batch_counts_for_zero(name: 
 
 @every_case
 @pytest.mark.parametrize("batch", GRADED)
-def test_labels_that_agree_in_part_are_used_or_refused_by_name(name: str, kind: str, batch: str) -> None:
+def test_labels_that_agree_partially_are_supported_or_rejected(name: str, kind: str, batch: str) -> None:
     objective, targets = VARIANTS[name], GRADED[batch]
     z = embeddings(len(targets)).requires_grad_()
     if kind in ("labelled", "tokens") and not objective.graded:
@@ -162,7 +162,7 @@ def test_the_order_of_rows_does_not_matter(name: str, kind: str, batch: str) -> 
 
 @every_case
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_is_lifted_before_anything_is_multiplied(name: str, kind: str, dtype: torch.dtype) -> None:
+def test_half_precision_is_converted_before_any_multiplication(name: str, kind: str, dtype: torch.dtype) -> None:
     objective, targets = VARIANTS[name], BATCHES["classes"]
     z = embeddings(len(targets), dtype)
     if kind == "labelled" and not objective.weighs_classes:  # else what the test makes of z is rounded in between
@@ -178,7 +178,7 @@ def test_half_precision_is_lifted_before_anything_is_multiplied(name: str, kind:
 
 
 @every_case
-def test_parameters_in_half_precision_are_lifted_too(name: str, kind: str) -> None:
+def test_parameters_in_half_precision_are_converted_too(name: str, kind: str) -> None:
     z = embeddings(8, torch.bfloat16)
     assert torch.isfinite(feed(VARIANTS[name], kind, z, BATCHES["classes"], torch.bfloat16))
 
@@ -241,17 +241,17 @@ def test_the_temperature_is_honoured(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_what_it_can_be_fed_is_declared(name: str) -> None:
+def test_supported_inputs_are_declared(name: str) -> None:
     objective, z = VARIANTS[name], embeddings(4)
     assert objective.inputs
     assert set(objective.inputs) <= {"labelled", "pairs", "views", "tokens"}
     for kind in {"labelled", "pairs", "views", "tokens"} - set(objective.inputs):
-        with pytest.raises(TypeError, match=f"objective '{objective.name}' takes no "):
+        with pytest.raises(TypeError, match=f"objective '{objective.name}' does not support "):
             feed(objective, kind, z, torch.tensor([0, 0, 1, 1]))
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_it_is_known_by_its_name_and_its_options_are_plain(name: str) -> None:
+def test_an_objective_has_its_registered_name_and_plain_options(name: str) -> None:
     chosen: Any = OBJECTIVES[name]
     assert chosen.name == name
     made = chosen()
@@ -277,7 +277,7 @@ def test_it_is_known_by_its_name_and_its_options_are_plain(name: str) -> None:
         ("info-nce", {"hard_negative_weight": float("nan")}),
     ],
 )
-def test_options_that_cannot_work_are_refused(name: str, wrong: dict[str, Any]) -> None:
+def test_invalid_options_are_rejected(name: str, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong)) if len(wrong) == 1 else "margin"):
         OBJECTIVES[name](**wrong)
     with pytest.raises(ValidationError):
@@ -285,7 +285,7 @@ def test_options_that_cannot_work_are_refused(name: str, wrong: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_what_it_learns_is_drawn_from_torchs_generator(name: str) -> None:
+def test_parameters_are_drawn_from_torchs_generator(name: str) -> None:
     def drawn(seed: int) -> list[Tensor]:
         torch.manual_seed(seed)
         made = OBJECTIVES[name]().parameters(3, 4)
@@ -305,7 +305,7 @@ def test_with_a_single_class_proxies_have_nothing_to_learn(name: str) -> None:
     loss.backward()
     assert loss.item() == 0
     assert all(not each.grad.any() for each in (z, *made.parameters()))
-    with pytest.raises(TypeError, match="that its `parameters` made"):
+    with pytest.raises(TypeError, match="that its method `parameters` creates"):
         objective(z, torch.zeros(4, dtype=torch.long))
 
 

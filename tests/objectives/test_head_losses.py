@@ -1,4 +1,4 @@
-"""The losses of heads, against torch's own and by hand."""
+"""The losses of heads, compared with those of torch and with values computed by hand."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ def test_several_labels_are_torchs_binary_cross_entropy(logits: Tensor, sets: Te
     assert torch.allclose(BinaryCrossEntropy(focal=0.0)(logits, sets), theirs)
 
 
-def test_weights_count_the_texts_that_have_a_label(logits: Tensor, sets: Tensor) -> None:
+def test_weights_apply_to_the_texts_that_have_a_label(logits: Tensor, sets: Tensor) -> None:
     weights = torch.tensor([1.0, 2.0, 5.0, 10.0])
-    found = BinaryCrossEntropy()(logits, sets, weights)
-    assert torch.allclose(found, binary_cross_entropy_with_logits(logits, sets.float(), pos_weight=weights))
+    loss = BinaryCrossEntropy()(logits, sets, weights)
+    assert torch.allclose(loss, binary_cross_entropy_with_logits(logits, sets.float(), pos_weight=weights))
     nowhere = torch.zeros_like(sets)
     assert torch.equal(BinaryCrossEntropy()(logits, nowhere, weights), BinaryCrossEntropy()(logits, nowhere))
 
 
-def test_smoothing_asks_for_less_than_certainty(logits: Tensor, sets: Tensor) -> None:
+def test_smoothing_lowers_the_target(logits: Tensor, sets: Tensor) -> None:
     target = torch.where(sets, 0.9, 0.1)
-    found = BinaryCrossEntropy(label_smoothing=0.2)(logits, sets)
-    assert torch.allclose(found, binary_cross_entropy_with_logits(logits, target))
+    loss = BinaryCrossEntropy(label_smoothing=0.2)(logits, sets)
+    assert torch.allclose(loss, binary_cross_entropy_with_logits(logits, target))
 
 
 @pytest.mark.parametrize("focal", [0.5, 2.0])
-def test_focal_counts_each_question_by_how_far_it_is_missed(logits: Tensor, sets: Tensor, focal: float) -> None:
+def test_focal_weights_each_label_by_its_error(logits: Tensor, sets: Tensor, focal: float) -> None:
     right = torch.where(sets, logits.sigmoid(), 1 - logits.sigmoid())
     expected = ((1 - right) ** focal * -right.log()).mean()
     assert torch.allclose(BinaryCrossEntropy(focal=focal)(logits, sets), expected, rtol=1e-4)
@@ -58,11 +58,11 @@ def test_focal_counts_each_question_by_how_far_it_is_missed(logits: Tensor, sets
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_scores_are_torchs_squared_error(dtype: torch.dtype) -> None:
-    said, true = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([1.0, 0.0, 1.0], dtype=dtype)
-    found = SquaredError()(said, true)
-    assert found.dtype == said.dtype
-    assert found.item() == pytest.approx(13 / 3)
-    assert torch.equal(found, mse_loss(said[:, 0], true.float()))
+    predicted, true = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([1.0, 0.0, 1.0], dtype=dtype)
+    loss = SquaredError()(predicted, true)
+    assert loss.dtype == predicted.dtype
+    assert loss.item() == pytest.approx(13 / 3)
+    assert torch.equal(loss, mse_loss(predicted[:, 0], true.float()))
 
 
 # --- upper levels -----------------------------------------------------------------------------------------------------
@@ -73,9 +73,9 @@ NODES = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2]])
 
 def test_upper_levels_by_hand() -> None:
     likely = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.25, 0.25]])
-    found = UpperLevels(NODES)(likely.log(), torch.tensor([0, 3]))
+    loss = UpperLevels(NODES)(likely.log(), torch.tensor([0, 3]))
     first, second = -(log(0.6) + log(0.25)) / 2, -(log(0.3) + log(0.25)) / 2
-    assert found.item() == pytest.approx((first + second) / 2)
+    assert loss.item() == pytest.approx((first + second) / 2)
 
 
 def test_the_last_level_as_an_upper_one_is_cross_entropy(logits: Tensor) -> None:
@@ -87,8 +87,8 @@ def test_an_upper_level_is_the_cross_entropy_of_the_sums(logits: Tensor) -> None
     codes = torch.tensor([0, 1, 2, 3, 3, 2, 1])
     likely = logits.softmax(dim=1)
     sums = torch.stack([likely[:, :3].sum(dim=1), likely[:, 3]], dim=1)
-    found = UpperLevels(NODES[:, :1])(logits, codes)
-    assert torch.allclose(found, nll_loss(sums.log(), NODES[codes, 0]))
+    loss = UpperLevels(NODES[:, :1])(logits, codes)
+    assert torch.allclose(loss, nll_loss(sums.log(), NODES[codes, 0]))
 
 
 def test_a_mistake_below_the_right_node_costs_nothing_above() -> None:
@@ -101,10 +101,10 @@ def test_a_mistake_below_the_right_node_costs_nothing_above() -> None:
 
 @pytest.mark.parametrize("size", [0.0, 1.0, 80.0, 1e4])
 @pytest.mark.parametrize("loss", ["plain", "focal", "smooth", "weighted", "score", "upper"])
-def test_gradients_are_finite_however_sure_or_wrong_the_logits_are(logits: Tensor, size: float, loss: str) -> None:
+def test_gradients_are_finite_for_extreme_logits(logits: Tensor, size: float, loss: str) -> None:
     given = (size * logits).requires_grad_()
     sets = torch.arange(28).reshape(7, 4) % 3 == 0
-    found = {
+    value = {
         "plain": lambda: BinaryCrossEntropy()(given, sets),
         "focal": lambda: BinaryCrossEntropy(focal=0.5)(given, sets),
         "smooth": lambda: BinaryCrossEntropy(label_smoothing=0.1, focal=2.0)(given, sets),
@@ -112,7 +112,7 @@ def test_gradients_are_finite_however_sure_or_wrong_the_logits_are(logits: Tenso
         "score": lambda: SquaredError()(given[:, :1], torch.arange(7)),
         "upper": lambda: UpperLevels(NODES)(given, torch.arange(7) % 4),
     }[loss]()
-    found.backward()
-    assert found.ndim == 0
-    assert torch.isfinite(found)
+    value.backward()
+    assert value.ndim == 0
+    assert torch.isfinite(value)
     assert torch.isfinite(given.grad).all()

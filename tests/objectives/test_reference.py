@@ -1,4 +1,4 @@
-"""The reference values of the specification, in float64, and the identities that tie the objectives together."""
+"""The reference values of the specification, in float64, and identities between objectives."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_even_gives_every_agreement_the_same_weight() -> None:
     assert float(Cosine(even=True).pairs(left, right, target)) == pytest.approx((1 + 2 / 3) / 2)
 
 
-def test_even_changes_nothing_where_all_agreements_are_as_common() -> None:
+def test_even_changes_nothing_if_all_agreements_are_equally_frequent() -> None:
     target = torch.tensor([1.0, 0.0])
     assert float(Cosine(even=True).pairs(A[:2], P[:2], target)) == pytest.approx(
         float(Cosine().pairs(A[:2], P[:2], target))
@@ -87,8 +87,8 @@ def test_contrastive() -> None:
 def test_contrastive_of_agreements_in_between() -> None:
     left = torch.tensor([[1.0, 0.0]] * 3, dtype=torch.float64)
     right = torch.tensor([[0.5, 0.75**0.5]] * 3, dtype=torch.float64)  # 60 degrees: a distance of 1
-    found = Contrastive(margin=1.5).pairs(left, right, torch.tensor([1.0, 0.25, 0.0]))
-    assert float(found) == pytest.approx((1 + (0.25 + 0.75 * 0.25) + 0.25) / 3)
+    loss = Contrastive(margin=1.5).pairs(left, right, torch.tensor([1.0, 0.25, 0.0]))
+    assert float(loss) == pytest.approx((1 + (0.25 + 0.75 * 0.25) + 0.25) / 3)
 
 
 @pytest.mark.parametrize(("mining", "expected"), [("all", 1.495041297), ("hard", 3.270901102)])
@@ -96,11 +96,11 @@ def test_triplet(mining: str, expected: float) -> None:
     assert float(Triplet(margin=0.2, mining=mining)(E, Y)) == pytest.approx(expected, abs=EXACT)
 
 
-def test_proxy_nca_leaves_the_own_proxy_out_of_the_sum() -> None:
+def test_proxy_nca_excludes_the_own_proxy_from_the_sum() -> None:
     from pytorch_metric_learning.losses import ProxyNCALoss
 
-    found = float(ProxyNCA()(E, Y, parameters=proxies()).detach())
-    assert found == pytest.approx(1.137878558, abs=EXACT)
+    loss = float(ProxyNCA()(E, Y, parameters=proxies()).detach())
+    assert loss == pytest.approx(1.137878558, abs=EXACT)
     theirs = ProxyNCALoss(3, 4)
     theirs.proxies.data = torch.cos(0.5 + grid(3, 4, 4))
     assert float(theirs(E, Y).detach()) == pytest.approx(1.846779531, abs=EXACT), "the other form"
@@ -124,8 +124,8 @@ def test_soft_triple(scale: float, margin: float, regulariser: float, expected: 
 def test_soft_triple_of_tokens(last: int, expected: float) -> None:
     objective = SoftTriple(centres=2, scale=3.3, gamma=0.1, margin=0.3, regulariser=0)
     states, mask = torch.stack([mat(3, 4, 1), mat(3, 4, 1.3)]), torch.tensor([[1, 1, 1], [1, 1, last]])
-    found = objective.tokens(states, mask, torch.tensor([0, 2]), parameters=centres(objective))
-    assert float(found.detach()) == pytest.approx(expected, abs=EXACT)
+    loss = objective.tokens(states, mask, torch.tensor([0, 2]), parameters=centres(objective))
+    assert float(loss.detach()) == pytest.approx(expected, abs=EXACT)
 
 
 @pytest.mark.parametrize(("temperature", "expected"), [(0.07, 21.942910034), (0.1, 15.378310021), (0.3, 5.297528970)])
@@ -133,7 +133,7 @@ def test_supcon(temperature: float, expected: float) -> None:
     assert float(SupCon(temperature)(E, Y)) == pytest.approx(expected, abs=EXACT)
 
 
-def test_supcon_leaves_lone_anchors_out() -> None:
+def test_supcon_skips_anchors_without_positives() -> None:
     assert float(SupCon(0.3)(E, torch.tensor([0, 0, 1, 1, 2, 3]))) == pytest.approx(5.110754441, abs=EXACT)
 
 
@@ -173,8 +173,8 @@ def test_label_aware_term_by_term(form: str) -> None:
             else:
                 term = log(weight[i][own]) + similarity[i][p] - norm
             total -= term / len(positives) / 6
-    found = LabelAware(0.3, form)(E, torch.tensor(codes), class_weights=WEIGHTS)
-    assert float(found) == pytest.approx(total, abs=1e-9)
+    loss = LabelAware(0.3, form)(E, torch.tensor(codes), class_weights=WEIGHTS)
+    assert float(loss) == pytest.approx(total, abs=1e-9)
 
 
 @pytest.mark.parametrize("form", ["code", "paper"])
@@ -211,7 +211,7 @@ def test_info_nce(kind: type[InfoNCE], options: dict[str, object], negative: Ten
     assert float(kind(**options).views(A, P, negative)) == pytest.approx(expected, abs=EXACT)
 
 
-def test_info_nce_can_tell_one_row_from_its_hard_negative() -> None:
+def test_info_nce_of_one_row_and_its_hard_negative() -> None:
     logits = torch.stack([cosine_similarity(A[:1], P[:1]), cosine_similarity(A[:1], N[:1])]).T / 0.5
     expected = CrossEntropy()(logits, torch.tensor([0]))
     assert float(InfoNCE(0.5).views(A[:1], P[:1], N[:1])) == pytest.approx(float(expected))
@@ -221,7 +221,7 @@ def test_nt_xent() -> None:
     assert float(NTXent(0.5).views(A, P)) == pytest.approx(1.896763081, abs=EXACT)
 
 
-def test_nt_xent_of_negatives_alone_leaves_the_other_view_out() -> None:
+def test_nt_xent_without_pull_excludes_the_other_view() -> None:
     views = normalize(torch.cat([A, P]), dim=1)
     similarity = views @ views.T / 0.5
     rows = [
@@ -235,8 +235,8 @@ def test_nt_xent_is_supcon_of_two_views() -> None:
     assert float(NTXent(0.5).views(A, P)) == pytest.approx(float(both), abs=1e-12)
 
 
-def test_nt_xent_takes_no_hard_negatives() -> None:
-    with pytest.raises(TypeError, match="objective 'nt-xent' takes no hard negatives"):
+def test_nt_xent_does_not_support_hard_negatives() -> None:
+    with pytest.raises(TypeError, match="objective 'nt-xent' does not support hard negatives"):
         NTXent().views(A, P, N)
 
 

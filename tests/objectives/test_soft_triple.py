@@ -14,7 +14,7 @@ from phasefit.objectives import SoftTriple, chunks
 
 
 class Largest(TorchDispatchMode):
-    """Watches how many numbers the largest tensor made has."""
+    """Records the size of the largest tensor that is created."""
 
     numbers = 0
 
@@ -38,7 +38,7 @@ def learned(objective: SoftTriple, width: int, dtype: torch.dtype) -> nn.Module:
     return objective.parameters(6, width).to(dtype)
 
 
-def test_two_thousand_centres_never_make_a_matrix_of_all_tokens_or_of_all_centres() -> None:
+def test_memory_is_bounded_for_two_thousand_centres() -> None:
     objective = SoftTriple(centres=2000, scale=3.3, margin=0.3)
     states, mask, targets = batch(20, 100, 4, torch.float32)
     centres, kept = learned(objective, 4, torch.float32), []
@@ -60,17 +60,17 @@ def test_two_thousand_centres_never_make_a_matrix_of_all_tokens_or_of_all_centre
 
 def test_chunks_change_neither_loss_nor_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     objective = SoftTriple(centres=5)
-    found = []
+    results = []
     for budget in (10**9, 30 * 7, 1):  # everything at once; 7 tokens; one at a time
         monkeypatch.setattr(chunks, "BUDGET", budget)
         states, mask, targets = batch(6, 8, 4, torch.float64)
         centres = learned(objective, 4, torch.float64)
         loss = objective.tokens(states, mask, targets, parameters=centres)
         loss.backward()
-        found.append((loss.detach(), states.grad, centres.fc.grad))
+        results.append((loss.detach(), states.grad, centres.fc.grad))
         assert not states.grad[~mask].any(), "padding teaches nothing"
-    for other in found[1:]:
-        for one, two in zip(found[0], other, strict=True):
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
             torch.testing.assert_close(one, two, rtol=1e-10, atol=1e-12)
 
 
@@ -79,14 +79,14 @@ def test_the_regulariser_term_by_term() -> None:
     centres = learned(objective, 5, torch.float64)
     z, y = torch.randn(6, 5, dtype=torch.float64), torch.tensor([0, 1, 2, 3, 4, 5])
     plain = SoftTriple(centres=4, regulariser=0.0)
-    found = objective(z, y, parameters=centres) - plain(z, y, parameters=centres)
+    term = objective(z, y, parameters=centres) - plain(z, y, parameters=centres)
     expected = 0.0
     for some in normalize(centres.fc.detach(), dim=0).T.split(4):
         expected += sum(float((2 + 1e-5 - 2 * some[s] @ some[t]).sqrt()) for s in range(4) for t in range(s + 1, 4))
-    assert found.item() == pytest.approx(expected / (6 * 4 * 3), abs=1e-9)
+    assert term.item() == pytest.approx(expected / (6 * 4 * 3), abs=1e-9)
 
 
-def test_centres_that_are_one_have_a_finite_gradient() -> None:
+def test_equal_centres_have_a_finite_gradient() -> None:
     objective = SoftTriple(centres=3)
     centres = learned(objective, 4, torch.float32)
     centres.fc.data = torch.ones(4, 18)

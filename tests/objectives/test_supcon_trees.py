@@ -1,4 +1,4 @@
-"""SupCon on trees: the loss by whole paths and, for a share, by each level above."""
+"""SupCon on trees: the loss of whole paths combined with that of each level above."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_it_is_the_weighted_mean_of_the_levels(share: float) -> None:
     torch.testing.assert_close(of_trees(z, PATHS), (1 - share) * leaves + share * tops)
 
 
-def test_levels_above_share_alike() -> None:
+def test_upper_levels_have_equal_shares() -> None:
     z, paths = vectors(8), torch.cat([PATHS, PATHS[:, 1:] * 0], dim=1)  # the last level repeats the second
     plain = OBJECTIVES["supcon"]()
     leaves, tops = plain(z, PATHS[:, 0] * 2 + PATHS[:, 1]), plain(z, PATHS[:, 0])

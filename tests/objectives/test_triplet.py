@@ -1,4 +1,4 @@
-"""Triplets listed one by one, against what the objective computes without listing them."""
+"""The objective, which does not list triplets, compared with a list of all of them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def expected(mining: str, triplets: list[tuple[int, int, float, float]]) -> floa
 @pytest.mark.parametrize("targets", TARGETS.values(), ids=TARGETS)
 def test_it_is_the_mean_over_the_triplets_that_count(mining: str, targets: Tensor) -> None:
     z = torch.randn(len(targets), 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    found = Triplet(MARGIN, mining)(z, targets)
-    assert float(found) == pytest.approx(expected(mining, listed(z, targets)), abs=1e-9)
+    loss = Triplet(MARGIN, mining)(z, targets)
+    assert float(loss) == pytest.approx(expected(mining, listed(z, targets)), abs=1e-9)
 
 
 @settings(max_examples=20, deadline=None)
@@ -74,14 +74,14 @@ def test_random_negatives_are_on_average_all_negatives() -> None:
 
 def test_random_negatives_follow_torchs_seed() -> None:
     z, targets = torch.randn(9, 5, generator=torch.Generator().manual_seed(0)), TARGETS["classes"]
-    found = []
+    losses = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        found.append(float(Triplet(MARGIN, "random")(z, targets)))
-    assert found[0] == found[1] != found[2]
+        losses.append(float(Triplet(MARGIN, "random")(z, targets)))
+    assert losses[0] == losses[1] != losses[2]
 
 
-def test_a_batch_that_is_solved_is_zero_without_a_warning() -> None:
+def test_a_solved_batch_has_zero_loss_without_a_warning() -> None:
     z = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0]], requires_grad=True)
     for mining in ("all", "random", "hard", "semi-hard"):
         loss = Triplet(mining=mining)(z, torch.tensor([0, 0, 1, 1]))

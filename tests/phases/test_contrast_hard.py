@@ -148,7 +148,7 @@ def test_many_rows_go_through_the_index(model, data, monkeypatch) -> None:
 def test_many_rows_without_the_index_are_refused_at_once(model, data, monkeypatch) -> None:
     monkeypatch.setattr(neighbours, "EXACT_UP_TO", 10)
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtra, match=r"contrast: hard negatives of 42 texts need an index"):
+    with pytest.raises(MissingExtra, match=r"contrast: hard negatives for 42 texts need an index"):
         make_phase("contrast", model, data, hard_negatives=3)
 
 

@@ -107,13 +107,14 @@ def test_other_values_are_learned_as_they_are(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["score", "levels"])
 @pytest.mark.parametrize("idle", [{"class_weights": "balanced"}, {"focal": 2.0}, {"label_smoothing": 0.1}], ids=str)
 def test_what_is_about_classes_is_refused_for_scores(kind: str, idle: dict[str, Any]) -> None:
-    with pytest.raises(RecipeError, match=f"^finetune: {next(iter(idle))} is about classes, and the labels are scores"):
+    message = f"^finetune: {next(iter(idle))} applies only to classes, and the labels are scores"
+    with pytest.raises(RecipeError, match=message):
         made(kind, **idle)
 
 
 @pytest.mark.parametrize("kind", ["single", "multi", "score"])
 def test_upper_levels_are_refused_where_there_is_no_tree(kind: str) -> None:
-    with pytest.raises(RecipeError, match=f"^finetune: upper_levels is about paths .* of kind '{kind}'"):
+    with pytest.raises(RecipeError, match=f"^finetune: upper_levels applies only to tree labels, .* of kind '{kind}'"):
         made(kind, upper_levels=0.3)
 
 
@@ -232,7 +233,7 @@ def test_scores_are_learned_from_texts(model) -> None:
 
 @pytest.mark.parametrize(("kind", "watch"), [("score", "macro_f1"), ("multi", "pearson"), ("single", "mse")])
 def test_a_score_that_labels_do_not_have_cannot_be_watched(model, kind: str, watch: str) -> None:
-    with pytest.raises(RecipeError, match=f"finetune: labels of kind '{kind}' have no '{watch}' to watch"):
+    with pytest.raises(RecipeError, match=f"finetune: cannot watch '{watch}' with labels of kind '{kind}'"):
         make_phase("finetune", model, of_kind(model, kind), watch=watch)
 
 

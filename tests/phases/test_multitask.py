@@ -195,9 +195,11 @@ def test_one_table_is_not_several_tasks(model, data) -> None:
 def test_a_task_cannot_be_judged_by_what_falls(model, data) -> None:
     with pytest.raises(RecipeError, match="multitask, task 'degree': lower is better for 'mse'"):
         made(model, data, tasks={"degree": {"watch": "mse"}})
-    with pytest.raises(RecipeError, match="multitask, task 'topic': labels of kind 'single' have no 'pearson'"):
+    with pytest.raises(
+        RecipeError, match="multitask, task 'topic': cannot watch 'pearson' with labels of kind 'single'"
+    ):
         made(model, data, tasks={"topic": {"watch": "pearson"}})
-    with pytest.raises(RecipeError, match="multitask, task 'degree': focal is about classes"):
+    with pytest.raises(RecipeError, match="multitask, task 'degree': focal applies only to classes"):
         made(model, data, tasks={"degree": {"focal": 2.0}})
 
 
@@ -289,7 +291,7 @@ def test_the_model_answers_each_task_by_name(model, data) -> None:
     assert set(model.predict(pairs, task="same")) <= {True, False}
     assert all(isinstance(score, float) for score in model.predict(pairs, task="degree"))
     assert all(tags <= {"music", "food"} for tags in model.predict(texts, task="tags"))
-    with pytest.raises(ModelError, match="several tasks; say which with --task: topic, same, degree, tags"):
+    with pytest.raises(ModelError, match="several tasks; choose one with --task: topic, same, degree, tags"):
         model.predict(texts)
     with pytest.raises(ModelError, match="no task 'tag'; did you mean 'tags'"):
         model.predict(texts, task="tag")

@@ -57,7 +57,7 @@ def test_repeated_kinds_are_numbered() -> None:
         ("max_length = 2\n" + GOOD, r"max_length must be 'model', 'auto' or a number of at least 4 \(found 2\)"),
         ("max_length = true\n" + GOOD, "max_length must be"),
         ("prompt = 3\n" + GOOD, r"mine.toml: prompt must be a template such as .* \(found 3\)"),
-        ("prompt = 'about {mask}'\n" + GOOD, r"mine.toml: prompt needs \{text\} once"),
+        ("prompt = 'about {mask}'\n" + GOOD, r"mine.toml: prompt must contain \{text\} once"),
         ("promt = '{text}'\n" + GOOD, "mine.toml: unknown option 'promt'; did you mean 'prompt'"),
     ],
 )

@@ -23,11 +23,19 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "focal": (
         SCORES,
         {"settings": ("finetune.focal=2",), "kind": "score"},
-        "focal is about classes",
+        "focal applies only to classes",
     ),
-    "weights": (SCORES, {"settings": ("finetune.class_weights=balanced",), "kind": "score"}, "class_weights is about"),
-    "levels": (CLASSES, {"settings": ("finetune.upper_levels=0.5",)}, "upper_levels is about paths of a tree"),
-    "watch": (CLASSES, {"settings": ("finetune.watch=pearson",)}, "labels of kind 'single' have no 'pearson' to watch"),
+    "weights": (
+        SCORES,
+        {"settings": ("finetune.class_weights=balanced",), "kind": "score"},
+        "class_weights applies only",
+    ),
+    "levels": (CLASSES, {"settings": ("finetune.upper_levels=0.5",)}, "upper_levels applies only to tree labels"),
+    "watch": (
+        CLASSES,
+        {"settings": ("finetune.watch=pearson",)},
+        "cannot watch 'pearson' with labels of kind 'single'",
+    ),
     "pair": (CLASSES, {"settings": ("finetune.pair=uv",)}, "--set finetune.pair=uv: pair says how a head sees pairs"),
     "reject": (CLASSES, {"reject": 0.1, "validation_size": 0.0}, "--reject chooses its threshold on validation rows"),
 }
@@ -62,9 +70,9 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
     wrong = {
         "multitask.order=['topic']": "multitask: there is no task 'topic'; did you mean 'topics'",
         "multitask.tasks.topic.weight=2": "multitask: there is no task 'topic'; did you mean 'topics'",
-        "multitask.tasks.topics.watch=pearson": "task 'topics': labels of kind 'single' have no 'pearson' to watch",
+        "multitask.tasks.topics.watch=pearson": "task 'topics': cannot watch 'pearson' with labels of kind 'single'",
         "multitask.tasks.topics.watch=log_loss": "lower is better for 'log_loss'",
-        "multitask.tasks.topics.upper_levels=0.2": "upper_levels is about paths of a tree",
+        "multitask.tasks.topics.upper_levels=0.2": "upper_levels applies only to tree labels",
         "multitask.tasks.topics.pair=uv": "pair says how a head sees pairs of texts, and these are single texts",
     }
     for setting, message in wrong.items():

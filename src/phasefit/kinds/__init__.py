@@ -1,7 +1,8 @@
-"""Kinds of labels: one file per kind, whose KIND knows all that differs between kinds.
+"""Label kinds: one file per kind, whose KIND holds everything that differs between kinds.
 
-How labels are recognised and read, their loss, what a head's outputs mean, how answers are chosen and scored, which
-columns `predict` writes, and how to describe them. `contract` lists it; the registry is `data.labels.LABEL_KINDS`.
+That is how labels are recognised and read, their loss, the meaning of a head's outputs, how predictions are chosen and
+scored, the columns that `predict` writes, and descriptions. See `contract` for the full list; the registry is
+`data.labels.LABEL_KINDS`.
 
 May import errors, seeds, events, files, registry, data, metrics and objectives; torch only inside methods, because
 options and recipes are checked without it.
@@ -20,22 +21,22 @@ __all__ = ["LabelKind", "kind_named", "kind_of", "kind_of_metrics"]
 
 
 def kind_named(name: str) -> LabelKind:
-    """The kind of that name; a LabelError with the nearest name where there is none."""
+    """The kind with this name; raises a LabelError that suggests the nearest name."""
     kind = LABEL_KINDS[name]
     if not isinstance(kind, LabelKind) or not name == kind.name == kind.space.kind:
         raise PluginError(
-            f"what is registered as the kind of labels '{name}' must be a phasefit.kinds.LabelKind, and it and its "
-            f"label space must have that name (found {kind!r})"
+            f"the label kind registered as '{name}' must be a phasefit.kinds.LabelKind, and its `name` and the `kind` "
+            f"of its label space must be '{name}' (found {kind!r})"
         )
     return kind
 
 
 def kind_of_metrics(metrics: Mapping[str, object]) -> LabelKind:
-    """The kind of the labels that these metrics of a split are of, as far as they tell; paths count as classes."""
+    """The label kind that the metrics of a split belong to; trees cannot be distinguished from single labels."""
     kinds, usual = map(kind_named, LABEL_KINDS), kind_named(USUAL)
     return next((kind for kind in kinds if kind.judged != usual.judged and kind.judged in metrics), usual)
 
 
 def kind_of(space: LabelSpace) -> LabelKind:
-    """The kind of a label space; that of texts without labels has none."""
+    """The kind of a label space; fails for the space of unlabelled texts, which has none."""
     return kind_named(space.kind)

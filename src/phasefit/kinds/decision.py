@@ -1,6 +1,6 @@
-"""From probabilities to answers: how sure a head may sound, and how sure it must be to answer at all.
+"""From probabilities to predictions: the temperature that calibrates them and the thresholds that they must reach.
 
-Both are chosen on validation rows after training, so that neither the phases nor the head know of them.
+Both are chosen on validation rows after training, so phases and heads do not depend on them.
 """
 
 from __future__ import annotations
@@ -12,67 +12,70 @@ from typing import Any
 
 import numpy as np
 
-ABSTAINED = -1  # the code of an answer that is withheld
+ABSTAINED = -1  # the code of a withheld prediction
 _TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What stands between a head's softmax and what a user is told."""
+    """How a head's probabilities become predictions."""
 
-    temperature: float = 1.0  # logits are divided by it: above 1 for a head that is too sure
-    reject_below: float = 0.0  # answers less probable than this are withheld; 0: every text gets one
-    thresholds: tuple[float, ...] = ()  # of several labels per text: how probable each must be to be given
+    temperature: float = 1.0  # logits are divided by it: above 1 if the head is overconfident
+    reject_below: float = 0.0  # less probable predictions are withheld; 0: every text gets one
+    thresholds: tuple[float, ...] = ()  # with several labels per text: the least probability of each
 
     def __post_init__(self) -> None:
-        """Refuse what a damaged file may say."""
-        inside = all(0 <= value <= 1 for value in (self.reject_below, *self.thresholds))
-        if not (math.isfinite(self.temperature) and self.temperature > 0 and inside):
-            raise ValueError(f"no model decides with temperature {self.temperature} and threshold {self.reject_below}")
+        """Reject the values of a damaged file."""
+        thresholds = (self.reject_below, *self.thresholds)
+        if not (math.isfinite(self.temperature) and self.temperature > 0 and all(0 <= one <= 1 for one in thresholds)):
+            raise ValueError(
+                "the temperature must be greater than 0 and thresholds must be between 0 and 1 (found temperature "
+                f"{self.temperature}, thresholds {min(thresholds)} to {max(thresholds)})"
+            )
 
     def calibrated(self, probabilities: np.ndarray) -> np.ndarray:
-        """What the head's own probabilities (n, classes) become."""
+        """Calibrate the head's own probabilities (n, classes)."""
         return self._tempered(probabilities, self.temperature)
 
     def uncalibrated(self, probabilities: np.ndarray) -> np.ndarray:
-        """The head's own probabilities again."""
+        """Recover the head's own probabilities from calibrated ones."""
         return self._tempered(probabilities, 1 / self.temperature)
 
     def _tempered(self, probabilities: np.ndarray, temperature: float) -> np.ndarray:
-        """With thresholds, each label is a question of its own, with two answers."""
+        """Scale by a temperature; with thresholds, each label is a binary decision."""
         if not self.thresholds or temperature == 1:
             return tempered(probabilities, temperature)
-        sure = np.clip(probabilities.astype(np.float64), _TINY, 1 - np.finfo(np.float64).epsneg)
-        logits = np.clip((np.log(sure) - np.log1p(-sure)) / temperature, -700, 700)
+        clipped = np.clip(probabilities.astype(np.float64), _TINY, 1 - np.finfo(np.float64).epsneg)
+        logits = np.clip((np.log(clipped) - np.log1p(-clipped)) / temperature, -700, 700)
         return np.asarray(1 / (1 + np.exp(-logits)))
 
     def chosen(self, probabilities: np.ndarray) -> np.ndarray:
-        """Which of several labels each row gets, (n, classes) bool."""
+        """Which labels each row gets, (n, classes) bool."""
         return np.asarray(probabilities >= (np.asarray(self.thresholds) if self.thresholds else 0.5))
 
     def answers(self, probabilities: np.ndarray) -> np.ndarray:
         """The code of each row's most probable class, or ABSTAINED."""
-        sure = probabilities.max(axis=1) >= self.reject_below
-        return np.where(sure, probabilities.argmax(axis=1), ABSTAINED)
+        accepted = probabilities.max(axis=1) >= self.reject_below
+        return np.where(accepted, probabilities.argmax(axis=1), ABSTAINED)
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers for the manifest."""
-        known = asdict(self)
-        thresholds = list(known.pop("thresholds"))
-        return known | ({"thresholds": thresholds} if thresholds else {})
+        fields = asdict(self)
+        thresholds = list(fields.pop("thresholds"))
+        return fields | ({"thresholds": thresholds} if thresholds else {})
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Decision:
-        """What `to_json` gave."""
+        """Read the output of `to_json`."""
         thresholds = tuple(float(value) for value in content.get("thresholds", ()))
-        plain = {name: float(value) for name, value in content.items() if name != "thresholds"}
-        return cls(**plain, thresholds=thresholds)
+        numbers = {name: float(value) for name, value in content.items() if name != "thresholds"}
+        return cls(**numbers, thresholds=thresholds)
 
 
 def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:
-    """The softmax of the same logits over a temperature; logarithms of probabilities are logits as good as any."""
+    """Softmax of the logits divided by a temperature; log-probabilities serve as logits."""
     if temperature == 1:
         return probabilities
     logits = np.log(np.maximum(probabilities.astype(np.float64), _TINY)) / temperature
-    raised = np.where(probabilities > 0, np.exp(logits - logits.max(axis=1, keepdims=True)), 0.0)
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+    scaled = np.where(probabilities > 0, np.exp(logits - logits.max(axis=1, keepdims=True)), 0.0)
+    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))

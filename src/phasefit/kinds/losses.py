@@ -1,4 +1,4 @@
-"""The loss of a head as a module: kinds make one, phases own it."""
+"""The loss of a head as a module: label kinds create it, phases own it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Plain = Callable[[Tensor, Tensor, Tensor | None], Tensor]  # logits, values, cla
 
 
 class HeadLoss(nn.Module):
-    """Logits and the `values` of labels -> scalar; `learned` turns values into what is learned of them."""
+    """Logits and the `values` of labels -> scalar; `learned` transforms values into training targets."""
 
     weights: Tensor | None
 
@@ -30,17 +30,17 @@ class HeadLoss(nn.Module):
         self.register_buffer("weights", None if weights is None else torch.from_numpy(weights).float(), False)
 
     def values(self, values: np.ndarray) -> np.ndarray:
-        """The values as they are learned: scores in standard units."""
+        """The training targets of these values, e.g. scores in standard units."""
         return values if self._learned is None else self._learned(values)
 
     def forward(self, logits: Tensor, values: Tensor) -> Tensor:
-        """What `values` gave, as a tensor."""
+        """The loss of logits against the output of `values`, as a tensor."""
         return self.plain(logits, values, self.weights)
 
 
 @dataclass(frozen=True)
 class WithUpperLevels:
-    """A loss of the paths of a tree, with that of their upper levels."""
+    """The loss of tree paths combined with that of their upper levels."""
 
     plain: Plain
     upper: UpperLevels

@@ -1,4 +1,4 @@
-"""A number per text or per pair of texts, or a place on a scale of named levels."""
+"""A number per text or text pair, or a level on a scale of named levels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Score(LabelKind):
-    """A head gives one number, in standard units of the training rows."""
+    """The head predicts one number, in standard units of the training rows."""
 
     name = "score"
     space = ScoreLabels
@@ -40,11 +40,11 @@ class Score(LabelKind):
     no_reject = "scores have no probabilities"
 
     def recognises(self, values: Sequence[Any], different: Collection[Any]) -> bool:
-        """Decimal numbers; as text, many of them."""
+        """Decimal numbers; if they are text, many different ones."""
         return are_scores(different)
 
     def read(self, values: Sequence[Any], place: Place, how: LabelReading) -> list[Label]:
-        """Numbers, or names of levels as their places."""
+        """Numbers, or names of levels as their positions on the scale."""
         return [read_score(value, place, row, how.levels) for row, value in enumerate(values)]
 
     def build(self, labels: Sequence[Label], levels: Sequence[str] = ()) -> LabelSpace:
@@ -55,16 +55,16 @@ class Score(LabelKind):
         return space
 
     def positives(self, labels: Sequence[Label]) -> Positives | None:
-        """High scores."""
+        """Pairs with high scores."""
         return scored_positives(labels)
 
     def likeness(self, space: LabelSpace, values: np.ndarray, train: np.ndarray) -> np.ndarray | None:
-        """The scores between the lowest and the highest of the training rows."""
+        """The scores, scaled to 0 to 1 by the lowest and the highest of the training rows."""
         low, high = float(train.min()), float(train.max())
         return np.asarray(np.clip((values - low) / ((high - low) or 1.0), 0.0, 1.0))
 
     def loss(self, space: LabelSpace, train: np.ndarray, options: LossOptions) -> HeadLoss:
-        """Squared error in standard units."""
+        """The squared error in standard units."""
         from phasefit.kinds.losses import HeadLoss
         from phasefit.objectives.head_losses import SquaredError
 
@@ -76,7 +76,7 @@ class Score(LabelKind):
         return quick_regression(values, outputs)
 
     def standard_error(self, scores: Mapping[str, float], rows: int) -> float:
-        """That of a correlation."""
+        """The standard error of a correlation."""
         value = min(max(scores[self.trusted], 0.0), 1.0)
         return (1 - value**2) / sqrt(max(rows - 1, 1))
 
@@ -85,20 +85,20 @@ class Score(LabelKind):
         return cast(ScoreLabels, space).from_standard(logits.cpu().double().numpy())
 
     def answers(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Label | None]:
-        """The score, or the level that it is nearest to."""
+        """The score, or the nearest level."""
         scale, scores = cast(ScoreLabels, space), outputs[:, 0].tolist()
         return [scale.level_of(score) for score in scores] if scale.levels else scores
 
     def metrics(self, space: LabelSpace, decision: Decision, values: np.ndarray, outputs: np.ndarray) -> dict[str, Any]:
-        """Of levels also as classes."""
+        """Levels are also scored as classes."""
         return regression_metrics(values, outputs, space.names)
 
     def columns(self, space: LabelSpace, every_class: bool = True) -> list[str]:
-        """The score; of levels the level, then the score."""
+        """The score; with levels, the level and then the score."""
         return ["prediction", "score"] if len(space) else ["prediction"]
 
     def cells(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Sequence[object] | np.ndarray]:
-        """Numbers, or levels with the number that stands behind each."""
+        """Scores, or levels and the scores they come from."""
         return [self.answers(outputs, space, decision), *([outputs[:, 0]] if len(space) else [])]
 
     def class_sizes(self, space: LabelSpace, values: np.ndarray) -> np.ndarray | None:
@@ -112,29 +112,32 @@ class Score(LabelKind):
     def check_same(self, space: LabelSpace, levels: Sequence[str]) -> None:
         """Scores on another scale cannot be learned by the same head."""
         if tuple(space.names) != tuple(levels):
-            ours, theirs = ", ".join(space.names) or "none", ", ".join(levels) or "none"
+            expected, given = ", ".join(space.names) or "none", ", ".join(levels) or "none"
             raise LabelError(
-                f"the model has the levels {ours}, the table {theirs}; they must be the same, in one order"
+                f"the levels of the model are {expected} and those of the table {given}; they must be the same, in the "
+                "same order"
             )
 
     def reading(self, space: LabelSpace) -> dict[str, Any]:
-        """With the levels."""
+        """Includes the levels."""
         return {"levels": tuple(space.names), "kind": self.name}
 
     def note(self, space: LabelSpace, labels: Sequence[Label]) -> str:
-        """The scale."""
+        """Describes the scale."""
         scale = cast(ScoreLabels, space)
-        what = f"a scale of {len(space)} levels" if len(space) else f"mean {scale.mean:.3g}, spread {scale.spread:.3g}"
+        what = f"a scale of {len(space)} levels"
+        if not len(space):
+            what = f"mean {scale.mean:.3g}, standard deviation {scale.spread:.3g}"
         return f"labels: scores (kind 'score'), {what}"
 
     def group_noun(self, space: LabelSpace) -> str:
-        """What scores fall into."""
+        """A level, or a range of scores."""
         return "level" if len(space) else "range of scores"
 
     def model_noun(self, classes: int, pairs: bool) -> str:
-        """Scores or levels."""
-        what = f"one of {classes} levels of a scale" if classes else "a score"
-        return f"model that predicts {what} of {'pairs of texts' if pairs else 'texts'}"
+        """A model that predicts scores or levels."""
+        what = f"one of {classes} levels" if classes else "a score"
+        return f"model that predicts {what} for {'text pairs' if pairs else 'texts'}"
 
 
 KIND = Score()

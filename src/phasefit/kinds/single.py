@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from phasefit.kinds.losses import HeadLoss
 
 
+SLIGHT = 1.1  # a temperature within this factor of 1 is called slightly over- or underconfident
+
+
 class Single(LabelKind):
-    """A name or a number per text; classes share one probability."""
+    """A name or a number per text; the probabilities of all classes sum to 1."""
 
     name = "single"
     space: ClassVar[type[LabelSpace]] = SingleLabels
@@ -52,16 +55,16 @@ class Single(LabelKind):
         labels = check_labels(values, place)
         if isinstance(labels[0], tuple):
             raise LabelError(
-                f"{place.name}: labels of several levels are of kind 'tree', not 'single'; give one --label"
+                f"{place.name}: labels with several levels are of kind 'tree', not 'single'; give --label only once"
             )
         return labels
 
     def positives(self, labels: Sequence[Label]) -> Positives | None:
-        """Names such as yes and no."""
+        """Pairs labelled with names such as yes."""
         return named_positives(labels)
 
     def likeness(self, space: LabelSpace, values: np.ndarray, train: np.ndarray) -> np.ndarray | None:
-        """1 for names that mean yes, 0 for those that mean no."""
+        """1 for names that mean yes, 0 for names that mean no."""
         if not positive_names(space.classes):
             return None
         return np.asarray(np.array([is_positive(label) for label in space.classes])[values])
@@ -78,27 +81,27 @@ class Single(LabelKind):
         return HeadLoss(CrossEntropy(options.label_smoothing, options.focal), weights)
 
     def quick(self, values: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        """Of the most probable class."""
+        """Scores of the most probable class."""
         return quick_scores(values, outputs)
 
     def outputs(self, logits: Tensor, space: LabelSpace) -> np.ndarray:
-        """Their softmax."""
+        """The softmax of the logits."""
         return np.asarray(logits.cpu().double().softmax(dim=1).numpy())
 
     def decide(
         self, space: LabelSpace, values: np.ndarray, outputs: np.ndarray, *, calibrate: bool, reject: float = 0.0
     ) -> tuple[Decision, list[str]]:
-        """A temperature, and a probability below which nothing is answered."""
+        """A temperature, and a probability below which predictions are withheld."""
         decision, notes = Decision(), []
         if calibrate:
             decision = Decision(best_temperature(values, outputs))
             notes.append(calibration_note(decision.temperature))
         if reject:
-            sure = decision.calibrated(outputs)
-            decision = replace(decision, reject_below=threshold_for(reject, sure))
-            withheld = int((decision.answers(sure) < 0).sum())
-            least, rows = decision.reject_below, f"{withheld:,} of the {len(sure):,} validation rows"
-            notes.append(f"a prediction less probable than {least:.3f} is withheld: {rows}")
+            calibrated = decision.calibrated(outputs)
+            decision = replace(decision, reject_below=threshold_for(reject, calibrated))
+            withheld = int((decision.answers(calibrated) < 0).sum())
+            least, rows = decision.reject_below, f"{withheld:,} of the {len(calibrated):,} validation rows"
+            notes.append(f"predictions with a probability below {least:.3f} are withheld: {rows}")
         return decision, notes
 
     def answers(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Label | None]:
@@ -107,11 +110,11 @@ class Single(LabelKind):
         return [None if code == ABSTAINED else space.classes[code] for code in codes.tolist()]
 
     def predicted_codes(self, outputs: np.ndarray, decision: Decision) -> list[list[int]]:
-        """One code, or none where the answer is withheld."""
+        """One code, or none if the prediction is withheld."""
         return [[code] if code != ABSTAINED else [] for code in decision.answers(outputs).tolist()]
 
     def metrics(self, space: LabelSpace, decision: Decision, values: np.ndarray, outputs: np.ndarray) -> dict[str, Any]:
-        """With what calibration changed, and what abstaining gains, where the model does either."""
+        """Adds the calibration error before calibration and the scores of answered rows, where they apply."""
         scores = classification_metrics(values, outputs, space.names, self.paths(space))
         if decision.temperature != 1:
             before = calibration_bins(values, decision.uncalibrated(outputs))
@@ -121,11 +124,11 @@ class Single(LabelKind):
         return scores
 
     def paths(self, space: LabelSpace) -> list[tuple[Any, ...]] | None:
-        """The path of each class, where classes are paths of a tree."""
+        """The path of each class; None if classes are not paths of a tree."""
         return None
 
     def cells(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Sequence[object] | np.ndarray]:
-        """Labels as they were given where they share one plain type, else as they are written."""
+        """Labels in their own type if all classes share one, otherwise their names."""
         plain = len({type(label) for label in space.classes}) == 1 and not isinstance(space.classes[0], tuple)
         written: Sequence[object] = space.classes if plain else space.names
         labels = [None if code < 0 else written[code] for code in decision.answers(outputs).tolist()]
@@ -133,9 +136,10 @@ class Single(LabelKind):
 
 
 def calibration_note(temperature: float) -> str:
-    """What calibration found."""
-    was = "too sure" if temperature > 1 else "not sure enough"
-    return f"probabilities: the head was {was}; calibrated on validation, temperature {temperature:.2f}"
+    """The result of calibration in a sentence."""
+    was = "overconfident" if temperature > 1 else "underconfident"
+    slightly = "slightly " if 1 / SLIGHT < temperature < SLIGHT else ""
+    return f"probabilities calibrated on validation (temperature {temperature:.2f}: {slightly}{was})"
 
 
 KIND = Single()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Tree(Single):
-    """As one class per text, with what the levels above the last add."""
+    """One class per text, plus losses and metrics of the upper levels."""
 
     name = "tree"
     space = TreeLabels
@@ -32,20 +32,20 @@ class Tree(Single):
     likeness = LabelKind.likeness
 
     def recognises(self, values: Sequence[Any], different: Collection[Any]) -> bool:
-        """Tuples."""
+        """Any tuple."""
         return any(isinstance(value, tuple) for value in values)
 
     def read(self, values: Sequence[Any], place: Place, how: LabelReading) -> list[Label]:
-        """Tuples, columns of levels, or names that are split at a separator."""
+        """Tuples, one column per level, or names that are split at a separator."""
         labels = check_labels(values, place, paths=True)
         return labels if isinstance(labels[0], tuple) else split_paths(labels, how.tree or "/", place)
 
     def positives(self, labels: Sequence[Label]) -> Positives | None:
-        """Paths do not say it."""
+        """Paths do not mark positive pairs."""
         return None
 
     def loss(self, space: LabelSpace, train: np.ndarray, options: LossOptions) -> HeadLoss:
-        """Cross-entropy, a share of it that of the upper levels."""
+        """Cross-entropy, combined with that of the upper levels."""
         loss = super().loss(space, train, options)
         if options.upper_levels and space.depth > 1:
             import torch
@@ -62,21 +62,21 @@ class Tree(Single):
         return [label if isinstance(label, tuple) else (label,) for label in space.classes]
 
     def check_table(self, space: LabelSpace, where: str) -> None:
-        """Paths of one level are no tree."""
+        """Paths of a single level do not form a tree."""
         if space.depth == 1:
             raise LabelError(
-                f"{where}: labels are to be paths of a tree, and none has a second level (the first is "
-                f"'{space.names[0]}'); --tree says what separates levels, --label given again names a column for each"
+                f"{where}: tree labels need at least two levels, and no label has a second one (the first is "
+                f"'{space.names[0]}'); set the separator with --tree, or give --label once per level"
             )
 
     def note(self, space: LabelSpace, labels: Sequence[Label]) -> str:
-        """With the levels."""
+        """Includes the number of levels."""
         least, most = cast(TreeLabels, space).shallowest, space.depth
         return f"{super().note(space, labels)}, paths of {f'{least} to {most}' if least < most else most} levels"
 
     def model_noun(self, classes: int, pairs: bool) -> str:
-        """Paths."""
-        return f"text classifier of {classes} paths through a tree" + " of pairs of texts" * pairs
+        """A hierarchical classifier."""
+        return f"hierarchical text classifier with {classes} classes" + " for text pairs" * pairs
 
 
 def _nodes(levels: np.ndarray) -> np.ndarray:

@@ -1,9 +1,8 @@
-"""Metrics: of predictions against the truth and of embedding spaces, as plain numbers that go into JSON.
+"""Metrics of predictions and of embedding spaces, as plain numbers for JSON.
 
-`registry` knows every metric by its name. `scores` is the quick set that training watches, `classification` the full
-report of a trained model, `multi_label` and `regression` the same for other labels; they count with `confusion`,
-`ranking` and `calibration`. `geometry` looks at embeddings instead. May import errors and the registry class, never
-torch.
+`registry` lists every metric by name. `scores` has the quick metrics that training watches, `classification` the full
+report of a trained model, `multi_label` and `regression` the same for other labels; they build on `confusion`,
+`ranking` and `calibration`. `geometry` measures embeddings. May import errors and the registry class, never torch.
 """
 
 from phasefit.metrics.classification import classification_metrics

@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say, and how to make them: reliability diagram, temperature, threshold."""
+"""Calibration of probabilities: reliability diagram, temperature scaling, rejection threshold."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import numpy as np
 
 from phasefit.metrics.confusion import Floats, Ints
 
-WIDEST = (-3.0, 3.0)  # the logarithms of the temperatures that are looked at
+WIDEST = (-3.0, 3.0)  # the search range of the log-temperature
 BINS = 15  # Guo et al., "On calibration of modern neural networks" (2017)
 
 
 def calibration_bins(true: Ints, probabilities: Floats, bins: int = BINS) -> list[dict[str, Any]]:
-    """Rows by the probability of their predicted class, in bins of equal width that include their upper end.
+    """Rows grouped by the probability of their predicted class, in bins of equal width that include their upper end.
 
-    Each is `{from, to, rows, confidence, accuracy}`, the last two means over its rows; empty bins are left out.
+    Each bin is `{from, to, rows, confidence, accuracy}`, the last two means over its rows; empty bins are dropped.
     """
     return bins_of(probabilities.max(axis=1), probabilities.argmax(axis=1) == true, bins)
 
 
 def bins_of(confidence: Floats, right: np.ndarray, bins: int = BINS) -> list[dict[str, Any]]:
-    """The bins of any predictions, given how probable each was said to be and whether it is true."""
+    """The bins of any predictions, from the probability of each and whether it is right."""
     confidence = np.clip(np.asarray(confidence, dtype=np.float64), 0.0, 1.0)
     edges = np.linspace(0.0, 1.0, bins + 1)
     place = np.clip(np.digitize(confidence, edges, right=True) - 1, 0, bins - 1)
     rows = np.bincount(place, minlength=bins)
-    sure = np.bincount(place, weights=confidence, minlength=bins)
+    total = np.bincount(place, weights=confidence, minlength=bins)
     hits = np.bincount(place, weights=right, minlength=bins)
     return [
         {
             "from": float(edges[each]),
             "to": float(edges[each + 1]),
             "rows": int(rows[each]),
-            "confidence": float(sure[each] / rows[each]),
+            "confidence": float(total[each] / rows[each]),
             "accuracy": float(hits[each] / rows[each]),
         }
         for each in np.flatnonzero(rows)
@@ -41,24 +41,24 @@ def bins_of(confidence: Floats, right: np.ndarray, bins: int = BINS) -> list[dic
 
 
 def calibration_error(bins: list[dict[str, Any]]) -> float:
-    """The expected calibration error: the mean gap between confidence and accuracy, each bin by its rows."""
+    """The expected calibration error: the mean gap between confidence and accuracy, bins weighted by their rows."""
     rows = sum(each["rows"] for each in bins)
     gaps = (each["rows"] * abs(each["confidence"] - each["accuracy"]) for each in bins)
     return float(sum(gaps) / max(rows, 1))
 
 
 def confidence_entropy(probabilities: Floats) -> float:
-    """The mean over rows of `-sum p log2 p`, in bits: 0 where it is always sure, log2 of the classes at most."""
+    """The mean over rows of `-sum p log2 p`, in bits: from 0 (always certain) to log2 of the number of classes."""
     shares = np.clip(np.asarray(probabilities, dtype=np.float64), 0.0, 1.0)
     bits = -shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
     return max(float(bits.sum(axis=1).mean()), 0.0)
 
 
 def best_temperature(true: Ints, probabilities: Floats) -> float:
-    """What to divide the logits by so that the true classes are most probable (Guo et al., 2017).
+    """The temperature, by which logits are divided, that maximises the likelihood (Guo et al., 2017).
 
-    Its logarithm has a standard normal prior, which one row outweighs: where few rows are all predicted right, the
-    likelihood alone would have every later prediction be certain.
+    Its logarithm has a standard normal prior, which a single row outweighs. Without a prior, a few rows that are all
+    predicted correctly would make every later prediction certain.
     """
     from scipy.optimize import minimize_scalar
 
@@ -67,21 +67,21 @@ def best_temperature(true: Ints, probabilities: Floats) -> float:
     def cost(log_temperature: float) -> float:
         scaled = logits * np.exp(-log_temperature)
         top = scaled.max(axis=1, keepdims=True)
-        whole = np.log(np.exp(scaled - top).sum(axis=1)) + top[:, 0]
-        return float((whole - scaled[np.arange(len(true)), true]).sum() + log_temperature**2 / 2)
+        log_sum = np.log(np.exp(scaled - top).sum(axis=1)) + top[:, 0]
+        return float((log_sum - scaled[np.arange(len(true)), true]).sum() + log_temperature**2 / 2)
 
     optimum = minimize_scalar(cost, bounds=WIDEST, method="bounded", options={"xatol": 1e-4})
     return float(np.exp(optimum.x))
 
 
 def threshold_for(rate: float, probabilities: Floats) -> float:
-    """The highest probability that leaves at most this share of the rows below it."""
+    """The highest threshold that at most this share of the rows stays below."""
     confidence = np.sort(probabilities.max(axis=1))
     return float(confidence[min(int(rate * len(confidence)), len(confidence) - 1)])
 
 
 def selective(true: Ints, answers: Ints) -> dict[str, float | None]:
-    """The share of rows that are answered, and how often the answer is right; codes below 0 are no answers."""
+    """The share of answered rows and their accuracy; a code below 0 is a withheld answer."""
     answered = answers >= 0
     right = float((answers == true)[answered].mean()) if answered.any() else None
     return {"answered": float(answered.mean()), "accuracy_answered": right}

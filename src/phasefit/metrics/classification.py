@@ -1,4 +1,4 @@
-"""Everything `metrics.json` says about a classifier on one split."""
+"""All metrics of a classifier on one split, for `metrics.json`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def classification_metrics(
 ) -> dict[str, Any]:
     """Scores of (n, classes) probabilities against n codes, as plain numbers for JSON.
 
-    Macro averages are over the classes that occur in the truth or among the predictions; `roc_auc` is None when no
-    class has rows on both sides; `ece` is the expected calibration error over the bins of `calibration`. `levels`, for
-    tree labels, holds each class's path from the root; paths may differ in length.
+    Macro averages are over the classes that occur in the true labels or in the predictions; `roc_auc` is None if no
+    class has both positive and negative rows; `ece` is the expected calibration error over the bins of `calibration`.
+    `levels`, for tree labels, holds the path of each class from the root; paths may differ in length.
     """
     true, probabilities = checked(codes_true, probabilities)
     if len(names) != probabilities.shape[1]:
-        raise DataError(f"{len(names)} class names do not fit {probabilities.shape[1]} columns of probabilities")
+        raise DataError(f"{len(names)} class names do not match {probabilities.shape[1]} columns of probabilities")
     predicted = probabilities.argmax(axis=1)
     matrix = confusion_matrix(true, predicted, len(names))
     scores = ClassScores.of(matrix)
@@ -55,9 +55,9 @@ def classification_metrics(
 
 
 def wilson_interval(hits: int, rows: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of a proportion: sound for few rows and for proportions near 0 and 1.
+    """Wilson's score interval of a proportion: accurate for few rows and for proportions near 0 and 1.
 
-    That of scipy's `binomtest` differs in the last digits.
+    scipy's `binomtest` differs in the last digits.
     """
     share, spread = hits / rows, z * z / rows
     middle = (share + spread / 2) / (1 + spread)
@@ -68,7 +68,7 @@ def wilson_interval(hits: int, rows: int, z: float = Z95) -> tuple[float, float]
 def tree_metrics(true: Ints, predicted: Ints, levels: Sequence[Sequence[object]]) -> dict[str, Any]:
     """Accuracy and macro F1 at each level of a tree, and the hierarchical F1 over all nodes of the paths.
 
-    A node is its whole path: equal names below different parents are different nodes.
+    A node is its whole path: the same name below different parents is a different node.
     """
     paths = [tuple(takewhile(lambda name: name not in (None, ""), path)) for path in levels]
     report = []

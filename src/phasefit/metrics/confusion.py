@@ -1,4 +1,4 @@
-"""The confusion matrix, and precision, recall and F1 out of it."""
+"""The confusion matrix, and precision, recall and F1 computed from it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 
 
 def confusion_matrix(true: Ints, predicted: Ints, classes: int) -> Ints:
-    """Counts (classes, classes): rows are the truth, columns the prediction.
+    """Counts (classes, classes): rows are true classes, columns predicted ones.
 
-    scikit-learn's takes a hundred times as long, at every validation.
+    scikit-learn's is a hundred times slower; this runs at every evaluation.
     """
     flat = np.asarray(true, dtype=np.int64) * classes + np.asarray(predicted, dtype=np.int64)
     return np.bincount(flat, minlength=classes * classes).reshape(classes, classes)
@@ -24,17 +24,17 @@ def confusion_matrix(true: Ints, predicted: Ints, classes: int) -> Ints:
 
 @dataclass(frozen=True)
 class ClassScores:
-    """Precision, recall and F1 of each class, 0 where a class was never predicted or never there."""
+    """Precision, recall and F1 of each class; 0 if a class was never predicted or never occurs."""
 
     precision: Floats
     recall: Floats
     f1: Floats
     support: Ints
-    present: NDArray[np.bool_]  # in the truth or in the prediction
+    present: NDArray[np.bool_]  # in the true labels or in the predictions
 
     @classmethod
     def of(cls, matrix: Ints) -> ClassScores:
-        """Read them off a confusion matrix."""
+        """Compute them from a confusion matrix."""
         hits, support, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
         return cls(
             precision=hits / np.maximum(predicted, 1),
@@ -45,7 +45,7 @@ class ClassScores:
         )
 
     def averages(self) -> dict[str, float]:
-        """Macro averages over the classes that are present, weighted averages by the rows of each class."""
+        """Macro averages over the classes that are present, and averages weighted by the rows of each class."""
         weight = self.support / self.support.sum()
         scores = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         macro = {f"macro_{name}": float(values[self.present].mean()) for name, values in scores.items()}
@@ -58,6 +58,6 @@ def class_rows(
     """The scores of each class by its name, as plain numbers for JSON."""
     rows = zip(names, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True)
     return {
-        name: {"precision": float(right), "recall": float(caught), "f1": float(both), "support": int(count)}
-        for name, right, caught, both, count in rows
+        name: {"precision": float(p), "recall": float(r), "f1": float(f), "support": int(count)}
+        for name, p, r, f, count in rows
     }

@@ -1,7 +1,7 @@
-"""The geometry of an embedding space: how near texts of a class are, and how evenly all of them fill the space.
+"""The geometry of an embedding space: how close texts of a class are, and how evenly all texts are spread.
 
-Everything is said of directions: vectors are brought to length 1 first, and one that has no direction (zero, not a
-number) stays zero, at a right angle to all others. All in float64.
+Only directions count: vectors are scaled to length 1 first. A vector without a direction (zero or NaN) stays zero and
+is orthogonal to all others. Everything is computed in float64.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OF_CLASSES = ("within", "between", "silhouette")
 
 
 def geometry_rows(stages: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, list[Any], str]]:
-    """The figures that some stage has: the name, its value by stage (None where it has none), and how to read it."""
+    """Each figure that some stage has: its name, its value by stage (None if missing), and how to read it."""
     rows = []
     labelled = has_classes(stages.values())
     for metric in metrics_of(GEOMETRY):
@@ -33,19 +33,19 @@ def geometry_rows(stages: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, li
 
 
 def has_classes(stages: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the figures are of texts with labels."""
+    """Whether the figures come from labelled texts."""
     return any(figures.get(name) is not None for figures in stages for name in OF_CLASSES)
 
 
 def geometry(
     vectors: Floats, codes: Sequence[int] | Ints | None = None, pairs: tuple[Floats, Floats] | None = None
 ) -> dict[str, Any]:
-    """All figures of vectors (n, d) of texts whose classes are `codes` (n,), -1 where there is no label.
+    """All figures of text vectors (n, d) with the classes `codes` (n,), -1 for unlabelled texts.
 
-    `pairs` are vectors (m, d) of texts and of what belongs to each: where no text has a label, alignment is over them,
-    and `pairs` says how many they are. All pairs of texts are looked at, so callers give some thousands of texts at
-    most. `texts` says how many there are. What has no meaning is left out: everything for fewer than two texts,
-    alignment and `within` where no class has two, `between` for one class, silhouette for either.
+    `pairs` are vectors (m, d) of texts and of their positives: if no text has a label, alignment is over them, and the
+    figure `pairs` counts them. All pairs of texts are compared, so pass a few thousand texts at most. The figure
+    `texts` counts them. Undefined figures are dropped: all of them for fewer than two texts, alignment and `within` if
+    no class has two texts, `between` for a single class, silhouette in both cases.
     """
     figures: dict[str, Any] = {"texts": len(vectors)}
     if len(vectors) < 2:
@@ -61,7 +61,7 @@ def geometry(
 
 
 def of_classes(near: Floats, codes: Ints) -> dict[str, float]:
-    """What needs labels, from the cosines (n, n) of texts and their classes (n,)."""
+    """The figures that need labels, from the cosines (n, n) of texts and their classes (n,)."""
     figures: dict[str, float] = {}
     first, second = np.triu_indices(len(codes), 1)
     same = codes[first] == codes[second]
@@ -77,7 +77,7 @@ def of_classes(near: Floats, codes: Ints) -> dict[str, float]:
 
 
 def cosines(vectors: Floats) -> Floats:
-    """The cosine of each vector with each (n, n); on the diagonal 1, or 0 for a vector without direction."""
+    """The cosines of all vectors (n, n); the diagonal is 1, or 0 for a vector without direction."""
     points = unit(vectors)
     return np.asarray(np.clip(points @ points.T, -1.0, 1.0))
 
@@ -90,22 +90,22 @@ def squared_distances(near: Floats) -> Floats:
 
 
 def unit(vectors: Floats) -> Floats:
-    """Vectors of length 1; what is not a number counts as 0, and a vector of zeros stays one."""
+    """Vectors scaled to length 1; NaN counts as 0, and a vector of zeros stays zero."""
     points = np.nan_to_num(np.asarray(vectors, dtype=np.float64), posinf=0.0, neginf=0.0)
     largest = np.abs(points).max(axis=1, keepdims=True, initial=0.0)
-    points = points / np.where(largest > 0, largest, 1.0)  # squares of the very large and the very small are lost
+    points = points / np.where(largest > 0, largest, 1.0)  # squares could overflow or underflow
     length = np.linalg.norm(points, axis=1, keepdims=True)
     return np.asarray(points / np.where(length > 0, length, 1.0))
 
 
 def alignment(anchors: Floats, positives: Floats) -> float:
     """The mean squared distance of vectors to their positives, row by row (Wang and Isola, 2020): from 0 to 4."""
-    apart = unit(anchors) - unit(positives)
-    return float(np.einsum("ij,ij->i", apart, apart).mean())
+    differences = unit(anchors) - unit(positives)
+    return float(np.einsum("ij,ij->i", differences, differences).mean())
 
 
 def uniformity(vectors: Floats) -> float:
-    """`log mean exp(-2 |x - y|^2)` over all pairs (Wang and Isola, 2020): 0 if all are in one place, to -8."""
+    """`log mean exp(-2 |x - y|^2)` over all pairs (Wang and Isola, 2020): from 0 (all vectors are equal) to -8."""
     return _uniformity(cosines(vectors))
 
 
@@ -114,9 +114,9 @@ def _uniformity(near: Floats) -> float:
 
 
 def silhouette(near: Floats, codes: Ints) -> float:
-    """How much nearer texts are to their own class than to the next (Rousseeuw, 1987), from cosines (n, n): -1 to 1.
+    """How much closer texts are to their own class than to the next (Rousseeuw, 1987), from cosines (n, n): -1 to 1.
 
-    That of scikit-learn differs in the last digits, and refuses as many classes as texts.
+    scikit-learn's differs in the last digits and rejects as many classes as texts.
     """
     distances = np.clip(1.0 - near, 0.0, 2.0)
     np.fill_diagonal(distances, 0.0)

@@ -1,9 +1,9 @@
-"""Labels that are likely wrong: confident learning (Northcutt et al., "Confident learning", JAIR 2021).
+"""Labels that are probably wrong: confident learning (Northcutt et al., "Confident learning", JAIR 2021).
 
-The model is sure of a class when its probability reaches the mean that it has on rows labelled with that class. A
-label is doubted where its own probability stays below that mean while another class reaches its own. The cleanlab
-package does this too, and much more; it is under the AGPL, which would bind every user of this package, and the rule
-is a few lines.
+The model is confident in a class if its probability reaches the mean that it has on rows labelled with that class. A
+label is suspect if its probability is below that mean while another class reaches its own mean. The cleanlab package
+does this and much more, but its licence, the AGPL, would apply to every user of this package, and the rule is a few
+lines.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from phasefit.metrics.confusion import Floats, Ints
 
 @dataclass(frozen=True)
 class Doubts:
-    """Rows whose label is doubted, the likeliest to be wrong first."""
+    """Rows with a suspect label, the most suspect first."""
 
     rows: Ints
-    better: Ints  # the class that the model would give; of several labels, the label that is in question
-    margin: Floats  # the probability of what was given minus that of what is likelier: -1 to 1, the lowest first
+    better: Ints  # the class that the model suggests; with several labels per text, the suspect label
+    margin: Floats  # the probability of the given label minus that of the likelier one: -1 to 1, ascending
 
 
 def doubted_labels(codes: Ints, probabilities: Floats) -> Doubts:
-    """Of n given codes and (n, classes) probabilities of a model that was not trained on these rows.
+    """Suspect labels from n given codes and (n, classes) probabilities of a model not trained on these rows.
 
-    Classes that no row has cannot be suggested: nothing is known of how sure the model is of them.
+    Classes without rows are never suggested, because the model's confidence in them is unknown.
     """
     places = np.arange(len(codes))
     own = probabilities[places, codes].astype(np.float64)
@@ -36,28 +36,29 @@ def doubted_labels(codes: Ints, probabilities: Floats) -> Doubts:
     limits = np.where((sizes > 0) & (means > 0), means, np.inf)
     others = probabilities.astype(np.float64)
     others[places, codes] = -np.inf
-    sure = np.where(others >= limits, others, -np.inf)
-    doubted = np.flatnonzero((own < limits[codes]) & np.isfinite(sure).any(axis=1))
+    confident = np.where(others >= limits, others, -np.inf)
+    suspects = np.flatnonzero((own < limits[codes]) & np.isfinite(confident).any(axis=1))
     margin = own - others.max(axis=1, initial=-np.inf)
-    order = doubted[np.argsort(margin[doubted], kind="stable")]
-    return Doubts(order, sure[order].argmax(axis=1), margin[order])
+    order = suspects[np.argsort(margin[suspects], kind="stable")]
+    return Doubts(order, confident[order].argmax(axis=1), margin[order])
 
 
 def doubted_sets(given: np.ndarray, probabilities: Floats) -> Doubts:
-    """Of several labels per text, (n, classes) bool: each label of each row is a question with two answers.
+    """Suspect labels of texts with several labels, (n, classes) bool: each label of each row is a binary decision.
 
-    A row appears once, with the label that is most in question. Only answers that are less likely than not are doubted:
-    the mean probability of a rare label is low, and would doubt most rows.
+    A row appears once, with its most suspect label. Decisions with a probability of 0.5 or more are never suspect: the
+    mean probability of a rare label is low, and most rows would fall below it.
     """
-    sure = probabilities.astype(np.float64)
-    own = np.where(given, sure, 1 - sure)
+    present = probabilities.astype(np.float64)
+    own = np.where(given, present, 1 - present)
     rows = np.maximum(given.sum(axis=0), 1), np.maximum((~given).sum(axis=0), 1)
-    there, absent = np.where(given, sure, 0).sum(axis=0) / rows[0], np.where(given, 0, 1 - sure).sum(axis=0) / rows[1]
-    limit, other = np.where(given, there, absent), np.where(given, absent, there)
+    mean_given = np.where(given, present, 0).sum(axis=0) / rows[0]
+    mean_absent = np.where(given, 0, 1 - present).sum(axis=0) / rows[1]
+    limit, other = np.where(given, mean_given, mean_absent), np.where(given, mean_absent, mean_given)
     has_both = given.any(axis=0) & ~given.all(axis=0)
-    doubted = (own < limit) & (1 - own >= other) & (own < 0.5) & has_both
-    margin = np.where(doubted, 2 * own - 1, np.inf)
-    rows_doubted = np.flatnonzero(doubted.any(axis=1))
-    worst = margin[rows_doubted].argmin(axis=1) if len(rows_doubted) else np.empty(0, dtype=np.int64)
-    order = np.argsort(margin[rows_doubted, worst], kind="stable")
-    return Doubts(rows_doubted[order], worst[order], margin[rows_doubted, worst][order])
+    suspect = (own < limit) & (1 - own >= other) & (own < 0.5) & has_both
+    margin = np.where(suspect, 2 * own - 1, np.inf)
+    suspect_rows = np.flatnonzero(suspect.any(axis=1))
+    worst = margin[suspect_rows].argmin(axis=1) if len(suspect_rows) else np.empty(0, dtype=np.int64)
+    order = np.argsort(margin[suspect_rows, worst], kind="stable")
+    return Doubts(suspect_rows[order], worst[order], margin[suspect_rows, worst][order])

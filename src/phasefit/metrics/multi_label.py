@@ -1,4 +1,4 @@
-"""Scores of texts with several labels each: every label is a question of its own, with a threshold of its own."""
+"""Scores of texts with several labels each: every label is a binary decision with its own threshold."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from phasefit.metrics.confusion import Floats, class_rows
 from phasefit.metrics.ranking import roc_auc
 
 HALF = 0.5
-LEAST, MOST = 0.02, 0.98  # thresholds beyond would rest on single rows
+LEAST, MOST = 0.02, 0.98  # more extreme thresholds would depend on single rows
 
 
 def best_thresholds(true: np.ndarray, probabilities: Floats) -> np.ndarray:
-    """The threshold of each label with the best F1 on these rows; between thresholds that tie, the nearest to a half.
+    """The threshold of each label with the best F1 on these rows; of tied thresholds, the one closest to 0.5.
 
-    A label without a row keeps the half.
+    A label without rows gets 0.5.
     """
     thresholds = np.full(true.shape[1], HALF)
     for code in np.flatnonzero(true.any(axis=0)):
         order = np.argsort(-probabilities[:, code], kind="stable")
-        sure, hits = probabilities[order, code], np.cumsum(true[order, code])
+        ranked, hits = probabilities[order, code], np.cumsum(true[order, code])
         f1 = 2 * hits / (np.arange(1, len(order) + 1) + hits[-1])
-        ends = np.append(sure[:-1] > sure[1:], True)  # rows of one probability are taken or left together
-        below = np.append(sure[1:], 0.0)
-        middle = (sure + below) / 2
-        middle = np.clip(np.where(middle > below, middle, sure), LEAST, MOST)  # of neighbouring numbers, the upper one
-        allowed = ends & (middle <= sure) & (middle > below)
+        ends = np.append(ranked[:-1] > ranked[1:], True)  # a threshold cannot separate rows of equal probability
+        below = np.append(ranked[1:], 0.0)
+        middle = (ranked + below) / 2
+        # The mean of two adjacent floats may round down to the lower one: use the upper one instead.
+        middle = np.clip(np.where(middle > below, middle, ranked), LEAST, MOST)
+        allowed = ends & (middle <= ranked) & (middle > below)
         if allowed.any():
             best = np.flatnonzero(allowed & (f1 >= f1[allowed].max() - 1e-12))
             thresholds[code] = middle[best[np.abs(middle[best] - HALF).argmin()]]
@@ -38,7 +39,7 @@ def best_thresholds(true: np.ndarray, probabilities: Floats) -> np.ndarray:
 
 
 def quick_multi(true: np.ndarray, probabilities: Floats) -> dict[str, float]:
-    """What a phase may watch; F1 is that of the best thresholds on these rows, which is what will be used."""
+    """The metrics that a phase may watch; F1 uses the best thresholds on these rows, as the trained model will."""
     true, probabilities = checked(true, probabilities)
     chosen = probabilities >= best_thresholds(true, probabilities)
     micro, macro, _ = f1_scores(true, chosen)
@@ -55,18 +56,18 @@ def quick_multi(true: np.ndarray, probabilities: Floats) -> dict[str, float]:
 def multi_metrics(
     true: np.ndarray, probabilities: Floats, names: Sequence[str], thresholds: Sequence[float] = ()
 ) -> dict[str, Any]:
-    """Everything `metrics.json` says about several labels per text on one split.
+    """All metrics of one split with several labels per text, for `metrics.json`.
 
-    `accuracy` is that of whole sets. Macro averages are over the labels that occur in the truth or among the
-    predictions; `ece` is over all questions, one for each text and label.
+    `accuracy` is that of whole sets. Macro averages are over the labels that occur in the true labels or in the
+    predictions; `ece` is over all binary decisions, one per text and label.
     """
     true, probabilities = checked(true, probabilities)
     if len(names) != true.shape[1]:
-        raise DataError(f"{len(names)} class names do not fit {true.shape[1]} columns of probabilities")
+        raise DataError(f"{len(names)} class names do not match {true.shape[1]} columns of probabilities")
     chosen = probabilities >= (np.asarray(thresholds) if len(thresholds) else HALF)
     micro, macro, f1 = f1_scores(true, chosen)
-    hits, given, there = (true & chosen).sum(axis=0), chosen.sum(axis=0), true.sum(axis=0)
-    precision, recall = hits / np.maximum(given, 1), hits / np.maximum(there, 1)
+    hits, predicted, support = (true & chosen).sum(axis=0), chosen.sum(axis=0), true.sum(axis=0)
+    precision, recall = hits / np.maximum(predicted, 1), hits / np.maximum(support, 1)
     sizes = (true & chosen).sum(axis=1), true.sum(axis=1) + chosen.sum(axis=1)
     bins = bins_of(probabilities.ravel(), true.ravel())
     return {
@@ -75,13 +76,13 @@ def multi_metrics(
         "macro_f1": macro,
         "samples_f1": float(np.where(sizes[1] > 0, 2 * sizes[0] / np.maximum(sizes[1], 1), 1.0).mean()),
         "accuracy": float((true == chosen).all(axis=1).mean()),
-        "micro_precision": float(hits.sum() / max(given.sum(), 1)),
-        "micro_recall": float(hits.sum() / max(there.sum(), 1)),
+        "micro_precision": float(hits.sum() / max(predicted.sum(), 1)),
+        "micro_recall": float(hits.sum() / max(support.sum(), 1)),
         "labels_per_text": float(chosen.sum(axis=1).mean()),
         "roc_auc": _area(true, probabilities),
         "log_loss": log_loss(true, probabilities),
         "ece": calibration_error(bins),
-        "per_class": class_rows(names, precision, recall, f1, there),
+        "per_class": class_rows(names, precision, recall, f1, support),
         "calibration": bins,
     }
 
@@ -95,20 +96,20 @@ def f1_scores(true: np.ndarray, chosen: np.ndarray) -> tuple[float, float, np.nd
 
 
 def log_loss(true: np.ndarray, probabilities: Floats) -> float:
-    """The mean over all questions of -log of the probability of the right answer."""
+    """The mean of -log of the probability of the true value, over all texts and labels."""
     eps = np.finfo(probabilities.dtype).eps
     right = np.clip(np.where(true, probabilities, 1 - probabilities), eps, 1.0)
     return float(-np.log(right.astype(np.float64)).mean())
 
 
 def best_multi_temperature(true: np.ndarray, probabilities: Floats) -> float:
-    """What to divide the logits by so that the right answers are most probable; prior as in `best_temperature`."""
+    """The temperature that maximises the likelihood of all binary decisions; prior as in `best_temperature`."""
     from scipy.optimize import minimize_scalar
 
     from phasefit.metrics.calibration import WIDEST
 
-    sure = np.clip(probabilities.astype(np.float64), 1e-12, 1 - 1e-12)
-    signed = np.where(true, 1.0, -1.0) * (np.log(sure) - np.log1p(-sure))
+    clipped = np.clip(probabilities.astype(np.float64), 1e-12, 1 - 1e-12)
+    signed = np.where(true, 1.0, -1.0) * (np.log(clipped) - np.log1p(-clipped))
 
     def cost(log_temperature: float) -> float:
         return float(np.logaddexp(0.0, -signed * np.exp(-log_temperature)).sum() + log_temperature**2 / 2)
@@ -118,19 +119,19 @@ def best_multi_temperature(true: np.ndarray, probabilities: Floats) -> float:
 
 
 def checked(true: np.ndarray, probabilities: Floats) -> tuple[np.ndarray, Floats]:
-    """The two as (n, labels) arrays that fit each other, without NaN."""
-    right, table = np.asarray(true, dtype=bool), np.asarray(probabilities, dtype=np.float64)
-    if right.ndim != 2 or right.shape != table.shape:
-        raise DataError(f"scoring needs (n, labels) truth and probabilities, not {right.shape} and {table.shape}")
-    if not len(right):
+    """Both as (n, labels) arrays of the same shape, without NaN."""
+    labels, table = np.asarray(true, dtype=bool), np.asarray(probabilities, dtype=np.float64)
+    if labels.ndim != 2 or labels.shape != table.shape:
+        raise DataError(f"metrics need (n, labels) true labels and probabilities, not {labels.shape} and {table.shape}")
+    if not len(labels):
         raise DataError("there are no rows to score")
     if np.isnan(table).any():
-        raise DataError("a probability to score is not a number")
-    return right, cast(Floats, table)
+        raise DataError("the probabilities contain NaN")
+    return labels, cast(Floats, table)
 
 
 def _area(true: np.ndarray, probabilities: Floats) -> float | None:
-    """The mean over labels of the area under the ROC curve; None where no label has rows on both sides."""
+    """The mean ROC-AUC over labels; None if no label has both positive and negative rows."""
     sides = (
         roc_auc(true[:, code].astype(np.int64), np.stack([1 - probabilities[:, code], probabilities[:, code]], axis=1))
         for code in range(true.shape[1])

@@ -1,4 +1,4 @@
-"""The area under the ROC curve, by ranks."""
+"""The area under the ROC curve, computed from ranks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from phasefit.metrics.confusion import Floats, Ints
 
 
 def roc_auc(true: Ints, probabilities: Floats) -> float | None:
-    """One class against the rest, averaged over the classes that have rows on both sides; two classes: the usual area.
+    """One-vs-rest ROC-AUC, averaged over the classes with positive and negative rows; the usual area for two classes.
 
-    None when no class has both, e.g. when all rows are of one class.
+    None if no class has both, e.g. if all rows have the same class.
     """
     classes = probabilities.shape[1]
     judged = [1] if classes == 2 else range(classes)
@@ -21,14 +21,14 @@ def roc_auc(true: Ints, probabilities: Floats) -> float | None:
 
 
 def binary_auc(positive: NDArray[np.bool_], score: Floats) -> float | None:
-    """The chance that a positive row scores above a negative one, ties counting half.
+    """The probability that a positive row scores above a negative one; ties count half.
 
-    scikit-learn's `roc_auc_score` differs in the last digits and takes ten times as long, at every validation.
+    scikit-learn's `roc_auc_score` differs in the last digits and is ten times slower; this runs at every evaluation.
     """
     from scipy.stats import rankdata
 
-    ups = int(positive.sum())
-    downs = len(positive) - ups
-    if not ups or not downs:
+    positives = int(positive.sum())
+    negatives = len(positive) - positives
+    if not positives or not negatives:
         return None
-    return float((rankdata(score)[positive].sum() - ups * (ups + 1) / 2) / (ups * downs))
+    return float((rankdata(score)[positive].sum() - positives * (positives + 1) / 2) / (positives * negatives))

@@ -1,7 +1,7 @@
-"""Every metric: its name in `metrics.json`, how it is shown, which way is better, what it can be and what it is of.
+"""Every metric: its name in `metrics.json`, title, direction, bounds and the label kinds it applies to.
 
-A package adds one with `add(Metric(...))`, or with an entry point of that name in the
-group `phasefit.metrics`. Imports no torch.
+A package adds one with `add(Metric(...))`, or with an entry point of the metric's name in the group `phasefit.metrics`.
+Does not import torch.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from phasefit.registry import Registry
 
 Compute: TypeAlias = Callable[[np.ndarray, np.ndarray], float]
 
-# What a metric is of: labels of a kind, or one of these.
-LEVELS = "levels"  # scores that are levels of a scale, which have the metrics of scores too
+# The group of a metric: a label kind, or one of these.
+LEVELS = "levels"  # levels of a scale, which also have the metrics of scores
 TASKS = "tasks"  # several tasks together
-CLASS = "class"  # each class by itself
+CLASS = "class"  # a single class
 GEOMETRY = "geometry"  # embeddings
-PHASE = "phase"  # what a phase watches besides the metrics of labels
+PHASE = "phase"  # what a phase can watch in addition to the metrics of its label kind
 
 MEAN = "mean"  # the metric of several tasks together
-INTERVAL = "_ci95"  # ends the name of the 95 % interval of a metric
+INTERVAL = "_ci95"  # suffix of the name of a metric's 95 % interval
 
 ONE = ("single", "tree")
 CLASSES = (*ONE, "multi")
@@ -38,45 +38,45 @@ WORDS = {"f1": "F1", "roc": "ROC", "auc": "AUC", "ece": "ECE", "mse": "MSE", "ma
 class Metric:
     """One metric.
 
-    `compute` turns the values of labels and a head's outputs into the metric; those that come with phasefit have none,
-    because they are computed together. Values are codes (n,), of several labels bool (n, labels), of scores floats
-    (n,); outputs are probabilities (n, classes), of scores (n, 1).
+    `compute` calculates the metric from the values of labels and a head's outputs; built-in metrics have none, because
+    they are computed together. Values are codes (n,), bool (n, labels) for several labels per text, or floats (n,) for
+    scores; outputs are probabilities (n, classes), or (n, 1) for scores.
     """
 
     name: str
     title: str
     of: tuple[str, ...]
-    higher_is_better: bool | None = True  # None: neither is
+    higher_is_better: bool | None = True  # None: no direction is better
     low: float = 0.0
     high: float = 1.0
     watch: bool = False  # whether a phase may watch it
     shown: bool = True  # on the card and the page
-    undefined: float | None = None  # what it counts as where it has no value
-    reading: str = ""  # how to read it, where its title does not tell
+    undefined: float | None = None  # its value if it is not defined
+    reading: str = ""  # how to read it, if its title does not explain it
     reading_without_labels: str = ""
     compute: Compute | None = None
 
     def better(self, new: float, old: float) -> bool:
-        """Whether `new` beats `old`; what is not a number beats nothing."""
+        """Whether `new` is better than `old`; NaN never is."""
         return new < old if self.higher_is_better is False else new > old
 
     @property
     def worst(self) -> float:
-        """What every value beats."""
+        """A value that every other one is better than."""
         return inf if self.higher_is_better is False else -inf
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between what it lies."""
+        """The lowest and the highest possible value."""
         return self.low, self.high
 
     @property
     def is_share(self) -> bool:
-        """Whether it is written in per cent."""
+        """Whether it is shown in per cent."""
         return self.high <= 1
 
 
-_OURS = (  # in the order to show them in
+_BUILT_IN = (  # in display order
     Metric("accuracy", "accuracy", (*CLASSES, LEVELS), watch=True),
     Metric("macro_f1", "macro F1", (*CLASSES, LEVELS), watch=True),
     Metric("macro_precision", "macro precision", ONE, watch=True),
@@ -89,7 +89,7 @@ _OURS = (  # in the order to show them in
     Metric("micro_f1", "micro F1", ("multi",), watch=True),
     Metric("micro_precision", "micro precision", ("multi",), shown=False),
     Metric("micro_recall", "micro recall", ("multi",), shown=False),
-    Metric("samples_f1", "F1 of each text, in the mean", ("multi",)),
+    Metric("samples_f1", "mean F1 per text", ("multi",)),
     Metric("labels_per_text", "labels per text", ("multi",), None, high=inf),
     Metric("pearson", "Pearson correlation", ("score",), low=-1.0, watch=True, undefined=0.0),
     Metric("spearman", "Spearman correlation", ("score",), low=-1.0, watch=True, undefined=0.0),
@@ -97,19 +97,19 @@ _OURS = (  # in the order to show them in
     Metric("mae", "mean absolute error", ("score",), False, high=inf, watch=True),
     Metric("r2", "R²", ("score",), low=-inf),
     Metric("quadratic_kappa", "quadratic kappa", (LEVELS,), low=-1.0, undefined=0.0),
-    Metric(MEAN, "mean of the tasks", (TASKS,), low=-1.0),  # there may be a correlation in it
+    Metric(MEAN, "mean of the tasks", (TASKS,), low=-1.0),  # it may include a correlation
     Metric("log_loss", "log loss", CLASSES, False, high=inf, watch=True),
     Metric("ece", "calibration error", CLASSES, False),
-    Metric("ece_uncalibrated", "calibration error without temperature", CLASSES, False),
+    Metric("ece_uncalibrated", "calibration error before calibration", CLASSES, False),
     Metric("answered", "share of texts answered", ONE),
-    Metric("accuracy_answered", "accuracy of the answers", ONE),
+    Metric("accuracy_answered", "accuracy of answered texts", ONE),
     Metric("rows", "rows", (*CLASSES, "score"), None, high=inf),
     Metric("precision", "precision", (CLASS,)),
     Metric("recall", "recall", (CLASS,)),
     Metric("f1", "F1", (CLASS,)),
     Metric("support", "rows", (CLASS,), None, high=inf),
     Metric("texts", "texts", (GEOMETRY,), None, high=inf),
-    # The objective on pairs of validation rows; in `geometry` the number of pairs that alignment is over.
+    # The objective on pairs of validation rows; in `geometry`, the number of pairs used for alignment.
     Metric("pairs", "pairs", (PHASE, GEOMETRY), False, low=-inf, high=inf),
     Metric(
         "alignment",
@@ -117,8 +117,8 @@ _OURS = (  # in the order to show them in
         (GEOMETRY,),
         False,
         high=4.0,
-        reading="squared distance within a class; low is close",
-        reading_without_labels="squared distance of the texts of a pair; low is close",
+        reading="squared distance within a class; lower: closer",
+        reading_without_labels="squared distance within a pair; lower: closer",
     ),
     Metric(
         "uniformity",
@@ -127,19 +127,19 @@ _OURS = (  # in the order to show them in
         False,
         low=-8.0,
         high=0.0,
-        reading="low: space filled evenly; a classifier may raise it",
-        reading_without_labels="how evenly texts fill the space; low is even",
+        reading="lower: more evenly spread; a classifier may raise it",
+        reading_without_labels="how evenly texts are spread; lower: more evenly",
     ),
-    Metric("within", "within", (GEOMETRY,), low=-1.0, reading="cosine within a class; high is close"),
-    Metric("between", "between", (GEOMETRY,), False, low=-1.0, reading="cosine between classes; low is apart"),
-    Metric("silhouette", "silhouette", (GEOMETRY,), low=-1.0, reading="1: classes apart, 0: touching, below: mixed"),
+    Metric("within", "within", (GEOMETRY,), low=-1.0, reading="cosine within a class; higher: closer"),
+    Metric("between", "between", (GEOMETRY,), False, low=-1.0, reading="cosine between classes; lower: further apart"),
+    Metric("silhouette", "silhouette", (GEOMETRY,), low=-1.0, reading="1: separate classes, 0: touching, below: mixed"),
     Metric(
         "anisotropy",
         "anisotropy",
         (GEOMETRY,),
         False,
         low=-1.0,
-        reading="cosine of any two texts; 1: all point one way",
+        reading="cosine of any two texts; 1: all point the same way",
     ),
     Metric(
         "confidence_entropy",
@@ -148,16 +148,16 @@ _OURS = (  # in the order to show them in
         False,
         high=inf,
         shown=False,
-        reading="bits; 0: sure, log2(classes): guessing",
+        reading="bits; 0: certain, log2(classes): guessing",
     ),
-    Metric("most_entropy", "entropy of guessing", (GEOMETRY,), None, high=inf),
+    Metric("most_entropy", "entropy of a uniform guess", (GEOMETRY,), None, high=inf),
     Metric("probe", "probe (macro F1)", (PHASE,)),
     Metric("probe_accuracy", "probe accuracy", (PHASE,)),
     Metric("loss", "loss", (PHASE,), False, low=-inf, high=inf),
     Metric("reconstruction", "reconstruction", (PHASE,), False, high=inf),
 )
 METRICS: Registry[Metric] = Registry(
-    "metric", "phasefit.metrics", entries={metric.name: metric for metric in _OURS}, base=Metric
+    "metric", "phasefit.metrics", entries={metric.name: metric for metric in _BUILT_IN}, base=Metric
 )
 
 
@@ -167,57 +167,57 @@ def add(metric: Metric) -> Metric:
 
 
 def metrics_of(*groups: str) -> list[Metric]:
-    """The metrics of labels of these kinds, or of other parts of `metrics.json`, in the order to show them in."""
+    """The metrics of these groups (label kinds or other parts of `metrics.json`), in display order."""
     return [metric for metric in METRICS.values() if any(group in metric.of for group in groups)]
 
 
 def watchable_names(*groups: str) -> tuple[str, ...]:
-    """What a phase may watch of labels that have the metrics of these groups."""
+    """The names of the metrics of these groups that a phase may watch."""
     return tuple(metric.name for metric in metrics_of(*groups) if metric.watch)
 
 
 def watchable(name: str) -> Metric:
-    """The metric of that name; a RecipeError with the nearest name when there is none that can be watched."""
+    """The metric with this name; raises a RecipeError with the nearest name if no such metric can be watched."""
     known = [metric.name for metric in METRICS.values() if metric.watch]
     if name not in known and name != "auto":
-        raise RecipeError(f"unknown score '{name}' to watch; {did_you_mean(name, known)}")
+        raise RecipeError(f"unknown metric '{name}' to watch; {did_you_mean(name, known)}")
     return metric_at(name)
 
 
 def comparable_names(*groups: str) -> tuple[str, ...]:
-    """What runs can be compared by: metrics of these groups, or of any labels, that are better high or low."""
+    """The metrics that runs can be compared by: those of these groups (default: all label kinds) with a direction."""
     chosen = metrics_of(*groups) if groups else [one for one in METRICS.values() if not {*one.of} <= {GEOMETRY, PHASE}]
     return tuple(metric.name for metric in chosen if metric.higher_is_better is not None)
 
 
 def titles() -> dict[str, str]:
-    """The titles of what is shown of a split, by name and in order."""
+    """The titles of the metrics that are shown for a split, by name and in order."""
     return {metric.name: metric.title for metric in METRICS.values() if metric.shown}
 
 
 def metric_at(path: str) -> Metric:
-    """The metric at a path such as `test.levels.0.accuracy`, of several paths that of the first.
+    """The metric at a path such as `test.levels.0.accuracy`; for several paths, that of the first.
 
-    What is not registered counts as a share that should be high.
+    An unregistered metric is assumed to be between 0 and 1, higher being better.
     """
     name = leaf(path)
     return METRICS[name] if name in METRICS else Metric(name, spelled(name), ())
 
 
 def leaf(path: str) -> str:
-    """`test.levels.0.accuracy` -> accuracy; of several paths, that of the first."""
+    """`test.levels.0.accuracy` -> accuracy; for several paths, that of the first."""
     return path.split(",")[0].rpartition(".")[2].strip()
 
 
 def spelled(name: str) -> str:
-    """`macro_f1` or `sst.macro_f1` as it is written: macro F1, sst macro F1."""
+    """`macro_f1` -> macro F1, `sst.macro_f1` -> sst macro F1."""
     return " ".join(WORDS.get(word, word) for word in re.split(r"[_.]", name))
 
 
 def added_scores(
     groups: Sequence[str], values: np.ndarray, outputs: np.ndarray, *, watched: bool = False
 ) -> dict[str, float]:
-    """The metrics of these groups that plugins added; `watched`: only those that a phase may watch."""
+    """The values of the metrics of these groups that plugins added; `watched`: only those that a phase may watch."""
     added = [metric for metric in metrics_of(*groups) if metric.compute and (metric.watch or not watched)]
     return {metric.name: _computed(metric, values, outputs) for metric in added}
 

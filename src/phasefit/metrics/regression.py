@@ -1,4 +1,4 @@
-"""Scores of scores: how well predicted numbers follow the true ones."""
+"""Regression metrics: how well predicted scores match the true ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from phasefit.errors import DataError
 from phasefit.metrics.classification import Z95
 from phasefit.metrics.confusion import ClassScores, class_rows, confusion_matrix
 
-MOST_POINTS = 2000  # of the picture of predicted against true scores
+MOST_POINTS = 2000  # in the picture of predicted against true scores
 
 
 def quick_regression(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
-    """What a phase may watch; a correlation that is not defined counts as 0."""
+    """The metrics that a phase may watch; an undefined correlation counts as 0."""
     true, predicted = checked(true, predicted)
     return {
         "pearson": pearson(true, predicted) or 0.0,
@@ -27,9 +27,9 @@ def quick_regression(true: np.ndarray, predicted: np.ndarray) -> dict[str, float
 
 
 def regression_metrics(true: np.ndarray, predicted: np.ndarray, levels: Sequence[str] = ()) -> dict[str, Any]:
-    """Everything `metrics.json` says about scores on one split; correlations are None where one side is constant.
+    """All metrics of scores on one split, for `metrics.json`; correlations are None if one side is constant.
 
-    With the names of `levels`, predictions count as the nearest one, and are scored as classes too.
+    With the names of `levels`, predictions are also rounded to the nearest level and scored as classes.
     """
     true, predicted = checked(true, predicted)
     metrics: dict[str, Any] = {"rows": len(true)}
@@ -46,13 +46,13 @@ def regression_metrics(true: np.ndarray, predicted: np.ndarray, levels: Sequence
     }
     if levels:
         metrics |= _of_levels(true, predicted, levels)
-    some = np.linspace(0, len(true) - 1, min(len(true), MOST_POINTS)).astype(int)
-    metrics["points"] = [[float(true[row]), float(predicted[row])] for row in some]
+    sample = np.linspace(0, len(true) - 1, min(len(true), MOST_POINTS)).astype(int)
+    metrics["points"] = [[float(true[row]), float(predicted[row])] for row in sample]
     return metrics
 
 
 def pearson(true: np.ndarray, predicted: np.ndarray) -> float | None:
-    """The linear correlation; scipy's differs in the last digits and warns of what is nearly constant."""
+    """The linear correlation; scipy's differs in the last digits and warns about nearly constant input."""
     left, right = true - true.mean(), predicted - predicted.mean()
     if is_constant(true) or is_constant(predicted):
         return None
@@ -61,25 +61,25 @@ def pearson(true: np.ndarray, predicted: np.ndarray) -> float | None:
 
 
 def is_constant(values: np.ndarray) -> bool:
-    """Whether all are the same, but for rounding."""
+    """Whether all values are the same, up to rounding."""
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
 
 
 def spearman(true: np.ndarray, predicted: np.ndarray) -> float | None:
-    """The correlation of the ranks; scores that tie share one."""
+    """The correlation of the ranks; tied scores share a rank."""
     from scipy.stats import rankdata
 
     return pearson(rankdata(true), rankdata(predicted))
 
 
 def fisher_interval(correlation: float, rows: int, z: float = Z95) -> tuple[float, float]:
-    """Fisher's interval of a correlation; that of scipy's `pearsonr` differs in the last digits."""
+    """Fisher's interval of a correlation; scipy's `pearsonr` differs in the last digits."""
     middle, half = atanh(min(max(correlation, -0.999999), 0.999999)), z / sqrt(rows - 3)
     return tanh(middle - half), tanh(middle + half)
 
 
 def nearest_levels(predicted: np.ndarray, levels: int) -> np.ndarray:
-    """The place of the level that each score is nearest to."""
+    """The position of the level nearest to each score."""
     return np.clip(np.floor(predicted + 0.5), 0, levels - 1).astype(np.int64)
 
 
@@ -97,7 +97,7 @@ def _of_levels(true: np.ndarray, predicted: np.ndarray, levels: Sequence[str]) -
 
 
 def _kappa(true: np.ndarray, predicted: np.ndarray, levels: int) -> float | None:
-    """Cohen's kappa with quadratic weights; None where all rows are of one level and predicted so."""
+    """Cohen's kappa with quadratic weights; None if all rows have the same level and the same prediction."""
     from sklearn.metrics import cohen_kappa_score
 
     if np.ptp(np.concatenate([true, predicted])) == 0:
@@ -106,13 +106,13 @@ def _kappa(true: np.ndarray, predicted: np.ndarray, levels: int) -> float | None
 
 
 def checked(true: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The two as (n,) float64 that fit each other, without NaN."""
-    right, guess = (np.asarray(side, dtype=np.float64) for side in (true, predicted))
+    """Both as (n,) float64 arrays of the same length, without NaN."""
+    scores, guess = (np.asarray(side, dtype=np.float64) for side in (true, predicted))
     guess = guess[:, 0] if guess.ndim == 2 and guess.shape[1] == 1 else guess
-    if right.ndim != 1 or right.shape != guess.shape:
-        raise DataError(f"scoring needs n true and n predicted scores, not {right.shape} and {guess.shape}")
-    if not len(right):
+    if scores.ndim != 1 or scores.shape != guess.shape:
+        raise DataError(f"metrics need n true and n predicted scores, not {scores.shape} and {guess.shape}")
+    if not len(scores):
         raise DataError("there are no rows to score")
-    if np.isnan(guess).any() or np.isnan(right).any():
-        raise DataError("a score is not a number")
-    return right, guess
+    if np.isnan(guess).any() or np.isnan(scores).any():
+        raise DataError("the scores contain NaN")
+    return scores, guess

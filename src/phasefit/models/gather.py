@@ -1,6 +1,6 @@
-"""Embeddings of all processes, with gradient: in-batch objectives see the whole batch however it is spread.
+"""Embeddings of all processes, with gradients, so that in-batch objectives see the whole batch.
 
-> Why ours exists: `accelerator.gather` carries no gradient, and torch's own differentiable one is deprecated.
+> Why not a library's: `accelerator.gather` has no gradient, and torch's differentiable version is deprecated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def gather(tensor: Tensor) -> Tensor:
-    """Every process's rows, in rank order; the tensor itself where there is one process. Shapes must be equal."""
+    """The rows of all processes in rank order; with one process, the tensor itself. Shapes must be equal."""
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return tensor
     if tensor.requires_grad:
@@ -36,9 +36,9 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        # Each process holds the gradient of the same loss by all rows; the sum over processes, divided by their number
-        # when parameters are averaged, is the gradient of one process that had the whole batch.
-        total = gradient.clone(memory_format=torch.contiguous_format)  # the tensor is autograd's, and may be shared
+        # Each process holds the gradient of the same loss with respect to all rows. Their sum, divided by the number of
+        # processes when parameters are averaged, equals the gradient of a single process with the whole batch.
+        total = gradient.clone(memory_format=torch.contiguous_format)  # autograd owns the tensor and may share it
         dist.all_reduce(total)
         first = dist.get_rank() * ctx.rows
         return total[first : first + ctx.rows]

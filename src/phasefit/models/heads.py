@@ -1,4 +1,4 @@
-"""Heads: what turns the vector of a text, or the two of a pair, into logits or a score."""
+"""Heads: layers that turn the vector of a text, or the two vectors of a pair, into logits or a score."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from phasefit.models.seeded import seeded
 
 HeadKind: TypeAlias = Literal["mlp", "linear", "cosine"]
 PairKind: TypeAlias = Literal["uv", "uv_diff_prod", "cosine", "together"]
-"""How a head sees the two texts of a pair. Encoded apart and joined: both vectors (`uv`), with their difference and
-product (`uv_diff_prod`), or their cosine alone. Or encoded `together`, in both orders, each with layers of its own."""
+"""How a head reads the two texts of a pair. Encoded separately: both vectors (`uv`), also with their difference and
+product (`uv_diff_prod`), or only their cosine (`cosine`). Or encoded `together` in both orders, each with its own
+layers."""
 
-SCALE = 5.0  # of a cosine head's logits: directions alone differ too little for a softmax to be sure of anything
-COSINES = 20.0  # of a pair's cosine: a slope that is learned at usual rates must matter within an epoch
-WIDTHS = {"uv": 2, "uv_diff_prod": 4, "together": 1}  # vectors side by side that the layers see
+SCALE = 5.0  # of a cosine head's logits: directions alone differ too little for a confident softmax
+COSINES = 20.0  # of a pair's cosine: so that the slope has an effect within an epoch at usual learning rates
+WIDTHS = {"uv": 2, "uv_diff_prod": 4, "together": 1}  # concatenated vectors in the input of the layers
 
 
 class Head(nn.Module):
     """A linear layer, or two with an activation between them (the paper's MLP); dropout before each.
 
-    A cosine head is linear in the vector's direction alone, which is all that contrast shapes. A pair's two vectors
-    come in one row, (n, 2 * dimension).
+    A cosine head is linear in the direction of the vector, which is all that contrastive training shapes. The two
+    vectors of a pair are in one row, (n, 2 * dimension).
     """
 
     def __init__(
@@ -45,17 +46,17 @@ class Head(nn.Module):
         self.pair: PairKind | None = pair
         with seeded(seed):
             self.layers = self._stack()
-            if pair == "together":  # one for each order, then both logits into one (CS224N's third experiment)
+            if pair == "together":  # layers for each order, then a combination of both (CS224N's third experiment)
                 self.second = self._stack()
                 self.combine = nn.Linear(2, 1, bias=False)
                 nn.init.constant_(self.combine.weight, 0.5)
 
     def _stack(self) -> nn.Sequential:
-        if self.pair == "cosine":  # one number needs no hidden layer, and nothing to begin with that is wrong
-            line = nn.Linear(1, self.classes)
-            nn.init.zeros_(line.weight)
-            nn.init.zeros_(line.bias)
-            return nn.Sequential(line)
+        if self.pair == "cosine":  # one number needs no hidden layer and no random initialisation
+            linear = nn.Linear(1, self.classes)
+            nn.init.zeros_(linear.weight)
+            nn.init.zeros_(linear.bias)
+            return nn.Sequential(linear)
         size = self.dimension * WIDTHS.get(self.pair or "", 1)
         hidden = [nn.Dropout(self.dropout), nn.Linear(size, self.dimension), nn.GELU()] if self.kind == "mlp" else []
         last = self.dimension if hidden else size
@@ -90,14 +91,14 @@ class Head(nn.Module):
         return logits
 
     def size(self) -> Tensor:
-        """Half the sum of the last layer's squared weights, as if a cosine head's vectors had length one."""
+        """Half the sum of the squared weights of the last layer; for a cosine head, as applied to unit vectors."""
         scale = SCALE if self.kind == "cosine" else 1.0
         return (scale * self.output.weight).square().sum() / 2
 
     def start_at(self, shares: Tensor) -> None:
-        """Begin with each label as probable as it is among the rows, (classes,): sigmoids all begin at a half else.
+        """Start from the frequency of each label, (classes,), instead of a probability of 0.5.
 
-        Steps that bring rare labels down from there teach an encoder nothing (Lin et al., 2017).
+        The steps that only lower the probability of rare labels teach the encoder nothing (Lin et al., 2017).
         """
         odds = torch.logit(shares.clamp(1e-3, 1 - 1e-3))
         stacks = [self.layers, self.second] if self.pair == "together" else [self.layers]
@@ -108,14 +109,14 @@ class Head(nn.Module):
                 last.bias.copy_(odds.to(last.bias))
 
     def set_dropout(self, dropout: float) -> None:
-        """Another dropout from now on."""
+        """Change the dropout rate."""
         self.dropout = dropout
         for layer in self.modules():
             if isinstance(layer, nn.Dropout):
                 layer.p = dropout
 
     def grown(self, classes: int, seed: int) -> Head:
-        """A head for more classes that says the same about the old ones."""
+        """A head for more classes with the same outputs for the old ones."""
         head = Head(self.kind, self.dimension, classes, dropout=self.dropout, seed=seed, pair=self.pair)
         with torch.no_grad():
             for new, old in zip(head.parameters(), self.parameters(), strict=True):
@@ -123,6 +124,6 @@ class Head(nn.Module):
         return head
 
     def config(self) -> dict[str, Any]:
-        """What `Head(**config)` needs to build the same layers."""
-        known = {"kind": self.kind, "dimension": self.dimension, "classes": self.classes, "dropout": self.dropout}
-        return known if self.pair is None else known | {"pair": self.pair}
+        """The arguments of `Head(**config)` that build the same layers."""
+        config = {"kind": self.kind, "dimension": self.dimension, "classes": self.classes, "dropout": self.dropout}
+        return config if self.pair is None else config | {"pair": self.pair}

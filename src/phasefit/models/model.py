@@ -1,4 +1,4 @@
-"""A Model: encoder, named heads and their label spaces; what is saved, loaded, exported and served."""
+"""A Model: encoder, named heads and their label spaces. It can be saved, loaded, exported and served."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from phasefit.models.tokens.rows import Rows
 from phasefit.models.tokens.tokenising import CachedTokeniser
 from phasefit.models.tokens.tokens import Tokens
 
-TASK = "default"  # the name of the one head of a model that does one thing
+TASK = "default"  # the name of the head of a model with one task
 
 
 class Model(nn.Module):
-    """Encoder, heads and label spaces; heads and spaces go by the same task names."""
+    """Encoder, heads and label spaces; heads and spaces have the same task names."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
         self.encoder = encoder
         self.heads = nn.ModuleDict()
         self.spaces: dict[str, LabelSpace] = {}
-        self.decisions: dict[str, Decision] = {}  # of tasks whose probabilities are not the head's own
-        self.generator: Generator | None = None  # makes new texts, after denoising as a VAE; not saved with the model
+        self.decisions: dict[str, Decision] = {}  # of tasks with calibration or thresholds
+        self.generator: Generator | None = None  # generates texts after denoising as a VAE; not saved with the model
         self._tokeniser = CachedTokeniser()
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return next(self.parameters()).device
 
     @property
@@ -54,7 +54,7 @@ class Model(nn.Module):
         return self.spaces[self.known_task(task)]
 
     def known_task(self, task: str | None) -> str:
-        """The task of that name; without one, or by the usual name, the only one that there is."""
+        """The task with this name; for None or the default name, the only task."""
         if task is not None and task in self.heads:
             return task
         if task in (None, TASK) and len(self.heads) == 1:
@@ -62,17 +62,17 @@ class Model(nn.Module):
         if not self.heads:
             raise ModelError("this model has no classifier: it only embeds; train one with a finetune phase")
         if task in (None, TASK):
-            raise ModelError(f"this model has several tasks; say which with --task: {', '.join(self.heads)}")
+            raise ModelError(f"this model has several tasks; choose one with --task: {', '.join(self.heads)}")
         raise ModelError(f"this model has no task '{task}'; {did_you_mean(str(task), self.heads)}")
 
     def head(self, task: str = TASK) -> Head:
-        """A head by its task's name."""
+        """The head of a task."""
         head = self.heads[self.known_task(task)]
         assert isinstance(head, Head)
         return head
 
     def embed(self, texts: Sequence[str], *, batch_size: int = 64, progress: Progress | None = None) -> np.ndarray:
-        """Embeddings (n, d): what plain sentence-transformers gives for the saved encoder."""
+        """Embeddings (n, d), the same as plain sentence-transformers computes with the saved encoder."""
         rows = Rows.single(self._tokens(texts))
         vectors = rows.encode(self.encoder, np.arange(len(texts)), batch_size=batch_size, progress=progress)
         if self.encoder.normalizes:
@@ -87,7 +87,7 @@ class Model(nn.Module):
         batch_size: int = 64,
         progress: Progress | None = None,
     ) -> np.ndarray:
-        """What a head says of texts, or of pairs of them: (n, classes) probabilities, or (n, 1) scores."""
+        """A head's outputs for texts or text pairs: (n, classes) probabilities, or (n, 1) scores."""
         task = self.known_task(task)
         if not len(texts):
             none = torch.empty(0, self.head(task).classes)
@@ -104,7 +104,7 @@ class Model(nn.Module):
         batch_size: int = 64,
         progress: Progress | None = None,
     ) -> np.ndarray:
-        """Probabilities (n, classes), columns in the order of `space.classes`; of several labels each by itself."""
+        """Probabilities (n, classes), columns in the order of `space.classes`; with several labels, one for each."""
         if not kind_of(self.space_of(task)).has_classes:
             raise ModelError("this model predicts scores, which have no probabilities; use predict")
         return self.predict_outputs(texts, task=task, batch_size=batch_size, progress=progress)
@@ -112,34 +112,34 @@ class Model(nn.Module):
     def predict(
         self, texts: Sequence[str] | Sequence[tuple[str, str]], *, task: str = TASK, batch_size: int = 64
     ) -> list[Label | None]:
-        """The most probable label of each text (None where it is not sure enough), the set of its labels, its score."""
+        """For each text, its most probable label (None if withheld), its set of labels, or its score."""
         outputs, space = self.predict_outputs(texts, task=task, batch_size=batch_size), self.space_of(task)
         return kind_of(space).answers(outputs, space, self.decision(task))
 
     def outputs(self, vectors: torch.Tensor, task: str = TASK) -> np.ndarray:
-        """What a head makes of sentence vectors."""
+        """A head's outputs for sentence vectors."""
         task = self.known_task(task)
         head = self.head(task)
         with evaluating(head), torch.inference_mode():
-            own = kind_of(self.spaces[task]).outputs(head(vectors), self.spaces[task])
-        return self.decision(task).calibrated(own)
+            uncalibrated = kind_of(self.spaces[task]).outputs(head(vectors), self.spaces[task])
+        return self.decision(task).calibrated(uncalibrated)
 
     def decision(self, task: str = TASK) -> Decision:
-        """What stands between a head and its answers."""
+        """The calibration and thresholds of a task."""
         return self.decisions.get(self.known_task(task) if self.heads else task, Decision())
 
     def _rows(self, texts: Sequence[Any], pair: PairKind | None) -> Rows:
-        """Texts, or pairs, as this kind of head sees them; the wrong ones are refused."""
+        """Texts or pairs as this kind of head reads them; raises a DataError for a wrong row."""
         if isinstance(texts, str):
             raise TypeError("give a list of texts, not one string")
         if pair is None:
             paired = next((row for row, text in enumerate(texts, start=1) if isinstance(text, tuple | list)), None)
             if paired is not None:
-                raise DataError(f"row {paired} is a pair of texts, and this model takes single texts")
+                raise DataError(f"row {paired} is a text pair, but this model expects single texts")
             return Rows.single(self._tokens(texts))
         for row, text in enumerate(texts, start=1):
             if not isinstance(text, tuple | list) or len(text) != 2:
-                raise DataError(f"row {row} is no pair: this model takes pairs of texts, as tuples of two")
+                raise DataError(f"row {row} is not a pair; this model expects text pairs, given as tuples of two")
         left, right = ([text[side] for text in texts] for side in (0, 1))
         together = [*left, *right]
         others = np.full(len(together), -1, dtype=np.int64)
@@ -159,7 +159,7 @@ class Model(nn.Module):
             raise TypeError("give a list of texts, not one string")
         try:
             tokens = self._tokeniser.of(self.encoder)(texts)
-        except TypeError as error:  # from the tokenizer, which does not say which
+        except TypeError as error:  # from the tokenizer, which does not name the text
             raise _odd_text(texts, error) from error
         self._warn(tokens.cut, len(texts))
         return tokens
@@ -171,17 +171,17 @@ class Model(nn.Module):
 
 
 def cut_sentence(cut: int, texts: int, longest: int, what: str = "texts") -> str:
-    """What a user is told about texts that do not fit."""
+    """The warning about texts that are too long."""
     return f"{cut:,} of {texts:,} {what} are longer than {longest} tokens and are cut"
 
 
 def _odd_text(texts: Sequence[object], error: TypeError) -> Exception:
-    """What a tokenizer refused, by its place."""
+    """An error that names the text that a tokenizer rejected."""
     for row, text in enumerate(texts, start=1):
         if not isinstance(text, str):
-            return DataError(f"text {row} is no string: {text!r}")
+            return DataError(f"text {row} is not a string: {text!r}")
         try:
             text.encode()
         except UnicodeEncodeError:
-            return DataError(f"text {row} holds half a character (a lone surrogate): {text[:40]!r}; take it out")
+            return DataError(f"text {row} contains half a character (a lone surrogate): {text[:40]!r}; remove it")
     return error

@@ -1,4 +1,4 @@
-"""From what a recipe says (a name, or a table with `name` and options) to one of the registered dataclasses."""
+"""From the value in a recipe (a name, or a table with `name` and options) to a registered dataclass."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Registered = TypeVar("Registered")
 
 
 def build_named(where: str, given: str | dict[str, Any], registry: Registry[type[Registered]]) -> Registered:
-    """The registered dataclass that is meant, with its options checked."""
+    """An instance of the named dataclass, with its options checked."""
     options = {"name": given} if isinstance(given, str) else dict(given)
     name, what = options.pop("name", None), registry.what
     if not isinstance(name, str):
         raise RecipeError(f"{where}: {what} needs a name, e.g. {{ name = '{next(iter(registry))}' }}")
     chosen: Any = registry.get(name, where)
-    known = [field.name for field in fields(chosen)]
+    names = [field.name for field in fields(chosen)]
     for option in options:
-        if option not in known:
-            raise RecipeError(f"{where}: {what} '{name}' has no option '{option}'; {did_you_mean(option, known)}")
+        if option not in names:
+            raise RecipeError(f"{where}: {what} '{name}' has no option '{option}'; {did_you_mean(option, names)}")
     try:
         built: Registered = TypeAdapter(chosen).validate_python(options)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Torch's default generator, borrowed: layers and dropout take no generator of their own."""
+"""Seeds torch's default generator for a block, because layers and dropout accept no other generator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
-    """Run the block on a default generator seeded with `seed`, and give the old state back after it."""
+    """Run the block with the default generator seeded with `seed`, then restore its state."""
     devices = [device] if device is not None and device.type != "cpu" else []
     kind = devices[0].type if devices else "cuda"
     with torch.random.fork_rng(devices=devices, device_type=kind):

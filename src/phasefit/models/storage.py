@@ -26,7 +26,7 @@ ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
 
 
 def write_model(model: Model, folder: Path) -> dict[str, Any]:
-    """Write encoder, heads and labels; the manifest, which makes them valid, is the caller's. Returns its part."""
+    """Write encoder, heads and labels. Returns their part of the manifest, which the caller writes last."""
     try:
         part = folder / f"{ENCODER}.part"
         shutil.rmtree(part, ignore_errors=True)
@@ -51,9 +51,9 @@ def write_model(model: Model, folder: Path) -> dict[str, Any]:
 
 
 def load_model(source: str | Path, device: str = "auto", manifest: Mapping[str, Any] | None = None) -> Model:
-    """A saved model or finished run; a plain encoder (folder or hub id) comes without heads and can embed.
+    """Load a saved model or finished run; a plain encoder (folder or hub id) has no heads and can only embed.
 
-    `manifest` is that of the folder, where it was read already.
+    `manifest` is that of the folder, if it has already been read.
     """
     folder = Path(source).expanduser()
     where = pick_device(device)
@@ -61,13 +61,13 @@ def load_model(source: str | Path, device: str = "auto", manifest: Mapping[str, 
         return Model(load_encoder(str(source))).to(where).eval()
     manifest = read_manifest(folder) if manifest is None else manifest
     needed = f"{ENCODER}/modules.json"
-    if not (folder / needed).is_file():  # a folder without it would be loaded as a bare Transformer, pooled anew
+    if not (folder / needed).is_file():  # without it, a bare Transformer with default pooling would be loaded
         raise ModelError(f"the model in '{folder}' is damaged: {needed} is missing; train or save it again")
     encoder = load_encoder(str(folder / ENCODER))
     encoder.name = str(manifest.get("model", encoder.name))
     way = manifest.get("long", "truncate")
     if way not in WAYS:
-        raise ModelError(f"the model in '{folder}' is damaged: it treats long texts as '{way}'; train or save it again")
+        raise ModelError(f"the model in '{folder}' is damaged: long = '{way}' is unknown; train or save it again")
     encoder.set_long(way)
     model = Model(encoder)
     _add_heads(model, folder, manifest)
@@ -98,4 +98,6 @@ def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
         raise ModelError(f"the model in '{folder}' is damaged ({reason}); train or save it again") from error
     for task, head in model.heads.items():
         if task not in model.spaces or model.spaces[task].outputs != head.classes:
-            raise ModelError(f"the model in '{folder}' is damaged: its labels do not fit its head '{task}'")
+            raise ModelError(
+                f"the model in '{folder}' is damaged: its labels do not match its head '{task}'; train or save it again"
+            )

@@ -1,9 +1,9 @@
 """Objectives: pure losses. Each is a frozen dataclass that turns embeddings and targets into one scalar.
 
-An objective never holds a model and never sees text; it may import torch and nothing of phasefit (only this file
-imports the registry). What it can be fed is its `inputs`: `labelled` (embeddings and targets of one batch: every pair
-in it counts), `pairs` (two sides and how much they agree), `views` (rows that belong together, perhaps a hard negative
-of each), `tokens` (the states before pooling). Adding one is a file here, a line below, and a reference value in its
+An objective holds no model and never sees text; it may import torch and nothing from phasefit (only this file imports
+the registry). Its `inputs` list what it accepts: `labelled` (embeddings and targets of one batch; every pair in it
+counts), `pairs` (two sides and their agreement), `views` (rows that belong together, optionally with a hard negative
+each), `tokens` (the states before pooling). To add one, add a file here, a line below and a reference value in its
 test.
 """
 

@@ -1,8 +1,8 @@
-"""How much two targets agree, from 0 to 1: the one place that knows how label kinds look as tensors.
+"""The agreement of two targets, from 0 to 1: the one place that depends on the tensor format of label kinds.
 
 Classes are integers of shape (n,): equal or not. Tree paths are integers of shape (n, levels): the share of leading
-levels that agree, so an equal child under another parent counts for nothing. Several labels per text are booleans of
-shape (n, classes): Jaccard.
+levels that agree, so an equal child under a different parent does not count. Several labels per text are booleans of
+shape (n, classes): the Jaccard index.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def pair_agreement(left: Tensor, right: Tensor) -> Tensor:
 
 
 def same_so_far(left: Tensor, right: Tensor) -> Tensor:
-    """Of paths that broadcast against each other, (..., levels): 1 where all levels down to this one are the same."""
+    """For paths that broadcast against each other, (..., levels): 1 if all levels down to this one are the same."""
     return (left == right).long().cumprod(-1)
 
 
 def agreement(targets: Tensor) -> Tensor:
-    """The (n, n) matrix of agreements inside a batch."""
+    """The (n, n) matrix of agreements within a batch."""
     if targets.dim() == 1:
         targets = targets[:, None]
     return pair_agreement(targets[:, None], targets[None, :])

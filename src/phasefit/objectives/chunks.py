@@ -1,4 +1,4 @@
-"""Sums over many rows at bounded memory: a chunk at a time, computed again when the gradient is taken."""
+"""Sums over many rows with bounded memory: chunk by chunk, recomputed in the backward pass."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ BUDGET = 4_000_000  # numbers in the largest matrix of a chunk: 16 MB in full pr
 
 
 def fits(rows: int, width: int) -> bool:
-    """Whether so many rows, each of which needs `width` numbers, can be taken at once."""
+    """Whether `rows` rows of `width` numbers each fit into one chunk."""
     return rows <= max(1, BUDGET // width)
 
 
 def sum_in_chunks(total: Callable[[Tensor, Tensor], Tensor], rows: Tensor, codes: Tensor, *, width: int) -> Tensor:
-    """`total(rows, codes)`, a sum over rows each of which needs `width` numbers."""
+    """`total(rows, codes)`, a sum over rows that need `width` numbers each."""
     size = max(1, BUDGET // width)
     if len(rows) <= size:
         return total(rows, codes)
@@ -25,7 +25,7 @@ def sum_in_chunks(total: Callable[[Tensor, Tensor], Tensor], rows: Tensor, codes
 
 
 def sum_of_parts(total: Callable[..., Tensor], parts: Sequence[tuple[Tensor, ...]], *, numbers: int) -> Tensor:
-    """The sum of `total(*part)`; where all parts need too many `numbers`, none of theirs are kept for the gradient."""
+    """The sum of `total(*part)`; if all parts need too many `numbers`, none are kept for the backward pass."""
     if numbers <= BUDGET:
         return torch.stack([total(*part) for part in parts]).sum()
     return torch.stack(

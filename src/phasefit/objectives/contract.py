@@ -1,4 +1,4 @@
-"""What every objective promises."""
+"""The interface of objectives."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from torch import Tensor, nn
 
 
 class NothingToLearn(UserWarning):
-    """A batch that an objective can make nothing of: it counts for zero."""
+    """Warning for a batch that an objective cannot learn from; its loss is 0."""
 
 
 class Learned(NamedTuple):
-    """What is trained beside the embeddings and passed in with a batch; most objectives need neither."""
+    """What is trained in addition to the embeddings and passed in with a batch; most objectives need neither."""
 
     parameters: nn.Module | None
     class_weights: Tensor | None
 
 
 class Objective:
-    """A scalar out of one batch; zero (with a gradient of zero) and a warning, never NaN, where nothing can be learned.
+    """A scalar loss of one batch; 0 with a zero gradient and a warning, never NaN, if nothing can be learned.
 
-    Subclasses are frozen dataclasses whose fields are the options of a recipe. They hold no weights: what an objective
-    needs to learn (proxies) is made by `parameters`, owned by whoever trains it, and passed in with every batch.
+    Subclasses are frozen dataclasses whose fields are the options of a recipe. They hold no weights: learned parameters
+    (proxies) are created by `parameters`, owned by the trainer, and passed in with every batch.
     """
 
     name: ClassVar[str]
     inputs: ClassVar[tuple[str, ...]]
-    """What it can be fed: "labelled" (by a call), "pairs", "views", "tokens" (the methods of those names)."""
+    """What it accepts: "labelled" (by a call), "pairs", "views", "tokens" (by the methods of these names)."""
     graded: ClassVar[bool] = False
-    """Whether it understands targets that agree in part: tree paths, several labels."""
+    """Whether it supports targets that agree partially: tree paths, several labels."""
     weighs_classes: ClassVar[bool] = False
     """Whether it needs `class_weights` (n, classes), which a second network learns."""
 
     def parameters(self, classes: int, dimension: int) -> nn.Module | None:
-        """What has to be learned along with the embeddings, freshly drawn from torch's default generator."""
+        """New parameters to learn along with the embeddings, drawn from torch's default generator."""
         return None
 
     def __call__(
@@ -48,67 +48,67 @@ class Objective:
         parameters: nn.Module | None = None,
         class_weights: Tensor | None = None,
     ) -> Tensor:
-        """All texts of a batch with their labels: (n, d) and targets as `agreement` takes them -> scalar."""
+        """All texts of a batch with their labels: (n, d) and targets as in `agreement` -> scalar."""
         (embeddings,) = full_precision(embeddings)
         return self.labelled(embeddings, targets, Learned(parameters, class_weights))
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
-        """What a call comes to, in full precision."""
+        """Implements a call, in full precision."""
         raise self._cannot("labelled texts")
 
     def pairs(self, left: Tensor, right: Tensor, target: Tensor) -> Tensor:
-        """Explicit pairs: (n, d), (n, d) and how much they agree (n,) -> scalar."""
+        """Explicit pairs: (n, d), (n, d) and their agreement (n,) -> scalar."""
         raise self._cannot("explicit pairs")
 
     def views(self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None) -> Tensor:
-        """Rows that belong together, (n, d) each, and perhaps a hard negative of each -> scalar."""
+        """Rows that belong together, (n, d) each, and optionally a hard negative for each -> scalar."""
         raise self._cannot("views")
 
     def tokens(self, states: Tensor, mask: Tensor, targets: Tensor, *, parameters: nn.Module | None = None) -> Tensor:
-        """Token states (n, length, d), which of them are real (n, length), the texts' labels -> scalar."""
+        """Token states (n, length, d), the mask of real tokens (n, length) and the texts' labels -> scalar."""
         raise self._cannot("token states")
 
     def _cannot(self, what: str) -> TypeError:
-        return TypeError(f"objective '{self.name}' takes no {what}; it takes {', '.join(self.inputs)}")
+        return TypeError(f"objective '{self.name}' does not support {what}; it supports {', '.join(self.inputs)}")
 
     def _nothing(self, why: str, *inputs: Tensor) -> Tensor:
-        """Zero, with a gradient of zero for all inputs, and a warning."""
-        warnings.warn(f"objective '{self.name}': {why}; such a batch counts for zero", NothingToLearn, stacklevel=3)
+        """Zero, with a zero gradient for all inputs, and a warning."""
+        warnings.warn(f"objective '{self.name}': {why}; the loss of such a batch is 0", NothingToLearn, stacklevel=3)
         return torch.stack([part.sum() for part in inputs]).sum() * 0.0
 
 
 def full_precision(*parts: Tensor) -> tuple[Tensor, ...]:
-    """Half precision is lifted: similarities over a temperature, and their exponentials, need more."""
+    """Convert half precision to float32: similarities divided by a temperature, and their exponentials, need it."""
     return tuple(part.float() if part.dtype in (torch.float16, torch.bfloat16) else part for part in parts)
 
 
 def class_codes(name: str, targets: Tensor) -> Tensor:
-    """Targets for objectives that know classes only, not how much two labels agree."""
+    """Targets for objectives that support only classes, not partial agreement."""
     if targets.dim() == 1 and targets.dtype != torch.bool:
         return targets
     if targets.dim() == 2 and targets.shape[1] == 1 and targets.dtype != torch.bool:
         return targets[:, 0]
     raise ValueError(
-        f"objective '{name}' needs one class per text; it cannot use labels that agree in part (trees, several labels)"
+        f"objective '{name}' needs one class per text; it does not support tree labels or several labels per text"
     )
 
 
 def must_be_positive(**options: float) -> None:
-    """Temperatures, scales and the like."""
+    """Check temperatures, scales and the like."""
     for name, value in options.items():
         if not 0 < value < math.inf:
             raise ValueError(f"the {name} must be greater than 0")
 
 
 def must_not_be_negative(**options: float) -> None:
-    """Margins and weights."""
+    """Check margins and weights."""
     for name, value in options.items():
         if not 0 <= value < math.inf:
             raise ValueError(f"the {name} must be 0 or greater")
 
 
 def must_be_share(**options: float) -> None:
-    """What counts for so much of a whole."""
+    """Check shares."""
     for name, value in options.items():
         if not 0 <= value <= 1:
-            raise ValueError(f"the {name} must lie between 0 and 1")
+            raise ValueError(f"the {name} must be between 0 and 1")

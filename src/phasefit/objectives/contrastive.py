@@ -15,9 +15,9 @@ from phasefit.objectives.distances import safe_root, squared_distances, squared_
 
 @dataclass(frozen=True)
 class Contrastive(Objective):
-    """Mean over pairs of `a*D^2 + (1 - a)*max(0, margin - D)^2` (Hadsell et al., 2006), `a` their agreement.
+    """Mean over pairs of `a*D^2 + (1 - a)*max(0, margin - D)^2` (Hadsell et al., 2006), `a` being their agreement.
 
-    D is the distance of the normalised vectors, at most 2: a margin beyond that never stops pushing.
+    D is the distance of the normalised vectors, at most 2: with a larger margin, pairs are always pushed apart.
     """
 
     margin: float = 1.0
@@ -27,14 +27,14 @@ class Contrastive(Objective):
     graded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Without a margin nothing is pushed apart, and all vectors become one."""
+        """Without a margin nothing is pushed apart, and all vectors collapse into one."""
         must_be_positive(margin=self.margin)
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every unordered pair of the batch."""
         n = len(embeddings)
         if n < 2:
-            return self._nothing("fewer than two texts make no pair", embeddings)
+            return self._nothing("a pair needs two texts", embeddings)
         first, second = torch.triu_indices(n, n, offset=1, device=embeddings.device)
         squared = squared_distances(embeddings, embeddings)[first, second]
         return self._mean(squared, agreement(targets)[first, second])

@@ -17,8 +17,8 @@ from phasefit.objectives.contract import Learned, Objective, full_precision
 class Cosine(Objective):
     """Mean of `(agreement - cos(u, v))^2` (Lopez-Avila and Suarez-Paniagua, 2023).
 
-    `even` gives every value of the agreement the same total weight inside a batch, as the paper's 1:1 sampling of
-    pairs does; without it the many unlike pairs of a batch drown the few alike ones.
+    `even` gives every value of the agreement the same total weight within a batch, as the paper's 1:1 sampling of
+    pairs does; without it the many negative pairs of a batch outweigh the few positive ones.
     """
 
     even: bool = False
@@ -31,7 +31,7 @@ class Cosine(Objective):
         """Every unordered pair of the batch."""
         n = len(embeddings)
         if n < 2:
-            return self._nothing("fewer than two texts make no pair", embeddings)
+            return self._nothing("a pair needs two texts", embeddings)
         z = normalize(embeddings, dim=1)
         first, second = torch.triu_indices(n, n, offset=1, device=z.device)
         similarity = (z @ z.T)[first, second]
@@ -50,5 +50,5 @@ class Cosine(Objective):
         if not self.even:
             return error.mean()
         _, group, size = target.unique(return_inverse=True, return_counts=True)
-        even: Tensor = (error / size[group]).sum() / len(size)
-        return even
+        mean: Tensor = (error / size[group]).sum() / len(size)
+        return mean

@@ -1,4 +1,4 @@
-"""Euclidean distances of normalised vectors, with gradients that stay finite where two vectors are one."""
+"""Euclidean distances of normalised vectors, with finite gradients even if two vectors are equal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.nn.functional import normalize
 def squared_distances(left: Tensor, right: Tensor) -> Tensor:
     """(n, d), (m, d) -> (n, m); from 0 to 4."""
     left, right = normalize(left, dim=1), normalize(right, dim=1)
-    # A vector of zeros stays one when normalised: its square is not 1.
+    # A vector of zeros stays zero when normalised: its square is not 1.
     squares = left.square().sum(1)[:, None] + right.square().sum(1)[None, :]
     return (squares - 2 * left @ right.T).clamp(min=0)
 
@@ -21,6 +21,6 @@ def squared_distances_of_rows(left: Tensor, right: Tensor) -> Tensor:
 
 
 def safe_root(squared: Tensor) -> Tensor:
-    """The square root, with a gradient of zero, not infinity, at zero."""
-    apart = squared > torch.finfo(squared.dtype).eps
-    return torch.where(apart, squared.where(apart, 1.0).sqrt(), 0.0)
+    """The square root, with a gradient of 0 instead of infinity at 0."""
+    positive = squared > torch.finfo(squared.dtype).eps
+    return torch.where(positive, squared.where(positive, 1.0).sqrt(), 0.0)

@@ -1,4 +1,4 @@
-"""What a head is trained by, for each kind of labels: one class, several at once, scores, paths."""
+"""The losses of heads, one for each label kind: single classes, several labels, scores, tree paths."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """Softmax cross-entropy; `class_weights` count the mistakes on rare classes for more.
+    """Softmax cross-entropy; `class_weights` give mistakes on rare classes more weight.
 
-    With `focal` each text counts by (1 - p)^focal, p being what its own class gets (Lin et al., 2017): what is learned
-    already hardly counts, which leaves more to rare classes. Two classes are two logits: their softmax is the sigmoid
-    of the difference. Not an `Objective`: it sees logits, not embeddings, and always belongs to a head.
+    With `focal` each text is weighted by (1 - p)^focal, p being the probability of its true class (Lin et al., 2017):
+    texts that are already learned hardly count, which leaves more weight to rare classes. Two classes have two logits:
+    their softmax is the sigmoid of the difference. Not an `Objective`: it uses logits, not embeddings, and always
+    belongs to a head.
     """
 
     label_smoothing: float = 0.0
@@ -35,16 +36,16 @@ class CrossEntropy:
 
 @dataclass(frozen=True)
 class BinaryCrossEntropy:
-    """Every label is a question of its own: the mean over texts and labels of its sigmoid's cross-entropy.
+    """Binary cross-entropy of each label, averaged over texts and labels.
 
-    `weights` count the texts that have a label for more; `focal` counts questions that are answered well for less.
+    `weights` give the texts that have a label more weight; `focal` gives labels that are predicted well less weight.
     """
 
     label_smoothing: float = 0.0
     focal: float = 0.0
 
     def __call__(self, logits: Tensor, values: Tensor, weights: Tensor | None = None) -> Tensor:
-        """(n, labels) logits and which labels hold -> scalar."""
+        """(n, labels) logits and true labels -> scalar."""
         truth = values.to(logits.dtype)
         smooth = truth * (1 - self.label_smoothing) + self.label_smoothing / 2
         each = binary_cross_entropy_with_logits(logits, smooth, pos_weight=weights, reduction="none")
@@ -65,19 +66,19 @@ class SquaredError:
 
 @dataclass(frozen=True)
 class UpperLevels:
-    """Cross-entropy of the upper levels of a tree, whose probabilities are the sums of those of the paths below.
+    """Cross-entropy of the upper levels of a tree; the probability of a node is the sum over the paths below it.
 
-    `nodes` (classes, levels) numbers the node of each class on each level but the last.
+    `nodes` (classes, levels) holds the node number of each class on each level except the last.
     """
 
     nodes: Tensor
 
     def __call__(self, logits: Tensor, codes: Tensor) -> Tensor:
         """(n, classes) logits and (n,) codes -> scalar, the mean over levels."""
-        likely = logits.softmax(dim=1)
+        probabilities = logits.softmax(dim=1)
         losses = []
         for level in self.nodes.to(logits.device).T:
-            sums = likely.new_zeros(len(likely), int(level.max()) + 1).index_add(1, level, likely)
-            right = sums.gather(1, level[codes][:, None])[:, 0]
-            losses.append(-right.clamp(min=torch.finfo(right.dtype).tiny).log().mean())
+            sums = probabilities.new_zeros(len(logits), int(level.max()) + 1).index_add(1, level, probabilities)
+            true = sums.gather(1, level[codes][:, None])[:, 0]
+            losses.append(-true.clamp(min=torch.finfo(true.dtype).tiny).log().mean())
         return torch.stack(losses).mean()

@@ -1,4 +1,4 @@
-"""InfoNCE, also known as multiple negatives ranking: find one's partner among those of the whole batch."""
+"""InfoNCE, also known as multiple negatives ranking: find the positive of each anchor within the batch."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from phasefit.objectives.contract import Objective, full_precision, must_be_posi
 class InfoNCE(Objective):
     """Cross-entropy of `cos(anchor, candidate) / temperature` (van den Oord et al., 2018; Gao et al., 2021).
 
-    The candidates of an anchor are all positives of the batch and, where given, all hard negatives;
-    `hard_negative_weight` is added to the logit of its own. `directions = "both"` averages with the search of each
-    positive for its anchor; hard negatives, being those of anchors, take no part in that one.
+    The candidates of an anchor are all positives of the batch and, if given, all hard negatives;
+    `hard_negative_weight` is added to the logit of the anchor's own hard negative. `directions = "both"` averages this
+    with the reverse direction, from positives to anchors, which uses no hard negatives.
     """
 
     temperature: float = 0.05
@@ -30,26 +30,26 @@ class InfoNCE(Objective):
     inputs: ClassVar[tuple[str, ...]] = ("views",)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work, also where no recipe checks the types."""
+        """Reject invalid options, even if no recipe checks their types."""
         must_be_positive(temperature=self.temperature)
         if self.directions not in ("one", "both"):
-            raise ValueError(f"directions is 'one' or 'both', not '{self.directions}'")
+            raise ValueError(f"directions must be 'one' or 'both', not '{self.directions}'")
         if not isfinite(self.hard_negative_weight):
-            raise ValueError("the hard_negative_weight must be a number")
+            raise ValueError("the hard_negative_weight must be a finite number")
 
     def views(self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None) -> Tensor:
         """Row i of the anchors belongs to row i of the positives."""
         anchor, positive = full_precision(anchor, positive)
         if len(anchor) < 2 and (negative is None or not len(anchor)):
-            return self._nothing("fewer than two rows have no negatives", anchor, positive)
+            return self._nothing("negatives need at least two rows", anchor, positive)
         z, others = normalize(anchor, dim=1), normalize(positive, dim=1)
         own = torch.arange(len(z), device=z.device)
-        there = back = z @ others.T / self.temperature
+        forward = similarity = z @ others.T / self.temperature
         if negative is not None:
-            there = torch.cat([there, self._hard(z, negative)], 1)
-        loss = cross_entropy(there, own)
+            forward = torch.cat([forward, self._hard(z, negative)], 1)
+        loss = cross_entropy(forward, own)
         if self.directions == "both":
-            loss = (loss + cross_entropy(back.T, own)) / 2
+            loss = (loss + cross_entropy(similarity.T, own)) / 2
         return loss
 
     def _hard(self, z: Tensor, negative: Tensor) -> Tensor:
@@ -60,6 +60,6 @@ class InfoNCE(Objective):
 
 @dataclass(frozen=True)
 class MultipleNegatives(InfoNCE):
-    """InfoNCE under the name that it has for pairs of texts (Henderson et al., 2017)."""
+    """InfoNCE under its usual name for text pairs (Henderson et al., 2017)."""
 
     name: ClassVar[str] = "multiple-negatives"

@@ -1,4 +1,4 @@
-"""Label-aware contrastive objective: classes that are easily confused weigh more."""
+"""Label-aware contrastive objective: classes that are easily confused have more weight."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ FLOOR = 1e-30  # a softmax rounds small probabilities to 0, which has no logarit
 
 @dataclass(frozen=True)
 class LabelAware(Objective):
-    """SupCon whose terms are weighed by how likely a second network finds each class (Suresh and Ong, 2021).
+    """SupCon with terms weighted by the class probabilities of a second network (Suresh and Ong, 2021).
 
-    `class_weights` are that network's probabilities. The authors' program multiplies each term of an anchor by the
-    weight of its class (`form = "code"`); the slide has it inside the logarithm (`form = "paper"`), which is SupCon
-    where all weights are equal. An anchor without a positive adds 0 to the mean over all anchors.
+    `class_weights` are these probabilities. The authors' code multiplies each term of an anchor by the weight of its
+    class (`form = "code"`); their slides have the weight inside the logarithm (`form = "paper"`), which equals SupCon
+    if all weights are equal. An anchor without a positive adds 0 to the mean over all anchors.
     """
 
     temperature: float = 0.3
@@ -31,15 +31,15 @@ class LabelAware(Objective):
     weighs_classes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work, also where no recipe checks the types."""
+        """Reject invalid options, even if no recipe checks their types."""
         must_be_positive(temperature=self.temperature)
         if self.form not in ("code", "paper"):
-            raise ValueError(f"form is 'code' or 'paper', not '{self.form}'")
+            raise ValueError(f"form must be 'code' or 'paper', not '{self.form}'")
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text of the batch is an anchor; (n, classes) weights that sum to 1."""
         if learned.class_weights is None:
-            raise TypeError(f"objective '{self.name}' needs class_weights (n, classes), the weighting network's")
+            raise TypeError(f"objective '{self.name}' needs class_weights (n, classes) from the weighting network")
         codes = class_codes(self.name, targets)
         (class_weights,) = full_precision(learned.class_weights)
         itself = torch.eye(len(embeddings), dtype=torch.bool, device=embeddings.device)

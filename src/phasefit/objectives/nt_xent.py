@@ -1,4 +1,4 @@
-"""NT-Xent: both views of all texts against each other."""
+"""NT-Xent: both views of all texts are compared with each other."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from phasefit.objectives.contract import Objective, full_precision, must_be_posi
 class NTXent(Objective):
     """Normalised, temperature-scaled cross-entropy over 2n views (Chen et al., 2020; Mirror-BERT, Liu et al., 2021).
 
-    Each view has to find the other of its text; the rest, of either side, are its negatives. `pull = False` keeps the
-    negatives alone: the log-sum-exp over the 2n - 2 views of other texts, without the other view of one's own.
+    Each view has to find the other view of its text; all remaining views are its negatives. `pull = False` keeps only
+    the negatives: the log-sum-exp over the 2n - 2 views of other texts, without the other view of the same text.
     """
 
     temperature: float = 0.04
@@ -27,17 +27,17 @@ class NTXent(Objective):
     inputs: ClassVar[tuple[str, ...]] = ("views",)
 
     def __post_init__(self) -> None:
-        """Refuse what can only give NaN."""
+        """Reject options that would produce NaN."""
         must_be_positive(temperature=self.temperature)
 
     def views(self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None) -> Tensor:
-        """Row i of one side and row i of the other are views of one text."""
+        """Row i of both sides holds two views of the same text."""
         if negative is not None:
             raise self._cannot("hard negatives")
         anchor, positive = full_precision(anchor, positive)
         n = len(anchor)
         if n < 2:
-            return self._nothing("fewer than two texts have no negatives", anchor, positive)
+            return self._nothing("negatives need at least two texts", anchor, positive)
         z = normalize(torch.cat([anchor, positive]), dim=1)
         similarity = z @ z.T / self.temperature
         itself = torch.eye(2 * n, dtype=torch.bool, device=z.device)

@@ -1,4 +1,4 @@
-"""Proxy-NCA objective: texts against one learned vector per class, not against each other."""
+"""Proxy-NCA objective: texts are compared with one learned vector per class, not with each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from phasefit.objectives.distances import squared_distances
 
 
 class Proxies(nn.Module):
-    """One vector per class, drawn evenly from the unit sphere."""
+    """One vector per class, drawn uniformly from the unit sphere."""
 
     def __init__(self, classes: int, dimension: int) -> None:
         super().__init__()
@@ -37,16 +37,16 @@ class ProxyNCA(Objective):
         return Proxies(classes, dimension)
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
-        """Every text against all proxies."""
+        """Compares every text with all proxies."""
         proxies = getattr(learned.parameters, "weight", None)
         if not isinstance(proxies, Tensor):
-            raise TypeError(f"objective '{self.name}' needs the proxies that its `parameters` made")
+            raise TypeError(f"objective '{self.name}' needs the proxies that its method `parameters` creates")
         codes = class_codes(self.name, targets)
         (weight,) = full_precision(proxies)
         if len(weight) < 2:
             return self._nothing("there is only one class", embeddings, weight)
         if not len(embeddings):
-            return self._nothing("there are no texts", embeddings, weight)
+            return self._nothing("the batch is empty", embeddings, weight)
         distances = squared_distances(embeddings, weight)
         own = one_hot(codes, len(weight)).bool()
         return (distances[own] + (-distances).masked_fill(own, float("-inf")).logsumexp(1)).mean()

@@ -1,4 +1,4 @@
-"""SoftTriple objective: several learned centres per class; over sentence vectors or over all token states."""
+"""SoftTriple objective: several learned centres per class, for sentence vectors or for all token states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from phasefit.objectives.contract import (
     must_not_be_negative,
 )
 
-SLACK = 1e-5  # of the original: keeps the root's gradient finite where two centres are one
+SLACK = 1e-5  # as in the original: keeps the gradient of the root finite if two centres are equal
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class SoftTriple(Objective):
     """Cross-entropy of the similarities to each class's centres (Qian et al., 2019; tokens: TripleEntropy, 2021).
 
     `scale` multiplies the similarities (lambda), `gamma` smooths the choice among the `centres` of a class, `margin`
-    (delta) is taken off one's own class, `regulariser` (tau) weighs the pull that merges centres nobody needs.
-    The loss itself is that of pytorch-metric-learning, always in full precision.
+    (delta) is subtracted for the true class, `regulariser` (tau) is the weight of the term that merges unneeded
+    centres. The loss itself comes from pytorch-metric-learning, always in full precision.
     """
 
     centres: int = 10
@@ -42,7 +42,7 @@ class SoftTriple(Objective):
     inputs: ClassVar[tuple[str, ...]] = ("labelled", "tokens")
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work."""
+        """Reject invalid options."""
         must_be_positive(centres=self.centres, scale=self.scale, gamma=self.gamma)
         must_not_be_negative(margin=self.margin, regulariser=self.regulariser)
 
@@ -50,7 +50,7 @@ class SoftTriple(Objective):
         """The centres: `fc` (dimension, classes * centres)."""
         from pytorch_metric_learning.losses import SoftTripleLoss  # type: ignore[import-untyped]
 
-        made: nn.Module = SoftTripleLoss(
+        loss: nn.Module = SoftTripleLoss(
             num_classes=classes,
             embedding_size=dimension,
             centers_per_class=self.centres,
@@ -58,33 +58,33 @@ class SoftTriple(Objective):
             gamma=self.gamma,
             margin=self.margin,
         )
-        return made
+        return loss
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
-        """Every text against all centres."""
+        """Compares every text with all centres."""
         return self._loss(embeddings, class_codes(self.name, targets), learned.parameters)
 
     def tokens(self, states: Tensor, mask: Tensor, targets: Tensor, *, parameters: nn.Module | None = None) -> Tensor:
-        """Every real token against all centres, with the label of its text."""
+        """Compares every real token with all centres; a token has the label of its text."""
         real = mask.bool()
         codes = class_codes(self.name, targets)[:, None].expand(real.shape)
         return self._loss(states[real], codes[real], parameters)
 
     def _loss(self, rows: Tensor, codes: Tensor, parameters: nn.Module | None) -> Tensor:
         if not isinstance(getattr(parameters, "fc", None), nn.Parameter):
-            raise TypeError(f"objective '{self.name}' needs the centres that its `parameters` made")
+            raise TypeError(f"objective '{self.name}' needs the centres that its method `parameters` creates")
         centres: Any = parameters
         (rows,) = full_precision(rows)
         if centres.num_classes < 2:
             return self._nothing("there is only one class", rows, centres.fc)
         if not len(rows):
-            return self._nothing("there is nothing to compare with the centres", rows, centres.fc)
+            return self._nothing("the batch is empty", rows, centres.fc)
 
         with torch.autocast(rows.device.type, enabled=False):
             if fits(len(rows), width := centres.fc.shape[1]):
                 loss: Tensor = centres(rows, codes)
             else:
-                unit = normalize(centres.fc, dim=0)  # once: the library would do it again for every chunk
+                unit = normalize(centres.fc, dim=0)  # once: the library would normalise again for every chunk
                 total = partial(self._total, centres=unit, classes=centres.num_classes)
                 loss = sum_in_chunks(total, rows, codes, width=width) / len(rows)
             if self.regulariser and self.centres > 1:
@@ -92,19 +92,19 @@ class SoftTriple(Objective):
         return loss
 
     def _total(self, rows: Tensor, codes: Tensor, *, centres: Tensor, classes: int) -> Tensor:
-        """The library's loss of a chunk, summed, for centres that are normalised already."""
+        """The library's loss, summed over a chunk, for centres that are already normalised."""
         similarity = (normalize(rows, dim=1) @ centres.to(rows.dtype)).view(len(rows), classes, self.centres)
         nearest = ((similarity / self.gamma).softmax(2) * similarity).sum(2)
         own = self.margin * one_hot(codes, classes).to(rows.dtype)
         return cross_entropy(self.scale * (nearest - own), codes, reduction="sum")
 
     def _spread(self, fc: Tensor) -> Tensor:
-        """Mean distance of the centres of a class, halved as in the original: class by class, for there may be many."""
+        """Half the mean distance between centres of a class, as in the original; class by class to bound memory."""
         by_class = normalize(fc, dim=0).T.split(self.centres)
         pairs = len(by_class) * self.centres * (self.centres - 1)
-        return sum_of_parts(_distances, [(some,) for some in by_class], numbers=pairs) / pairs
+        return sum_of_parts(_distances, [(centres,) for centres in by_class], numbers=pairs) / pairs
 
 
 def _distances(centres: Tensor) -> Tensor:
-    """The sum over pairs of the distances of normalised centres (k, d)."""
+    """The sum of the pairwise distances of normalised centres (k, d)."""
     return (2 + SLACK - 2 * centres @ centres.T).clamp(min=SLACK / 2).sqrt().triu(1).sum()

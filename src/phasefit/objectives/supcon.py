@@ -15,11 +15,11 @@ from phasefit.objectives.contract import Learned, Objective, must_be_positive, m
 
 @dataclass(frozen=True)
 class SupCon(Objective):
-    """Supervised contrastive loss (Khosla et al., 2020); Jaccard agreements weigh the positives of several labels.
+    """Supervised contrastive loss (Khosla et al., 2020); with several labels, positives are weighted by Jaccard index.
 
-    Of trees it is the mean of this loss by whole paths and, for a share of `upper_levels`, by each level above. Weights
-    by agreement alone would do harm: siblings are many, and half a weight each drowns the few texts of the same path.
-    An anchor without a positive in the batch is left out, not NaN.
+    For trees it averages this loss over whole paths and, with a share of `upper_levels`, over each level above. Weights
+    by agreement alone would hurt: siblings are many, and half a weight each outweighs the few texts of the same path.
+    An anchor without a positive in the batch is skipped instead of producing NaN.
     """
 
     temperature: float = 0.1
@@ -30,18 +30,18 @@ class SupCon(Objective):
     graded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse what can only give NaN."""
+        """Reject options that would produce NaN."""
         must_be_positive(temperature=self.temperature)
         must_be_share(upper_levels=self.upper_levels)
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text of the batch is an anchor."""
         itself = torch.eye(len(embeddings), dtype=torch.bool, device=embeddings.device)
-        agreed = agreement(targets)
-        if bool(((agreed == 1) | itself).all()):
+        agreements = agreement(targets)
+        if bool(((agreements == 1) | itself).all()):
             return self._nothing("all texts have the same label", embeddings)
-        of_a_tree = targets.dim() == 2 and targets.shape[1] > 1 and targets.dtype != torch.bool
-        weight = self._by_level(targets, itself) if of_a_tree else agreed.masked_fill(itself, 0.0)
+        is_tree = targets.dim() == 2 and targets.shape[1] > 1 and targets.dtype != torch.bool
+        weight = self._by_level(targets, itself) if is_tree else agreements.masked_fill(itself, 0.0)
         weight = weight.to(embeddings.dtype)
         mass = weight.sum(1)
         used = mass > 0
@@ -53,7 +53,7 @@ class SupCon(Objective):
         return (-(weight * log_prob).sum(1)[used] / mass[used]).mean()
 
     def _by_level(self, paths: Tensor, itself: Tensor) -> Tensor:
-        """(n, levels) -> (n, n): each level's share is spread evenly over the texts that are the same so far."""
+        """(n, levels) -> (n, n): the share of each level is split evenly among the texts that match down to it."""
         same = same_so_far(paths[:, None], paths[None, :]).masked_fill(itself[..., None], 0).double()
         each = same / same.sum(1, keepdim=True).clamp(min=1)
         return (1 - self.upper_levels) * each[..., -1] + self.upper_levels * each[..., :-1].mean(-1)

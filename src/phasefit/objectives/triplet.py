@@ -1,4 +1,4 @@
-"""Triplet objective, with the triplets of a batch chosen in one of four ways."""
+"""Triplet objective with four ways of mining the triplets of a batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from phasefit.objectives.distances import squared_distances
 
 
 class Level(NamedTuple):
-    """The valid triplets whose anchor and positive agree by one certain amount: (n, n) each, a row per anchor."""
+    """The valid triplets whose anchor and positive have one value of agreement: (n, n) masks, one row per anchor."""
 
     positive: Tensor
     negative: Tensor
@@ -25,10 +25,10 @@ class Level(NamedTuple):
 class Triplet(Objective):
     """Mean of `max(0, D_ap^2 - D_an^2 + margin)` over triplets (Schroff et al., 2015), vectors normalised.
 
-    A triplet is valid when the anchor agrees more with the positive than with the negative. `mining` says which count:
-    `all` of them; `random`, one negative per anchor and positive; `hard`, the worst triplet of each anchor;
-    `semi-hard`, per anchor and positive the closest negative beyond the positive, if it is inside the margin.
-    Memory grows with the square of the batch, never the cube.
+    A triplet is valid if the anchor agrees more with the positive than with the negative. `mining` selects `all` of
+    them; `random`: one negative per anchor and positive; `hard`: the worst triplet of each anchor; or `semi-hard`: for
+    each anchor and positive the closest negative that is further away than the positive, if it is within the margin.
+    Memory grows with the square of the batch size, not with the cube.
     """
 
     margin: float = 0.2
@@ -39,12 +39,12 @@ class Triplet(Objective):
     graded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work, also where no recipe checks the types."""
+        """Reject invalid options, even if no recipe checks their types."""
         must_not_be_negative(margin=self.margin)
         if self.mining not in MINING:
-            raise ValueError(f"mining is one of {', '.join(MINING)}, not '{self.mining}'")
+            raise ValueError(f"mining must be one of {', '.join(MINING)}, not '{self.mining}'")
         if self.mining == "semi-hard" and not self.margin:
-            raise ValueError("semi-hard negatives lie inside the margin: it must be greater than 0")
+            raise ValueError("mining = 'semi-hard' needs a margin greater than 0")
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Every text of the batch is an anchor."""
@@ -55,25 +55,25 @@ class Triplet(Objective):
         return losses / max(count, 1)
 
 
-def _levels(agreed: Tensor) -> Iterator[Level]:
-    others = ~torch.eye(len(agreed), dtype=torch.bool, device=agreed.device)
-    for value in agreed[others].unique():
-        negative = (agreed < value) & others
-        positive = (agreed == value) & others & negative.any(1, keepdim=True)
+def _levels(agreements: Tensor) -> Iterator[Level]:
+    others = ~torch.eye(len(agreements), dtype=torch.bool, device=agreements.device)
+    for value in agreements[others].unique():
+        negative = (agreements < value) & others
+        positive = (agreements == value) & others & negative.any(1, keepdim=True)
         if positive.any():
             yield Level(positive, negative)
 
 
 def _all(distances: Tensor, levels: list[Level], margin: float) -> tuple[Tensor, int]:
-    """Sorted negatives and their running sums give the sum of all hinges of a pair without listing its triplets."""
+    """Sum all hinge losses of a pair from sorted negatives and their cumulative sums, without listing triplets."""
     total, count = distances.new_zeros(()), 0
     for positive, negative in levels:
         ordered, place = distances.detach().masked_fill(~negative, float("inf")).sort(1)
-        known = distances.masked_fill(~negative, 0.0).gather(1, place)
-        running = torch.cat([known.new_zeros(len(known), 1), known.cumsum(1)], 1)
+        sorted_distances = distances.masked_fill(~negative, 0.0).gather(1, place)
+        sums = torch.cat([distances.new_zeros(len(distances), 1), sorted_distances.cumsum(1)], 1)
         reach = distances + margin
         inside = torch.searchsorted(ordered, reach.detach())
-        total = total + (inside * reach - running.gather(1, inside))[positive].sum()
+        total = total + (inside * reach - sums.gather(1, inside))[positive].sum()
         count += int((positive.sum(1) * negative.sum(1)).sum())
     return total, count
 
@@ -82,10 +82,10 @@ def _random(distances: Tensor, levels: list[Level], margin: float) -> tuple[Tens
     total, count = distances.new_zeros(()), 0
     for positive, negative in levels:
         anchor = positive.any(1)
-        near, some = distances[anchor], positive[anchor]
+        rows, positives = distances[anchor], positive[anchor]
         drawn = torch.multinomial(negative[anchor].float(), len(distances), replacement=True)
-        total = total + (near - near.gather(1, drawn) + margin)[some].clamp(min=0).sum()
-        count += int(some.sum())
+        total = total + (rows - rows.gather(1, drawn) + margin)[positives].clamp(min=0).sum()
+        count += int(positives.sum())
     return total, count
 
 

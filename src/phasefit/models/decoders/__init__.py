@@ -1,1 +1,1 @@
-"""Decoders: what rebuilds a text from its sentence vector. May import errors, `models/encoder` and `models/tokens`."""
+"""Decoders: reconstruct a text from its sentence vector. May import errors, `models/encoder` and `models/tokens`."""

@@ -1,8 +1,8 @@
-"""A light decoder that rebuilds a text from its sentence vector, behind any encoder.
+"""A light decoder that reconstructs a text from its sentence vector, for any encoder.
 
-> Why ours exists: the tied decoder costs more than the encoder, needs a BERT-like family, and spends most of its time
-> on logits of padding and of words that the corpus never uses. One causal layer over the corpus's own tokens learns the
-> same lesson: with a single vector to look at, cross-attention is an added projection of it.
+> Why not the tied decoder: it costs more than the encoder, needs a BERT-like family, and spends most of its time on
+> logits of padding and of words that the corpus never uses. One causal layer over the tokens of the corpus works as
+> well: with a single vector to attend to, cross-attention is an added projection of it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from phasefit.models.tokens.tokens import Features
 
 
 class LightDecoder(nn.Module):
-    """One causal Transformer layer; softmax over the tokens in use; logits only where there is a token."""
+    """One causal Transformer layer; softmax over the tokens of the corpus; no logits for padding."""
 
     lookup: Tensor
     used: Tensor
@@ -44,7 +44,7 @@ class LightDecoder(nn.Module):
             self.norm = nn.LayerNorm(width)
             nn.init.normal_(self.embedding.weight, std=0.02)
             nn.init.normal_(self.position.weight, std=0.02)
-        if words.shape[1] == width:  # a head start: the encoder already knows these words
+        if words.shape[1] == width:  # start from the encoder's word embeddings
             with torch.no_grad():
                 self.embedding.weight.copy_(words[torch.from_numpy(used).long()])
 
@@ -52,31 +52,31 @@ class LightDecoder(nn.Module):
         """Sentence vectors (n, d) and the clean texts -> mean cross-entropy of their next tokens."""
         ids, real = self.lookup[clean["input_ids"]], clean["attention_mask"].bool()
         inputs, targets = ids[:, :-1], ids[:, 1:]
-        if not inputs.shape[1]:  # texts of a single token: there is no next one to guess
+        if not inputs.shape[1]:  # texts of a single token have no next token
             return vectors.sum() * 0.0
-        states = self._states(vectors, inputs)[real[:, 1:]]  # causal: padding is never looked at
+        states = self._states(vectors, inputs)[real[:, 1:]]  # causal: no token attends to padding
         return cross_entropy(self._logits(states), targets[real[:, 1:]])
 
     @torch.no_grad()
     def generate(
         self, vectors: Tensor, begin: Tensor, end: Tensor, longest: int, *, temperature: float = 0.0
     ) -> tuple[Tensor, Tensor]:
-        """A text (n, longest) for each vector, from its token `begin` (n,) up to `end` (n,); and its length (n,).
+        """A text (n, longest) for each vector, from its token `begin` (n,) up to `end` (n,), and its length (n,).
 
-        Temperature 0 takes the most probable token, above it tokens are drawn from torch's default generator.
+        Temperature 0 picks the most probable token; otherwise tokens are drawn from torch's default generator.
         """
         ids, last = self.lookup[begin][:, None], self.lookup[end]
-        over = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
+        finished = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
         lengths = torch.ones_like(last)
-        while ids.shape[1] < longest and not over.all():
+        while ids.shape[1] < longest and not finished.all():
             logits = self._logits(self._states(vectors, ids)[:, -1])
             token = logits.argmax(dim=1)
             if temperature:
                 token = torch.multinomial((logits / temperature).softmax(dim=1), 1)[:, 0]
-            token = torch.where(over | (ids.shape[1] == longest - 1), last, token)  # what is too long ends here
+            token = torch.where(finished | (ids.shape[1] == longest - 1), last, token)  # ends texts at `longest`
             ids = torch.cat([ids, token[:, None]], dim=1)
-            lengths += ~over
-            over |= token == last
+            lengths += ~finished
+            finished |= token == last
         padded = torch.zeros(len(ids), longest, dtype=torch.long, device=ids.device)
         padded[:, : ids.shape[1]] = self.used[ids]
         return padded, lengths
@@ -89,6 +89,6 @@ class LightDecoder(nn.Module):
         return states
 
     def _logits(self, states: Tensor) -> Tensor:
-        scale = states.shape[-1] ** -0.5  # a fresh decoder then knows nothing: its loss is ln(tokens in use)
+        scale = states.shape[-1] ** -0.5  # the loss of a new decoder is then ln(tokens in use), that of a uniform guess
         logits = linear(states * scale, self.embedding.weight)
         return logits if logits.dtype == torch.float64 else logits.float()

@@ -1,4 +1,4 @@
-"""The paper's decoder: the encoder's own weights, run causally, looking at the one sentence vector."""
+"""The paper's decoder: the encoder's own weights, run causally, with cross-attention to the sentence vector."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
 
 
 class TiedDecoder(nn.Module):
-    """A causal language model whose weights, but for the cross-attention, are the encoder's."""
+    """A causal language model that shares all weights except the cross-attention with the encoder."""
 
     def __init__(self, encoder: Encoder, *, seed: int = 0) -> None:
         super().__init__()
         config = copy.deepcopy(encoder.transformer.config)
         if config.model_type not in FAMILIES:
             raise ModelError(
-                f"decoder = 'tied' needs one of {', '.join(FAMILIES)}; this encoder is {config.model_type}: "
+                f"decoder = 'tied' supports encoders of type {', '.join(FAMILIES)}, not {config.model_type}; "
                 "use decoder = 'light'"
             )
         if encoder.dimension != config.hidden_size:
             raise ModelError(
                 f"decoder = 'tied' needs sentence vectors of the hidden size {config.hidden_size}, "
-                f"not {encoder.dimension}: use decoder = 'light'"
+                f"not {encoder.dimension}; use decoder = 'light'"
             )
         config.is_decoder = True
         config.add_cross_attention = True
         with seeded(seed):
             self.decoder = AutoModelForCausalLM.from_config(config, dtype=next(encoder.parameters()).dtype)
         _share(encoder.transformer, self.decoder.base_model)
-        self.decoder.tie_weights()  # sharing the embeddings unties the language-model head: tie it again
+        self.decoder.tie_weights()  # sharing the embeddings untied the language-model head
 
     def forward(self, vectors: Tensor, clean: Features) -> Tensor:
         """Sentence vectors (n, d) and the clean texts -> mean cross-entropy of their next tokens."""
@@ -47,7 +47,7 @@ class TiedDecoder(nn.Module):
 
 
 def _share(source: nn.Module, target: nn.Module) -> None:
-    """Put the source's parameters in place of the target's of the same name."""
+    """Replace the target's parameters by the source's of the same name."""
     parts = dict(target.named_modules())
     for name, parameter in source.named_parameters():
         where, _, attribute = name.rpartition(".")

@@ -1,6 +1,6 @@
-"""`torch.compile` for the Transformer's layers, where it pays: on GPUs, and on CPUs with many steps ahead.
+"""`torch.compile` for the layers of the Transformer; worthwhile on GPUs, and on CPUs for many steps.
 
-Layer by layer and not as a whole: all layers share one compiled function, and batches of any size and length fit it.
+It compiles layer by layer: all layers share one compiled function that accepts batches of any size and length.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ COMPILERS = ("g++", "c++", "clang++", "cl")
 
 
 def compile_layers(encoder: Encoder, backend: str = "inductor") -> None:
-    """From now on each layer runs compiled; weights and what is saved stay as they are."""
+    """Compile each layer; weights and saved files do not change."""
     if backend == "inductor" and not any(map(shutil.which, COMPILERS)):
-        raise PhasefitError("--compile needs a C++ compiler, and none of g++, c++, clang++ was found; leave it out")
+        raise PhasefitError("--compile needs a C++ compiler, and none of g++, c++, clang++ was found; drop --compile")
     for layer in layers_of(encoder.transformer):
         layer.compile(dynamic=True, backend=backend)

@@ -1,9 +1,9 @@
-"""Noise of the encoder for as long as a block runs: dropout at another rate, and DropHead.
+"""Noise in the encoder while a block runs: dropout at another rate, and DropHead.
 
-DropHead: whole attention heads fall silent while training (Zhou et al., 2020), as noise in place of dropout.
+DropHead drops whole attention heads during training (Zhou et al., 2020), as noise instead of dropout.
 
-> Why ours exists: transformers 5 takes no `head_mask` any more. What a head says is a slice of what the attention's
-> output projection reads, whatever the family, so a hook in front of that projection is enough.
+> Why not a library's: transformers 5 no longer accepts `head_mask`. In all families, the output of a head is a slice of
+> the input of the attention's output projection, so a hook before that projection is enough.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from phasefit.errors import ModelError
 from phasefit.models.encoder.encoder import Encoder
 
-# How the name of the output projection ends, by the `model_type` of the configuration.
+# The suffix of the output projection's name, by the `model_type` of the configuration.
 _BERT = ".attention.output.dense"
 PROJECTIONS = {
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "electra", "deberta", "deberta-v2"), _BERT),
@@ -29,13 +29,13 @@ PROJECTIONS = {
 
 
 def dropout_rates(encoder: Encoder) -> list[float]:
-    """Of every place where the Transformer drops something."""
+    """The dropout rates of all places in the Transformer."""
     return [getattr(part, name) for part, name in _places(encoder)]
 
 
 @contextmanager
 def dropout_rate(encoder: Encoder, rate: float | None) -> Iterator[None]:
-    """Every place where the Transformer drops something does so at this rate; None leaves them as they are."""
+    """Set all dropout rates of the Transformer while the block runs; None keeps them."""
     places = [] if rate is None else [(part, name, getattr(part, name)) for part, name in _places(encoder)]
     try:
         for part, name, _ in places:
@@ -47,7 +47,7 @@ def dropout_rate(encoder: Encoder, rate: float | None) -> Iterator[None]:
 
 
 def _places(encoder: Encoder) -> Iterator[tuple[nn.Module, str]]:
-    """Dropout layers, and the numbers that some families (ModernBERT) keep for the dropout inside attention."""
+    """Dropout layers, and the attributes that some families (ModernBERT) use for the dropout inside attention."""
     for part in encoder.transformer.modules():
         if isinstance(part, nn.Dropout):
             yield part, "p"
@@ -61,41 +61,41 @@ def _is_rate(name: str, value: object) -> bool:
 
 @contextmanager
 def dropped_heads(encoder: Encoder, rate: float) -> Iterator[None]:
-    """While the block runs, parts in training mode lose each head with probability `rate`, drawn anew for every text.
+    """Drop each head with probability `rate` while the block runs, in modules in training mode, for each text.
 
-    The heads that are left are scaled up to keep the sum, and one is always left. Drawn from torch's default generator.
+    The remaining heads are scaled up to keep the sum, and one always remains. Drawn from torch's default generator.
     """
     heads = int(encoder.transformer.config.num_attention_heads) if rate else 0
     with ExitStack() as hooks:
         for projection in attention_projections(encoder) if rate else ():
-            hooks.callback(projection.register_forward_pre_hook(_silencer(heads, rate)).remove)
+            hooks.callback(projection.register_forward_pre_hook(_head_dropper(heads, rate)).remove)
         if rate:
-            hooks.enter_context(encoder.packing.off())  # heads fall silent text by text
+            hooks.enter_context(encoder.packing.off())  # heads are dropped text by text
         yield
 
 
 def attention_projections(encoder: Encoder) -> list[nn.Module]:
-    """The layer behind the heads, one for each layer of attention; a family that is not known is refused."""
+    """The output projection of each attention layer; raises a ModelError for unknown families."""
     family = str(getattr(encoder.transformer.config, "model_type", "unknown"))
-    ending = PROJECTIONS.get(family)
-    projections = [part for name, part in encoder.transformer.named_modules() if ending and name.endswith(ending)]
+    suffix = PROJECTIONS.get(family)
+    projections = [part for name, part in encoder.transformer.named_modules() if suffix and name.endswith(suffix)]
     if not projections:
         raise ModelError(
-            f"model '{encoder.name}' is of the family '{family}', whose attention heads cannot be dropped; use dropout "
-            f"instead, or a model of {', '.join(PROJECTIONS)}"
+            f"model '{encoder.name}' is of type '{family}', whose attention heads cannot be dropped; use dropout "
+            f"instead, or a model of one of these types: {', '.join(PROJECTIONS)}"
         )
     return projections
 
 
 def kept_heads(texts: int, heads: int, rate: float, device: torch.device) -> Tensor:
-    """What each head of each text counts for, (texts, heads): 0, or heads / heads that are left."""
+    """The weight of each head for each text, (texts, heads): 0, or heads / remaining heads."""
     draw = torch.rand(texts, heads, device=device)
     kept = draw >= rate
-    kept |= draw == draw.max(dim=1, keepdim=True).values  # the head least likely to be hit always stays
+    kept |= draw == draw.max(dim=1, keepdim=True).values  # the head with the highest draw always stays
     return kept * (heads / kept.sum(dim=1, keepdim=True))
 
 
-def _silencer(heads: int, rate: float) -> Callable[[nn.Module, tuple[Tensor, ...]], tuple[Tensor, ...] | None]:
+def _head_dropper(heads: int, rate: float) -> Callable[[nn.Module, tuple[Tensor, ...]], tuple[Tensor, ...] | None]:
     def hook(projection: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
         if not projection.training:
             return None

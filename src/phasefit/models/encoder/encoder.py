@@ -1,7 +1,7 @@
-"""The encoder: a SentenceTransformer of standard modules, opened up for training and always saved as one.
+"""The encoder: the modules of a SentenceTransformer, exposed for training and always saved as a SentenceTransformer.
 
-> Why ours exists: sentence-transformers tokenises inside every call and ends in Normalize; training here reads stored
-> tokens and wants the vector before Normalize. This is the only file that touches its classes.
+> Why not SentenceTransformer itself: it tokenises in every call and ends with Normalize; training uses stored tokens
+> and the vector before Normalize. This is the only file that uses its classes.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ DenseMode: TypeAlias = Literal["none", "identity", "paper"]
 
 
 class Encoder(nn.Module):
-    """Transformer, pooling and added layers; a trailing Normalize is kept aside and put back when saved."""
+    """Transformer, pooling and added layers; a trailing Normalize is removed and added back when saving."""
 
     def __init__(self, modules: Sequence[nn.Module], *, name: str = "", prompt: str = "") -> None:
         super().__init__()
         first = modules[0] if modules else None
         if not isinstance(first, Transformer) or first.tokenizer is None:
-            raise ModelError(f"model '{name}' does not begin with a Transformer over text")
+            raise ModelError(f"model '{name}' does not start with a text Transformer; use another model")
         if not getattr(first.tokenizer, "is_fast", False):
             raise ModelError(f"model '{name}' has only a slow tokenizer; phasefit needs a fast one (tokenizer.json)")
         self.normalizes = isinstance(modules[-1], Normalize)
         self.layers = nn.ModuleList(modules[:-1] if self.normalizes else modules)
         self.name = name
         self.prompt = prompt
-        self.long: Long = "truncate"  # what becomes of texts beyond max_length
+        self.long: Long = "truncate"  # how texts longer than max_length are handled
         self.packing = Packing(first.auto_model)
         freeze_unused_pooler(first.auto_model)
         named = first.auto_model.named_parameters()
@@ -71,21 +71,21 @@ class Encoder(nn.Module):
     def dimension(self) -> int:
         """Size of the sentence vector."""
         for layer in reversed(self.layers):
-            known: Any = getattr(layer, "get_embedding_dimension", None)
-            if known is not None:
-                return int(known())
-        raise ModelError(f"model '{self.name}' does not tell the size of its vectors")
+            dimension_of: Any = getattr(layer, "get_embedding_dimension", None)
+            if dimension_of is not None:
+                return int(dimension_of())
+        raise ModelError(f"model '{self.name}' does not state the size of its vectors; use another model")
 
     @property
     def position_limit(self) -> int:
-        """The most tokens the Transformer can take, special ones included."""
+        """The maximum number of tokens of the Transformer, including special ones."""
         config = self.transformer.config
         limit = getattr(config, "max_position_embeddings", None)
-        if not limit or limit < 1:  # relative positions: whatever the tokenizer was made for
+        if not limit or limit < 1:  # relative positions: use the limit of the tokenizer
             return int(min(self.tokenizer.model_max_length, 1_000_000))
         embeddings = getattr(self.transformer, "embeddings", None)
         before = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
-        # RoBERTa and its kin count positions from behind the padding's number on.
+        # In RoBERTa-like models, positions start after the padding index.
         return int(limit) if before is None else int(limit - before - 1)
 
     @property
@@ -98,53 +98,53 @@ class Encoder(nn.Module):
         least = max(4, self._special_tokens + 2)
         if not least <= value <= self.position_limit:
             raise ModelError(
-                f"max_length {value} is not between {least} and the model's limit of {self.position_limit} tokens"
+                f"max_length must be between {least} and the model's limit of {self.position_limit} tokens, not {value}"
             )
         self.text_module.max_seq_length = value
 
     @property
     def reach(self) -> int:
-        """How many tokens of a text count at most."""
+        """The maximum number of tokens of a text that are used."""
         return self.max_length * (MOST_WINDOWS if self.long == "windows" else 1)
 
     def set_long(self, way: Long) -> None:
-        """What becomes of texts beyond max_length, from now on; windows need a pooling that looks at all of them."""
+        """Set how texts longer than max_length are handled; windows need a pooling over all tokens."""
         if way == "windows" and not self.pools_windows:
             raise RecipeError(
-                f"long = 'windows': model '{self.name}' does not make its vector of the last states of all tokens, so "
-                "it would see one window; use 'head-tail', or a model that takes their mean"
+                f"long = 'windows' needs a pooling over the last states of all tokens, which model '{self.name}' does "
+                "not have; use 'head-tail', or a model with mean pooling"
             )
         self.long = way
 
     @property
     def pools_windows(self) -> bool:
-        """Whether what makes the vector looks at the states of all tokens, and at nothing else."""
+        """Whether pooling uses the last states of all tokens and nothing else."""
         modes = {mode for layer in self.layers if isinstance(layer, Pooling) for mode in _modes(layer)}
         every_layer = getattr(self.transformer.config, "output_hidden_states", False)
         return bool(modes) and not modes & {"cls", "lasttoken"} and not every_layer
 
     @property
     def template(self) -> str:
-        """The prompt template that every text is filled into, e.g. "{text} It is about {mask}."; empty for none."""
+        """The prompt template of every text, e.g. "{text} It is about {mask}."; empty if there is none."""
         return template_of(self.tokenizer)
 
     def set_template(self, template: str) -> None:
-        """Fill every text into this template from now on, and after saving; an encoder keeps its first for good."""
-        wanted, known = check_template(template, "the recipe"), self.template
-        if known and wanted != known:
+        """Use this prompt template for every text, also after saving; it cannot be changed later."""
+        new, current = check_template(template, "the recipe"), self.template
+        if current and new != current:
             raise RecipeError(
-                f"prompt: model '{self.name}' was trained with the prompt '{known}' and cannot take '{wanted}'; "
-                "leave prompt out, or start from another model"
+                f"prompt: model '{self.name}' was trained with the prompt '{current}' and cannot use '{new}'; "
+                "drop prompt, or start from another model"
             )
-        if known or wanted == TEXT:
+        if current or new == TEXT:
             return
-        self.text_module.processor = with_template(self.tokenizer, wanted)
+        self.text_module.processor = with_template(self.tokenizer, new)
         if self._special_tokens + 2 > self.max_length:
-            raise RecipeError(f"prompt: '{wanted}' alone is longer than the {self.max_length} tokens of a text")
+            raise RecipeError(f"prompt: '{new}' does not fit into max_length = {self.max_length} tokens; shorten it")
 
     @property
     def _special_tokens(self) -> int:
-        """Those that every text gets, the template's among them."""
+        """The number of special tokens of every text, including those of the template."""
         return int(self.tokenizer.backend_tokenizer.num_special_tokens_to_add(False))
 
     def forward(self, features: Features) -> Features:
@@ -157,15 +157,15 @@ class Encoder(nn.Module):
         return out
 
     def tokenise(self, texts: Sequence[str], *, max_length: int | None = None) -> Tokens:
-        """Tokenise once; on a copy of the tokenizer, because truncation is part of its saved state."""
+        """Tokenise with a copy of the tokenizer, because truncation is part of its saved state."""
         return self.tokeniser(max_length)(texts)
 
     def tokeniser(self, max_length: int | None = None) -> Callable[[Sequence[str]], Tokens]:
-        """The copy for whoever tokenises often: making it takes long for a large vocabulary."""
+        """A reusable tokenising function; creating one is slow for a large vocabulary."""
         from tokenizers import Tokenizer
 
         backend, size, way = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str()), self.max_length, self.long
-        if max_length is not None:  # asked for by who wants to know how long texts are
+        if max_length is not None:  # to measure how long texts are
             size, way = max_length, "truncate"
         prepare(backend, way, size, self.tokenizer.truncation_side)
         backend.no_padding()
@@ -175,7 +175,7 @@ class Encoder(nn.Module):
         return partial(tokenise, backend, pad=pad, mask=mask, prompt=self.prompt, keep=keep, window=window)
 
     def append_dense(self, mode: DenseMode, seed: int) -> Dense | None:
-        """Add a Dense(h, h): `identity` changes nothing at the start, `paper` is random with Tanh."""
+        """Add a Dense(h, h): `identity` initially changes nothing, `paper` is random with Tanh."""
         if mode == "none":
             return None
         size = self.dimension
@@ -190,27 +190,27 @@ class Encoder(nn.Module):
         return dense
 
     def save(self, folder: Path) -> None:
-        """Write a folder that plain `SentenceTransformer(folder)` loads to the same vectors."""
+        """Write a folder that plain `SentenceTransformer(folder)` loads, with the same vectors."""
         modules = [*self.layers, *([Normalize()] if self.normalizes else [])]
         prompts: dict[str, Any] = {}
         if self.prompt:
             prompts = {"prompts": {"default": self.prompt}, "default_prompt_name": "default"}
-        whole = SentenceTransformer(modules=modules, device=str(self._device()), **prompts)
+        model = SentenceTransformer(modules=modules, device=str(self._device()), **prompts)
         with quiet_libraries():
-            whole.save(str(folder), create_model_card=False, safe_serialization=True)
+            model.save(str(folder), create_model_card=False, safe_serialization=True)
 
     def _device(self) -> torch.device:
         return next(self.parameters()).device
 
 
 def load_encoder(name: str | None = None) -> Encoder:
-    """Load the default model, a local folder or a hub model; runs no code that comes with it, reads no pickle."""
-    asked = DEFAULT_MODEL if name is None else name
+    """Load the default model, a local folder or a hub model; runs none of its code and reads no pickle files."""
+    name = DEFAULT_MODEL if name is None else name
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    folder = locate(asked)
+    folder = locate(name)
     try:
         with quiet_libraries():
-            whole = SentenceTransformer(
+            model = SentenceTransformer(
                 folder,
                 device="cpu",
                 trust_remote_code=False,
@@ -229,14 +229,16 @@ def load_encoder(name: str | None = None) -> Encoder:
     ) as error:
         reason = str(error) or type(error).__name__
         raise ModelError(
-            f"model '{asked}' cannot be loaded, it is damaged or no text encoder ({shorten(reason, 160)}); "
-            "save or download it again, or give another"
+            f"model '{name}' cannot be loaded: it is damaged or not a text encoder ({shorten(reason, 160)}); "
+            "save or download it again, or use another model"
         ) from error
-    prompt = whole.prompts.get(whole.default_prompt_name or "", "") or ""
-    pooled_without = any(isinstance(m, Pooling) and not getattr(m, "include_prompt", True) for m in whole)
-    if prompt and pooled_without:
-        raise ModelError(f"model '{asked}' leaves its prompt out of the pooling, which phasefit does not do")
-    return Encoder(list(whole), name=asked, prompt=prompt)
+    prompt = model.prompts.get(model.default_prompt_name or "", "") or ""
+    excludes_prompt = any(isinstance(m, Pooling) and not getattr(m, "include_prompt", True) for m in model)
+    if prompt and excludes_prompt:
+        raise ModelError(
+            f"model '{name}' excludes its prompt from pooling, which phasefit does not support; use another model"
+        )
+    return Encoder(list(model), name=name, prompt=prompt)
 
 
 def _modes(pooling: Pooling) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""How deep each parameter of a Transformer lies, and which of them stay as they are.
+"""The depth of each parameter of a Transformer, and freezing of the lower layers.
 
-What was learned first and widest should change least; what does not change at all needs no gradient, which is most of
-the price of a step.
+The lowest, most general layers should change least. Frozen layers need no gradient, which is most of the cost of a
+step.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def layers_above(transformer: nn.Module) -> dict[int, int]:
-    """How many layers stand above each parameter, by its `id`; embeddings lie below all of them.
+    """The number of layers above each parameter, by its `id`; embeddings are below all layers.
 
-    What belongs to no layer and is no embedding (a last norm) has none above.
+    A parameter that is in no layer and not an embedding (a final norm) has none above.
     """
     layers = layers_of(transformer)
     above = {id(parameter): 0 for parameter in transformer.parameters()}
@@ -32,13 +32,13 @@ def layers_above(transformer: nn.Module) -> dict[int, int]:
 
 
 def freeze_below(encoder: Encoder, layers: int, *, words: bool, where: str) -> None:
-    """So many lowest layers and what lies below them stay as they are from now on, perhaps the word vectors; all else
-    of the Transformer learns.
-    """
+    """Freeze the lowest `layers` layers and everything below, and with `words` the word embeddings; train the rest."""
     transformer: nn.Module = encoder.transformer
     count = len(layers_of(transformer))
     if layers > count:
-        raise RecipeError(f"{where}: frozen_layers = {layers}, but model '{encoder.name}' has {count}; give fewer")
+        raise RecipeError(
+            f"{where}: frozen_layers = {layers}, but model '{encoder.name}' has {count} layers; use {count} or fewer"
+        )
     above = layers_above(transformer)
     for name, parameter in transformer.named_parameters():
         learns = not layers or above[id(parameter)] < count - layers
@@ -49,16 +49,16 @@ def freeze_below(encoder: Encoder, layers: int, *, words: bool, where: str) -> N
 
 
 def freeze_unused_pooler(transformer: nn.Module) -> None:
-    """BERT's pooler is outside our forward pass: it would get no gradient, which stops distributed training."""
+    """Freeze BERT's pooler: the forward pass does not use it, and missing gradients stop distributed training."""
     for name, parameter in transformer.named_parameters():
         if name.startswith("pooler."):
             parameter.requires_grad_(False)
 
 
 def layers_of(transformer: nn.Module) -> nn.ModuleList:
-    """The longest list of modules, the one nearest to the top among equals: that holds for every family.
+    """The layers of the Transformer: in every family, the longest list of modules, the outermost one of equals.
 
-    Where layers share their weights (ALBERT) there is one.
+    If layers share their weights (ALBERT), there is one.
     """
     lists = [(name, part) for name, part in transformer.named_modules() if isinstance(part, nn.ModuleList)]
     return max(lists, key=lambda named: (len(named[1]), -named[0].count(".")), default=("", nn.ModuleList()))[1]

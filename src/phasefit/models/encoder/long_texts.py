@@ -1,8 +1,8 @@
-"""What becomes of a text with more tokens than the Transformer takes: cut, cut in the middle, or read in windows.
+"""Texts with more tokens than the Transformer supports: truncated, cut in the middle, or read in windows.
 
-Windows lie end to end among a text's stored tokens, each complete with its special ones: every `size` tokens begins the
-next. They are taken apart in front of the Transformer and put together behind it, so that pooling sees the states of
-all windows of a text and makes one vector of them. Importing this file imports no torch.
+The windows of a text are stored one after the other, each with its special tokens; every `size` tokens the next one
+starts. They are separated before the Transformer and joined after it, so pooling combines the states of all windows of
+a text into one vector. Importing this file does not import torch.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 Long: TypeAlias = Literal["truncate", "head-tail", "windows"]
 WAYS: tuple[Long, ...] = ("truncate", "head-tail", "windows")
-MOST_WINDOWS = 16  # of one text; what lies behind is cut off, so that one endless text cannot take all memory
-HEAD = 0.25  # of the tokens are from the beginning: reviews and posts tell what matters at the end (Sun et al., 2019)
+MOST_WINDOWS = 16  # per text; the rest is cut off, so that one very long text cannot use all memory
+HEAD = 0.25  # share of the tokens from the start: reviews and posts often conclude at the end (Sun et al., 2019)
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A text's tokens out of several encodings, with what `tokenising.flat` asks of an encoding."""
+    """The tokens of a text from several encodings, with the fields of an encoding that `tokenising.flat` uses."""
 
     ids: list[int]
     special_tokens_mask: list[int]
@@ -36,7 +36,7 @@ class Pieces:
 
 
 def prepare(backend: Any, way: Long, size: int, side: str) -> None:
-    """Set a `tokenizers.Tokenizer` up for one of the ways."""
+    """Configure a `tokenizers.Tokenizer` for one of the ways."""
     if way == "head-tail":
         backend.no_truncation()
     else:
@@ -44,7 +44,7 @@ def prepare(backend: Any, way: Long, size: int, side: str) -> None:
 
 
 def pieces(encoding: Any, way: Long, size: int, added: int) -> Pieces:
-    """What is kept of a text's encoding; `added` special tokens are in each window."""
+    """The part of a text's encoding that is kept; each window has `added` special tokens."""
     if way == "windows":
         every = [encoding, *encoding.overflowing]
         kept, lost = every[:MOST_WINDOWS], sum(len(piece) - added for piece in every[MOST_WINDOWS:])
@@ -55,7 +55,7 @@ def pieces(encoding: Any, way: Long, size: int, added: int) -> Pieces:
         leading, trailing = (
             next((at for at, is_special in enumerate(side) if not is_special), 0) for side in (special, special[::-1])
         )
-        head = min(max(int(HEAD * size), leading + 1), size - trailing - 1)  # what is put around a text is never cut
+        head = min(max(int(HEAD * size), leading + 1), size - trailing - 1)  # never cuts the special tokens
         whole = [(encoding, slice(None))]
         parts = [(encoding, slice(0, head)), (encoding, slice(head - size, None))] if lost else whole
     return Pieces(
@@ -67,12 +67,12 @@ def pieces(encoding: Any, way: Long, size: int, added: int) -> Pieces:
 
 
 def windows_of(lengths: np.ndarray, size: int) -> int:
-    """How many windows texts of these lengths take in all."""
+    """The total number of windows of texts of these lengths."""
     return int((-(-lengths // size)).sum())
 
 
 def in_windows(run: Callable[[Features], Features], features: Features, size: int) -> Features:
-    """The Transformer's output for texts of any length, of which it sees `size` tokens at once."""
+    """The Transformer's output for texts of any length, in windows of `size` tokens."""
     from torch.nn.functional import pad
 
     mask = features["attention_mask"]
@@ -80,10 +80,10 @@ def in_windows(run: Callable[[Features], Features], features: Features, size: in
     if width <= size:
         return run(features)
     count = -(-width // size)
-    room = (0, count * size - width)
-    apart = {name: pad(value, room).view(rows * count, size) for name, value in features.items()}
-    used = apart["attention_mask"].any(dim=1)
-    states = run({name: value[used] for name, value in apart.items()})["token_embeddings"]
-    spread = states.new_zeros(rows * count, size, states.shape[-1])
-    spread[used, : states.shape[1]] = states
-    return {**features, "token_embeddings": spread.view(rows, count * size, -1)[:, :width]}
+    padding = (0, count * size - width)
+    windows = {name: pad(value, padding).view(rows * count, size) for name, value in features.items()}
+    used = windows["attention_mask"].any(dim=1)
+    states = run({name: value[used] for name, value in windows.items()})["token_embeddings"]
+    joined = states.new_zeros(rows * count, size, states.shape[-1])
+    joined[used, : states.shape[1]] = states
+    return {**features, "token_embeddings": joined.view(rows, count * size, -1)[:, :width]}

@@ -1,4 +1,4 @@
-"""Other libraries' progress bars and reports, silenced for a block: ours is the one a user sees."""
+"""Silences the progress bars and reports of other libraries for a block; phasefit shows its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def quiet_libraries() -> Iterator[None]:
 
     sentences = logging.getLogger("sentence_transformers")
     before = sentences.level, transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
-    sentences.setLevel(logging.ERROR)  # "creating one with mean pooling" is what is wanted
+    sentences.setLevel(logging.ERROR)  # hides "creating one with mean pooling", which is intended
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     try:

@@ -1,8 +1,8 @@
 """A prompt template, "{text} It is about {mask}.", built into a tokenizer.
 
-> Why here and not around the texts: as part of what the tokenizer puts around every text, next to [CLS] and [SEP], the
-> template is saved in tokenizer.json, so plain sentence-transformers fills it in too; it is never cut, a long text is;
-> and no noise touches it, because its tokens are special ones.
+> Why in the tokenizer: as special tokens around every text, next to [CLS] and [SEP], the template is saved in
+> tokenizer.json, so plain sentence-transformers uses it too. Truncation cuts the text and never the template, and noise
+> does not change it.
 """
 
 from __future__ import annotations
@@ -17,45 +17,52 @@ from phasefit.errors import RecipeError, did_you_mean
 TEXT, MASK = "{text}", "{mask}"
 MOST_MASKS = 4
 _FIELD = re.compile(r"\{\w*\}")
-_PROBE = "a"  # stands for a text where one is needed to see what comes around it
-# What the two parts are called in tokenizer.json; the whole template is in their names, to be read back.
-_BEFORE, _BEHIND = "before the text of: ", "behind the text of: "
+_PROBE = "a"  # a sample text, to see which tokens surround it
+# The names of the two parts in tokenizer.json, a file format; they end with the whole template, to be read back.
+_BEFORE, _AFTER = "before the text of: ", "behind the text of: "
 
 
 def check_template(template: str, where: str) -> str:
-    """The template without the space around it; what cannot be filled in is refused."""
+    """The template without surrounding whitespace; raises a RecipeError if it is invalid."""
     for field in _FIELD.findall(template):
         if field not in (TEXT, MASK):
             raise RecipeError(f"{where}: prompt: unknown field '{field}'; {did_you_mean(field, (TEXT, MASK))}")
     if template.count(TEXT) != 1:
-        raise RecipeError(f"{where}: prompt needs {TEXT} once, as in '{TEXT} It is about {MASK}.' (found {template!r})")
+        raise RecipeError(
+            f"{where}: prompt must contain {TEXT} once, as in '{TEXT} It is about {MASK}.' (found {template!r})"
+        )
     if template.count(MASK) > MOST_MASKS:
-        raise RecipeError(f"{where}: prompt has {template.count(MASK)} times {MASK}; {MOST_MASKS} are the most")
-    before, _, behind = template.partition(TEXT)
-    if _is_letter(before[-1:]) or _is_letter(behind[:1]):
-        raise RecipeError(f"{where}: prompt: leave a space around {TEXT} (found {template!r})")
+        raise RecipeError(
+            f"{where}: prompt must contain {MASK} at most {MOST_MASKS} times (found {template.count(MASK)})"
+        )
+    before, _, after = template.partition(TEXT)
+    if _is_letter(before[-1:]) or _is_letter(after[:1]):
+        raise RecipeError(f"{where}: prompt: put spaces around {TEXT} (found {template!r})")
     return template.strip()
 
 
 def template_of(tokenizer: Any) -> str:
-    """The template that a Hugging Face tokenizer fills in; empty where there is none."""
+    """The template of a Hugging Face tokenizer; empty if it has none."""
     content = json.loads(tokenizer.backend_tokenizer.to_str())
     named = (content.get("post_processor") or {}).get("special_tokens") or {}
     for name in named:
-        for part in (_BEFORE, _BEHIND):
+        for part in (_BEFORE, _AFTER):
             if name.startswith(part):
                 return str(name.removeprefix(part))
     return ""
 
 
 def with_template(tokenizer: Any, template: str) -> Any:
-    """A copy of a Hugging Face tokenizer that fills in the template, also after it was saved and loaded."""
+    """A copy of a Hugging Face tokenizer that applies the template, also after saving and loading."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
     template = check_template(template, "the recipe")
     if MASK in template and tokenizer.mask_token is None:
-        raise RecipeError(f"prompt: {MASK} needs a tokenizer with a mask token, which this model's has not")
+        raise RecipeError(
+            f"prompt: {MASK} needs a mask token, and the tokenizer of this model has none; remove {MASK} or use "
+            "another model"
+        )
     content = json.loads(tokenizer.backend_tokenizer.to_str())
     content["truncation"] = content["padding"] = None
     filled = template.replace(MASK, tokenizer.mask_token or "")
@@ -64,7 +71,7 @@ def with_template(tokenizer: Any, template: str) -> Any:
     content["post_processor"] = _processor(bare, template, *_parts(bare, filled))
     if before.endswith(" "):
         _put_space_before_text(content["pre_tokenizer"])
-    # The classes made for a model (RobertaTokenizer) put their own [CLS] and [SEP] in place when they are loaded.
+    # Model-specific classes (RobertaTokenizer) would insert their own [CLS] and [SEP] when loaded.
     return PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer.from_str(json.dumps(content)),
         model_max_length=tokenizer.model_max_length,
@@ -76,15 +83,15 @@ def with_template(tokenizer: Any, template: str) -> Any:
 
 
 def _is_letter(character: str) -> bool:
-    """Of a script that puts spaces between words."""
+    """Whether this is a letter or digit of a script that separates words by spaces."""
     return character.isalnum() and character < "\u2e80"
 
 
 def _parts(bare: Any, filled: str) -> tuple[list[int], list[int]]:
-    """The tokens before and behind the text, as they are when there is a text between them."""
-    before, _, behind = filled.partition(TEXT)
-    begin, end = len(before.rstrip()), len(before) + len(_PROBE)  # the space before the text comes with the text
-    encoding = bare.encode(before + _PROBE + behind, add_special_tokens=False)
+    """The tokens before and after the text, encoded together with a sample text."""
+    before, _, after = filled.partition(TEXT)
+    begin, end = len(before.rstrip()), len(before) + len(_PROBE)  # the space before the text belongs to the text
+    encoding = bare.encode(before + _PROBE + after, add_special_tokens=False)
     first, last = [], []
     for number, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
         if start >= end:
@@ -92,28 +99,28 @@ def _parts(bare: Any, filled: str) -> tuple[list[int], list[int]]:
         elif stop <= begin:
             first.append(number)
         elif stop > end or start < begin:
-            raise RecipeError(f"prompt: leave a space around {TEXT}, which is one token with what it touches")
+            raise RecipeError(f"prompt: put spaces around {TEXT}; without them it forms one token with its neighbours")
     return first, last
 
 
 def _processor(bare: Any, template: str, first: Sequence[int], last: Sequence[int]) -> dict[str, Any]:
-    """What the tokenizer puts around a text or a pair by now, and the template closely around the first text."""
+    """The post-processor: the current special tokens, and the template directly around the first text."""
     named: dict[str, Any] = {}
     single = _frame(bare, bare.encode(_PROBE), named)
     pair = _frame(bare, bare.encode(_PROBE, _PROBE), named)
-    for name, ids, behind in ((_BEFORE, first, False), (_BEHIND, last, True)):
+    for name, ids, after in ((_BEFORE, first, False), (_AFTER, last, True)):
         if not ids:
             continue
         named[name + template] = _special(bare, name + template, ids)
         for pieces in (single, pair):
             place = next(i for i, piece in enumerate(pieces) if piece.get("Sequence", {}).get("id") == "A")
             kind = pieces[place]["Sequence"]["type_id"]
-            pieces.insert(place + behind, {"SpecialToken": {"id": name + template, "type_id": kind}})
+            pieces.insert(place + after, {"SpecialToken": {"id": name + template, "type_id": kind}})
     return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": named}
 
 
 def _frame(bare: Any, encoding: Any, named: dict[str, Any]) -> list[dict[str, Any]]:
-    """The special tokens around the texts of an encoding, told as pieces; the tokens themselves go into `named`."""
+    """The special tokens and texts of an encoding as pieces; adds the special tokens to `named`."""
     pieces: list[dict[str, Any]] = []
     seen: set[int] = set()
     for number, owner, kind in zip(encoding.ids, encoding.sequence_ids, encoding.type_ids, strict=True):
@@ -132,7 +139,7 @@ def _special(bare: Any, name: str, ids: Sequence[int]) -> dict[str, Any]:
 
 
 def _put_space_before_text(pre_tokenizer: dict[str, Any] | None) -> None:
-    """Byte-level tokens know whether a space is before them; the text alone would begin without one."""
+    """Byte-level tokens include the space before them; without this, the text would start without one."""
     for part in (pre_tokenizer or {}).get("pretokenizers", [pre_tokenizer]):
         if part and part.get("type") == "ByteLevel":
             part["add_prefix_space"] = True

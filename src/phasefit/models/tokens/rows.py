@@ -1,6 +1,6 @@
-"""Rows of one text or of a pair, as what an encoder reads: one sequence of tokens for each row, or two.
+"""Rows of single texts or pairs as input of an encoder: one or two token sequences per row.
 
-A pair can be two sequences, or one, as a tokenizer joins them: [CLS] a [SEP] b [SEP].
+A pair is two sequences, or one joined by the tokenizer: [CLS] a [SEP] b [SEP].
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class Rows:
-    """Where the sequences of each row are: `index` (rows, 1 or 2) numbers those of `tokens`, -1 for none."""
+    """The sequences of each row: `index` (rows, 1 or 2) holds positions in `tokens`, -1 for none."""
 
     tokens: Tokens
     index: np.ndarray
 
     @classmethod
     def single(cls, tokens: Tokens) -> Rows:
-        """Every text a row."""
+        """One row per text."""
         return cls(tokens, np.arange(len(tokens))[:, None])
 
     @classmethod
     def apart(cls, tokens: Tokens, others: np.ndarray) -> Rows:
-        """A text and the other of its pair, each by itself; `others` are numbers of texts."""
+        """The two texts of each pair as separate sequences; `others` are positions of the second texts."""
         return cls(tokens, np.stack([np.arange(len(others)), others], axis=1))
 
     @classmethod
     def together(cls, encoder: Encoder, texts: Sequence[str], others: np.ndarray) -> Rows:
-        """Both texts in one sequence, in both orders; rows without another text have none."""
+        """Both texts in one sequence, in both orders; rows without a second text have no sequence."""
         rows = np.flatnonzero(others >= 0)
         left, right = ([texts[place] for place in side.tolist()] for side in (rows, others[rows]))
         index = np.full((len(others), 2), -1, dtype=np.int64)
@@ -49,21 +49,21 @@ class Rows:
 
     @classmethod
     def of(cls, encoder: Encoder, texts: Sequence[str], tokens: Tokens, others: np.ndarray, how: PairKind) -> Rows:
-        """As a head of this kind sees pairs."""
+        """Pairs as this kind of head reads them."""
         return cls.together(encoder, texts, others) if how == "together" else cls.apart(tokens, others)
 
     @property
     def cut(self) -> int:
-        """How many rows were longer than the model takes, in one of their sequences or in both."""
-        own = self.index[(self.index >= 0).all(axis=1)]
-        return int(self.tokens.lost[own].any(axis=1).sum())
+        """The number of rows with a sequence that was too long for the model."""
+        complete = self.index[(self.index >= 0).all(axis=1)]
+        return int(self.tokens.lost[complete].any(axis=1).sum())
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Tokens per row."""
         return np.asarray(self.tokens.lengths[self.index[rows]].sum(axis=1))
 
     def features(self, rows: np.ndarray) -> Features:
-        """Their sequences as padded tensors, those of one row behind each other."""
+        """The sequences of these rows as padded tensors, those of one row next to each other."""
         return self.tokens.batch(self.index[rows].ravel())
 
     def vectors(self, output: Features) -> Tensor:
@@ -76,13 +76,13 @@ class Rows:
     ) -> Tensor:
         """The vectors of these rows, without gradient."""
         each = self.index.shape[1]
-        report = progress if progress is None or each == 1 else _shared(progress, each)
+        report = progress if progress is None or each == 1 else _by_row(progress, each)
         vectors = encode_rows(encoder, self.tokens, self.index[rows].ravel(), batch_size=batch_size, progress=report)
         return vectors.reshape(len(rows), -1) if len(rows) else torch.empty(0, each * encoder.dimension)
 
 
 class FrozenVectors:
-    """The vectors of rows under an encoder that does not learn: encoded the first time they are asked for."""
+    """The vectors of rows under a frozen encoder, encoded on first use."""
 
     def __init__(self, rows: Rows, which: np.ndarray) -> None:
         self._rows, self._which = rows, which
@@ -91,14 +91,14 @@ class FrozenVectors:
         self._vectors: Tensor | None = None
 
     def of(self, encoder: Encoder, rows: np.ndarray) -> Tensor:
-        """Those of some of the rows."""
+        """The vectors of these rows."""
         if self._vectors is None:
             self._vectors = self._rows.encode(encoder, self._which)
         return self._vectors[torch.from_numpy(self._place[rows]).to(self._vectors.device)]
 
 
-def _shared(progress: Progress, each: int) -> Callable[[int], None]:
-    """Tells of rows where it is told of their sequences."""
+def _by_row(progress: Progress, each: int) -> Callable[[int], None]:
+    """Converts progress in sequences to progress in rows of `each` sequences."""
     done = 0
 
     def report(sequences: int) -> None:
@@ -111,7 +111,7 @@ def _shared(progress: Progress, each: int) -> Callable[[int], None]:
 
 
 def tokenise_pairs(encoder: Encoder, left: Sequence[str], right: Sequence[str]) -> Tokens:
-    """The tokens of each pair; of one that is too long, the longer text is cut until both fit."""
+    """The tokens of each pair; if a pair is too long, its longer text is cut until both fit."""
     from tokenizers import Tokenizer
 
     whole = Tokenizer.from_str(encoder.tokenizer.backend_tokenizer.to_str())
@@ -130,6 +130,6 @@ def tokenise_pairs(encoder: Encoder, left: Sequence[str], right: Sequence[str]) 
     starts = np.zeros(len(pairs) + 1, dtype=np.int64)
     np.cumsum([len(encoding) for encoding in encodings], out=starts[1:])
     ids = np.fromiter((number for encoding in encodings for number in encoding.ids), np.int32, int(starts[-1]))
-    words = np.full(len(ids), SPECIAL, dtype=np.int32)  # no noise is made of pairs
+    words = np.full(len(ids), SPECIAL, dtype=np.int32)  # pairs get no noise
     pad, mask = encoder.tokenizer.pad_token_id or 0, encoder.tokenizer.mask_token_id
     return Tokens(ids, words, starts, pad, mask, lost)

@@ -1,7 +1,7 @@
-"""From texts to flat token numbers, a chunk at a time: what is done to each text is done to all of them at once.
+"""From texts to flat arrays of token ids, chunk by chunk; each step handles all texts of a chunk at once.
 
-`CachedTokeniser` keeps a tokeniser between calls: making one takes tens of milliseconds, more than a short text's
-vector.
+`CachedTokeniser` keeps a tokeniser between calls: creating one takes tens of milliseconds, longer than encoding a short
+text.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from phasefit.models.tokens.tokens import Tokens
 
 SPECIAL = -1  # the word number of tokens that belong to no word of the text: [CLS], [SEP], the model's prompt
-_LAST_SPACE = 0x3000  # no character behind this one is white space
+_LAST_SPACE = 0x3000  # no character after this one is whitespace
 
 
 class Chunk(NamedTuple):
-    """Tokens of some texts, end to end: their ids and words, and per text how many it has and how many it lost."""
+    """The tokens of some texts, concatenated: ids and words of each token, length and lost tokens of each text."""
 
     ids: np.ndarray
     words: np.ndarray
@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
 
 
 class Tokeniser(Protocol):
-    """Turns texts into tokens; whatever is no text, or half a character, is a TypeError."""
+    """Turns texts into tokens; raises a TypeError for a value that is not a string or contains half a character."""
 
     def __call__(self, texts: Sequence[str]) -> Chunk:
         """The tokens of these texts."""
@@ -39,29 +39,29 @@ class Tokeniser(Protocol):
 
 
 class Flat(NamedTuple):
-    """What the tokenizer says of some texts, end to end, and the word of each token: -1 before the first."""
+    """The encodings of some texts, concatenated, and the word of each token: -1 before the first word."""
 
     ids: np.ndarray
     special: np.ndarray
-    last: np.ndarray  # the last character of each token, not its first: many begin with the space before; -1 for none
+    last: np.ndarray  # the last character of each token, since many start with the space before a word; -1 for none
     words: np.ndarray
     lengths: np.ndarray  # tokens per text
     counts: np.ndarray  # words per text
 
 
 class TextByText:
-    """Any `tokenizers.Tokenizer` whose truncation is set, on whole texts; `prompt` is put before each.
+    """Applies any `tokenizers.Tokenizer` with its truncation set to whole texts, each preceded by `prompt`.
 
-    `keep` makes of each encoding what is kept of it, with the same fields and how many tokens are `lost`; without it,
-    that is the encoding, and lost is what truncation cut off.
+    `keep` selects the part of each encoding to keep, with the same fields and the number of `lost` tokens; by default
+    the whole encoding is kept, and the lost tokens are those that truncation cut off.
     """
 
     def __init__(self, backend: Any, prompt: str = "", keep: Callable[[Any, int], Any] | None = None) -> None:
         self._backend, self._prompt, self._keep = backend, prompt, keep
-        self._added = backend.num_special_tokens_to_add(False)  # to each piece of a text that is cut
+        self._added = backend.num_special_tokens_to_add(False)  # in each piece of a truncated text
 
     def __call__(self, texts: Sequence[str]) -> Chunk:
-        """The tokens of these texts; Rust's threads share them."""
+        """The tokens of these texts, computed in parallel by the Rust library."""
         encodings = self._backend.encode_batch([self._prompt + text for text in texts])
         if self._keep is not None:
             encodings = [self._keep(encoding, self._added) for encoding in encodings]
@@ -72,69 +72,69 @@ class TextByText:
         return Chunk(encoded.ids, words.astype(np.int32), encoded.lengths, lost)
 
     def _cut_off(self, encoding: Any) -> int:
-        """Tokens of a text behind the place where it was cut; its other pieces are `overflowing`."""
+        """The number of tokens that were cut off; they are in the `overflowing` pieces."""
         if self._keep is not None:
             return int(encoding.lost)
         return sum(len(piece) - self._added for piece in encoding.overflowing)
 
 
 def flat(texts: Sequence[str], encodings: Sequence[Any], before: int = 0) -> Flat:
-    """Encodings of texts with so many characters `before` each."""
+    """The concatenated encodings of texts that were encoded with `before` characters in front of each."""
     lengths = np.fromiter(map(len, encodings), np.int32, len(encodings))
-    many = int(lengths.sum())
-    ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encodings), np.int32, many)
-    special = np.fromiter(chain.from_iterable(encoding.special_tokens_mask for encoding in encodings), bool, many)
+    total = int(lengths.sum())
+    ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encodings), np.int32, total)
+    special = np.fromiter(chain.from_iterable(encoding.special_tokens_mask for encoding in encodings), bool, total)
     ends = (end for encoding in encodings for _, end in encoding.offsets)
-    last = np.maximum(np.fromiter(ends, np.int64, many) - before, 0) - 1
-    begun = _words_begun(" ".join(texts))
-    borders = np.zeros(len(texts) + 1, dtype=np.int64)  # of the texts among all characters; a space is between them
+    last = np.maximum(np.fromiter(ends, np.int64, total) - before, 0) - 1
+    count = _word_counts(" ".join(texts))
+    borders = np.zeros(len(texts) + 1, dtype=np.int64)  # where each text starts in the joined string
     np.cumsum([len(text) + 1 for text in texts], out=borders[1:])
     borders[-1] -= 1
     begin = np.repeat(borders[:-1], lengths)
-    return Flat(ids, special, last, begun[begin + last + 1] - begun[begin] - 1, lengths, np.diff(begun[borders]))
+    return Flat(ids, special, last, count[begin + last + 1] - count[begin] - 1, lengths, np.diff(count[borders]))
 
 
-def _words_begun(text: str) -> np.ndarray:
-    """How many words begin before each place of a text, (characters + 1)."""
+def _word_counts(text: str) -> np.ndarray:
+    """The number of words that start before each position of a text, (characters + 1)."""
     characters = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     space = _spaces()[np.minimum(characters, _LAST_SPACE + 1)]
-    begun = np.zeros(len(characters) + 1, dtype=np.int32)
+    count = np.zeros(len(characters) + 1, dtype=np.int32)
     if len(characters):
-        begun[1] = not space[0]
-        np.cumsum(~space[1:] & space[:-1], out=begun[2:])
-        begun[2:] += begun[1]
-    return begun
+        count[1] = not space[0]
+        np.cumsum(~space[1:] & space[:-1], out=count[2:])
+        count[2:] += count[1]
+    return count
 
 
 @cache
 def _spaces() -> np.ndarray:
-    """Which characters are white space; the last stands for all that come behind."""
+    """Which characters are whitespace; the last element represents all later characters."""
     return np.array([chr(code).isspace() for code in range(_LAST_SPACE + 2)])
 
 
 class CachedTokeniser:
-    """The tokeniser of an encoder as it is now: the last one while it still fits, else a new one.
+    """The current tokeniser of an encoder: the cached one while it is up to date, otherwise a new one.
 
-    It is a copy of the encoder's tokenizer, so before each use it is compared with everything it was copied from.
+    It is a copy of the encoder's tokenizer, so before each use it is compared with the settings it was created from.
     """
 
     def __init__(self) -> None:
-        self._made: tuple[tuple[Any, ...], Callable[[Sequence[str]], Tokens]] | None = None
+        self._cached: tuple[tuple[Any, ...], Callable[[Sequence[str]], Tokens]] | None = None
 
     def of(self, encoder: Encoder) -> Callable[[Sequence[str]], Tokens]:
-        """What tokenises as `encoder.tokenise` does."""
-        made, now = self._made, _copied_from(encoder)  # read once: another thread may be making one
-        if made is None or made[0] != now:
-            self._made = made = (now, encoder.tokeniser())
-        return made[1]
+        """A function that tokenises like `encoder.tokenise`."""
+        cached, current = self._cached, _settings(encoder)  # read once: another thread may be creating one
+        if cached is None or cached[0] != current:
+            self._cached = cached = (current, encoder.tokeniser())
+        return cached[1]
 
     def __getstate__(self) -> dict[str, None]:
-        """Copies of a model make their own."""
-        return {"_made": None}
+        """Copies of a model create their own."""
+        return {"_cached": None}
 
 
-def _copied_from(encoder: Encoder) -> tuple[Any, ...]:
-    """What decides how texts become tokens; a tokenizer that was replaced is another object, held so that it stays."""
+def _settings(encoder: Encoder) -> tuple[Any, ...]:
+    """Everything that affects tokenisation; holds the tokenizer object, so that a replacement has another identity."""
     tokenizer = encoder.tokenizer
     backend = tokenizer.backend_tokenizer
     return (

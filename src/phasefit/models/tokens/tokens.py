@@ -1,7 +1,7 @@
-"""Texts as token numbers: tokenised once per run, kept flat, padded only inside a batch.
+"""Texts as token ids: tokenised once per run, stored flat, padded only inside a batch.
 
-Beside each token stands the number of the word (what whitespace separates) that it belongs to, so that word noise acts
-on the stored numbers and nothing is tokenised again.
+Each token is stored with the number of its word (words are separated by whitespace), so that word noise needs no second
+tokenisation.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ __all__ = ["SPECIAL", "Features", "Tokens", "features", "tokenise"]
 Features: TypeAlias = dict[str, Tensor]
 
 CHUNK = 4096  # texts that are tokenised together
-CHUNK_CHARACTERS = 4_000_000  # or fewer, where they are long
-PIECE = 1 << 22  # tokens that are looked at together
-MANY = 1000  # texts, of which many words are the same: below, looking them up does not pay
+CHUNK_CHARACTERS = 4_000_000  # limits a chunk of long texts
+PIECE = 1 << 22  # tokens that are processed together
+MANY = 1000  # texts: with fewer, too few words repeat for a lookup to be faster
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of many texts: `ids` and `words` end to end, text i from `starts[i]` to `starts[i + 1]`."""
+    """The tokens of many texts: `ids` and `words` concatenated, text i from `starts[i]` to `starts[i + 1]`."""
 
     ids: np.ndarray
     words: np.ndarray
     starts: np.ndarray
     pad: int
     mask: int | None
-    lost: np.ndarray  # tokens per text that were cut off, because the model does not take them
-    window: int = 0  # tokens after which the next window of a long text begins; 0: no text has several
+    lost: np.ndarray  # tokens per text that were cut off because the text was too long
+    window: int = 0  # tokens after which the next window of a long text starts; 0: no windows
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
     def cut(self) -> int:
-        """How many texts were longer than the model takes."""
+        """The number of texts that were too long for the model."""
         return int(np.count_nonzero(self.lost))
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens per text, special ones included."""
+        """Tokens per text, including special ones."""
         return np.diff(self.starts)
 
     def in_use(self) -> np.ndarray:
-        """The ids that occur, sorted; a piece at a time, because they may lie in a file."""
+        """The ids that occur, sorted; computed piece by piece, because they may be in a file."""
         parts = (np.unique(self.ids[start : start + PIECE]) for start in range(0, len(self.ids), PIECE))
         return reduce(np.union1d, parts, np.empty(0, dtype=self.ids.dtype))
 
@@ -65,7 +65,7 @@ class Tokens:
         return features(ids, real)
 
     def first(self, most: int) -> Tokens:
-        """The same texts with at most so many tokens each, for what cannot look at more at once."""
+        """The same texts with at most `most` tokens each."""
         lengths = self.lengths
         if lengths.max(initial=0) <= most:
             return self
@@ -76,7 +76,7 @@ class Tokens:
         return Tokens(self.ids[kept], self.words[kept], starts, self.pad, self.mask, lost)
 
     def padded(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ids, word numbers and what is not padding, each (rows, longest)."""
+        """Ids, word numbers and the mask of real tokens, each (rows, longest)."""
         begin = self.starts[rows]
         length = self.starts[rows + 1] - begin
         column = np.arange(length.max(initial=1))
@@ -88,7 +88,7 @@ class Tokens:
 
 
 def features(ids: np.ndarray, real: np.ndarray) -> Features:
-    """What an encoder takes."""
+    """The input of an encoder."""
     return {
         "input_ids": torch.from_numpy(ids.astype(np.int64)),
         "attention_mask": torch.from_numpy(real.astype(np.int64)),
@@ -105,9 +105,9 @@ def tokenise(
     keep: Callable[[Any, int], Any] | None = None,
     window: int = 0,
 ) -> Tokens:
-    """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; memory is that of the result and one chunk.
+    """Tokenise with a `tokenizers.Tokenizer` whose truncation is set; needs memory for the result and one chunk.
 
-    `keep` is what `TextByText` asks for. The tokens of a large corpus are kept in a temporary file and read from there.
+    `keep` is passed to `TextByText`. The tokens of a large corpus are stored in a temporary file.
     """
     run: Tokeniser = TextByText(backend, prompt, keep)
     if len(texts) >= MANY and not prompt and keep is None and is_word_by_word(backend):
@@ -122,7 +122,7 @@ def tokenise(
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The texts in order, a bounded amount at a time."""
+    """The texts in order, in chunks of bounded size."""
     start = characters = 0
     for place, text in enumerate(texts):
         characters += len(text)

@@ -1,4 +1,4 @@
-"""What cutting texts at the longest length costs."""
+"""Statistics of truncation: how many texts and tokens are cut off."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from phasefit.models.tokens.tokens import Tokens
 
 @dataclass(frozen=True)
 class Truncation:
-    """How long texts are in tokens (special ones and the prompt included) before they are cut, and what is cut off."""
+    """Lengths of texts in tokens (including special ones and the prompt) before truncation, and what is cut off."""
 
     limit: int
     texts: int
-    cut: int  # texts that are longer
+    cut: int  # texts that are longer than the limit
     tokens: int  # of all texts
     lost: int
     lengths: Lengths
 
     @property
     def lost_share(self) -> float:
-        """The share of all tokens that no model sees."""
+        """The share of all tokens that are cut off."""
         return self.lost / max(self.tokens, 1)
 
     def sentence(self) -> str:
-        """What a user is told."""
-        known = self.lengths
-        long = f"median {known.median:,g} tokens, 95 % up to {known.p95:,}, the longest {known.most:,}"
+        """A summary for the user."""
+        lengths = self.lengths
+        summary = f"median {lengths.median:,g} tokens, 95 % up to {lengths.p95:,}, the longest {lengths.most:,}"
         if not self.cut:
-            return f"no text is longer than {self.limit} tokens ({long})"
+            return f"no text is longer than {self.limit} tokens ({summary})"
         lost = f"{_percent(self.lost_share)} of all tokens are lost"
-        return f"{cut_sentence(self.cut, self.texts, self.limit)}: {lost} ({long})"
+        return f"{cut_sentence(self.cut, self.texts, self.limit)}: {lost} ({summary})"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `data.json`."""
@@ -42,15 +42,15 @@ class Truncation:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Truncation:
-        """What `to_json` gave."""
+        """Read the output of `to_json`."""
         fields = {name: value for name, value in content.items() if name != "lost_share"}
         return cls(**{**fields, "lengths": Lengths(**fields["lengths"])})
 
 
 def truncation(tokens: Tokens, limit: int) -> Truncation:
-    """What was cut off these texts (at least one), which end at this many tokens."""
-    whole = tokens.lengths + tokens.lost
-    return Truncation(limit, len(tokens), tokens.cut, int(whole.sum()), int(tokens.lost.sum()), lengths(whole))
+    """The truncation of these texts (at least one) at `limit` tokens."""
+    full = tokens.lengths + tokens.lost
+    return Truncation(limit, len(tokens), tokens.cut, int(full.sum()), int(tokens.lost.sum()), lengths(full))
 
 
 def _percent(share: float) -> str:

@@ -1,6 +1,6 @@
-"""Tokenising a large table word by word: a word that was seen is looked up, not tokenised again.
+"""Tokenises a large table word by word: a word that was seen before is looked up instead of tokenised again.
 
-BERT's tokenizers treat what stands between two spaces by itself, and a few words make up most of all texts.
+BERT's tokenizers handle each space-separated word independently, and a few words make up most of all texts.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 from phasefit.models.tokens.tokenising import SPECIAL, Chunk, flat
 
-REMEMBERED = 1 << 19  # words, or as many times eight tokens: then it begins anew, so that memory stays bounded
+REMEMBERED = 1 << 19  # words; beyond, or beyond eight times as many tokens, the cache is cleared to bound memory
 PROBE = "a"
 
 
 class WordByWord:
-    """The same tokens as `TextByText` gives, for a tokenizer of which `is_word_by_word` holds."""
+    """Produces the same tokens as `TextByText`, for tokenizers that pass `is_word_by_word`."""
 
     def __init__(self, backend: Any) -> None:
         self._backend, self._room = backend, _content(backend)
@@ -29,44 +29,45 @@ class WordByWord:
 
     def _forget(self) -> None:
         self._known: dict[str, int] = {}
-        self._ids, self._words = array("i"), array("i")  # of all known words, end to end
-        self._ends, self._counts = array("q", [0]), array("i")  # where each one's tokens end; white space may be in it
+        self._ids, self._words = array("i"), array("i")  # of all known words, concatenated
+        # Where the tokens of each known word end, and how many words it has: it may contain other whitespace.
+        self._ends, self._counts = array("q", [0]), array("i")
 
     def __call__(self, texts: Sequence[str]) -> Chunk:
         """The tokens of these texts."""
         split = [str.split(text, " ") for text in texts]
         if len(self._known) > REMEMBERED or len(self._ids) > 8 * REMEMBERED:
             self._forget()
-        every = list(chain.from_iterable(split))
-        self._learn(list(set(every).difference(self._known)))
-        numbers = np.fromiter(map(self._known.__getitem__, every), np.int64, len(every))
+        words = list(chain.from_iterable(split))
+        self._learn(list(set(words).difference(self._known)))
+        numbers = np.fromiter(map(self._known.__getitem__, words), np.int64, len(words))
         return self._joined(numbers, np.fromiter(map(len, split), np.int64, len(split)))
 
     def _learn(self, words: list[str]) -> None:
         if not words:
             return
         encodings = self._backend.encode_batch(words, add_special_tokens=False)
-        if any(encoding.overflowing for encoding in encodings):  # a word longer than a text may be
+        if any(encoding.overflowing for encoding in encodings):  # a word longer than the limit of a text
             self._backend = _without_truncation(self._backend)
             encodings = self._backend.encode_batch(words, add_special_tokens=False)
         encoded, known = flat(words, encodings), len(self._counts)
         self._known.update(zip(words, range(known, known + len(words)), strict=True))
         ends = len(self._ids) + np.cumsum(encoded.lengths, dtype=np.int64)
-        grown = (
+        additions = (
             (self._ids, encoded.ids),
             (self._words, encoded.words),
             (self._ends, ends),
             (self._counts, encoded.counts),
         )
-        for held, more in grown:
-            held.frombytes(more.tobytes())
+        for stored, new in additions:
+            stored.frombytes(new.tobytes())
 
     def _joined(self, numbers: np.ndarray, pieces: np.ndarray) -> Chunk:
-        """Known words, so many per text, as the tokens of the texts."""
+        """The tokens of texts from the numbers of their known words; `pieces` is the number of words per text."""
         ends, counts = np.asarray(self._ends)[1:], np.asarray(self._counts)
         starts = np.asarray(self._ends)[numbers]
         many = ends[numbers] - starts
-        first = np.cumsum(pieces) - pieces  # the place of each text's first piece; no text is without
+        first = np.cumsum(pieces) - pieces  # the position of each text's first piece; every text has one
         before = np.cumsum(counts[numbers]) - counts[numbers]
         before -= np.repeat(before[first], pieces)
         whole = np.add.reduceat(many, first)
@@ -78,7 +79,7 @@ class WordByWord:
         return self._framed(ids[inside], words[inside], kept, whole - kept)
 
     def _inside(self, whole: np.ndarray, kept: np.ndarray) -> np.ndarray | slice:
-        """Marks the tokens that are not cut off."""
+        """Selects the tokens that are not cut off."""
         if (whole == kept).all():
             return slice(None)
         place = np.arange(int(whole.sum())) - np.repeat(np.cumsum(whole) - whole, whole)
@@ -86,7 +87,7 @@ class WordByWord:
         return marked
 
     def _framed(self, ids: np.ndarray, words: np.ndarray, kept: np.ndarray, lost: np.ndarray) -> Chunk:
-        """With the special tokens around each text."""
+        """Adds the special tokens around each text."""
         before, after = len(self._before), len(self._after)
         lengths = kept + before + after
         ends = np.cumsum(lengths)
@@ -100,7 +101,7 @@ class WordByWord:
 
 
 def is_word_by_word(backend: Any) -> bool:
-    """Whether no token of this tokenizer depends on what stands beyond the spaces around it."""
+    """Whether the tokens of this tokenizer never depend on text beyond the surrounding spaces."""
     from tokenizers import models, normalizers, pre_tokenizers
 
     plain = (
@@ -115,7 +116,7 @@ def is_word_by_word(backend: Any) -> bool:
 
 
 def _without_truncation(backend: Any) -> Any:
-    """A copy, because others may use the tokenizer as it is; making it takes long for a large vocabulary."""
+    """A copy, because the tokenizer may be in use elsewhere; copying is slow for a large vocabulary."""
     from tokenizers import Tokenizer
 
     copy = Tokenizer.from_str(backend.to_str())
@@ -124,13 +125,13 @@ def _without_truncation(backend: Any) -> Any:
 
 
 def _content(backend: Any) -> int:
-    """The most tokens of a text that are kept beside the special ones."""
+    """The maximum number of tokens of a text that are kept, without special ones."""
     cut = backend.truncation
     return np.iinfo(np.int32).max if cut is None else cut["max_length"] - backend.num_special_tokens_to_add(False)
 
 
 def _ends(backend: Any) -> tuple[list[int], list[int]] | None:
-    """The special tokens before and behind each text; None where they cannot be told from it."""
+    """The special tokens before and after each text; None if they cannot be distinguished from it."""
     bare, framed = (backend.encode(PROBE, add_special_tokens=special) for special in (False, True))
     own = [place for place, special in enumerate(framed.special_tokens_mask) if not special]
     if any(bare.special_tokens_mask) or not own or own != list(range(own[0], own[0] + len(own))):

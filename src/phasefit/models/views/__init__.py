@@ -1,16 +1,16 @@
-"""Views: small augmentations of a text that leave its meaning alone, composed in order, drawn anew at every step.
+"""Views: small augmentations of a text that preserve its meaning, applied in order and sampled again at every step.
 
-Most map a text to a text; `dropout` leaves it to the encoder's own dropout, `adversarial` shifts the input embeddings.
-A recipe says `views = ["delete-words", { name = "mask-span", characters = 5 }]`. A phase makes them once and asks at
-every step, for the rows of its batch:
+Most map a text to a text; `dropout` relies on the encoder's own dropout, `adversarial` shifts the input embeddings.
+In a recipe: `views = ["delete-words", { name = "mask-span", characters = 5 }]`. A phase creates them once and uses them
+at every step for the rows of its batch:
 
     views = Views(build_views(name, options.views), model.encoder, where=name)
     features = views.features(data.texts, data.tokens, rows, batch.generator)
     vectors = sentence_vectors(views.output(batch.put(features)))
 
-`output` is the encoder's, under the adversarial shift if there is one (`views.adversarial` is not None), so a phase
-need not ask. Adding a view is a file here and a line below; the contract tests then cover it. May
-import errors, registry, data and the rest of `models`.
+`output` is the encoder's output, including the adversarial shift if `views.adversarial` is set, so a phase need not
+check. To add a view, add a file here and a line below; the contract tests then cover it. May import errors, registry,
+data and the rest of `models`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ VIEWS: Registry[type[View]] = Registry(
 
 
 def build_views(where: str, given: Sequence[str | dict[str, Any]]) -> tuple[View, ...]:
-    """Each a name, or a table with `name` and the view's own options; the files they need are read."""
+    """The views of a recipe, each a name or a table with `name` and options; reads the files they need."""
     return tuple(_build(where, one) for one in given)
 
 

@@ -12,10 +12,10 @@ from phasefit.models.views.contract import View
 
 @dataclass(frozen=True)
 class Adversarial(View):
-    """The same text, its input embeddings shifted to where its vector turns most (Miyato et al., ICLR 2017).
+    """The same text, its input embeddings shifted so that its vector changes most (Miyato et al., ICLR 2017).
 
-    Both sizes are shares of the norm of the text's embeddings: `epsilon` of the shift, `xi` of the step that looks for
-    its direction.
+    Both sizes are relative to the norm of the text's embeddings: `epsilon` is that of the shift, `xi` that of the step
+    that estimates its direction.
     """
 
     epsilon: Annotated[float, Field(gt=0)] = 0.1

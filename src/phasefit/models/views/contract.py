@@ -1,4 +1,4 @@
-"""What every view promises."""
+"""The interface of views."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 
 class View:
-    """Another look at a text with the same meaning. Subclasses are frozen dataclasses: fields are a recipe's options.
+    """An augmented version of a text with the same meaning. Subclasses are frozen dataclasses of recipe options.
 
-    The result follows from the text and the generator's state alone; what a view does not speak of stays as it is.
+    The result depends only on the text and the state of the generator; a view changes nothing but what it documents.
     """
 
     name: ClassVar[str]
     changes_text: ClassVar[bool] = True
     needs_mask: ClassVar[bool] = False
-    """Whether it writes the tokenizer's mask token."""
+    """Whether it inserts the tokenizer's mask token."""
 
     def check(self) -> None:
-        """Read the files it needs; a DataError says what is wrong with them."""
+        """Read the files that the view needs; raises a DataError if one is invalid."""
 
     def notes(self) -> list[str]:
-        """Sentences worth telling before training starts."""
+        """Notes to print before training starts."""
         return []
 
     def text(self, text: str, random: np.random.Generator, mask: str) -> str:
-        """The text as it looks in this view; `mask` is the tokenizer's mask token."""
+        """The augmented text; `mask` is the tokenizer's mask token."""
         return text

@@ -16,7 +16,7 @@ from phasefit.models.views.words import core, without, words_of
 
 @dataclass(frozen=True)
 class DeleteWords(View):
-    """Each word is deleted with probability `ratio`; one, picked at random, always stays."""
+    """Deletes each word with probability `ratio`; one random word always stays."""
 
     ratio: Annotated[float, Field(ge=0, lt=1)] = 0.1
 
@@ -27,13 +27,13 @@ class DeleteWords(View):
         draw = random.random(len(words_of(text)))
         hit = draw < self.ratio
         if len(hit) and hit.all():
-            hit[draw.argmax()] = False  # the word least likely to be hit: uniform among all
+            hit[draw.argmax()] = False  # the word with the highest draw: uniform among all
         return without(text, hit)
 
 
 @dataclass(frozen=True)
 class DeleteStopWords(View):
-    """Each stop word is deleted with probability `ratio`; of a text of stop words alone one always stays.
+    """Deletes each stop word with probability `ratio`; one word of the text always stays.
 
     `words` is the packaged list "english", or a file with one word per line.
     """
@@ -44,18 +44,18 @@ class DeleteStopWords(View):
     name: ClassVar[str] = "delete-stop-words"
 
     @cached_property
-    def _listed(self) -> frozenset[str]:
+    def _stop_words(self) -> frozenset[str]:
         return stop_words(self.words)
 
     def check(self) -> None:
         """Read the list."""
-        _ = self._listed
+        _ = self._stop_words
 
     def text(self, text: str, random: np.random.Generator, mask: str) -> str:
-        """The text with some of its stop words gone."""
+        """The text without some of its stop words."""
         words = words_of(text)
         draw = random.random(len(words))
-        stop = np.array([core(word)[1].casefold() in self._listed for word in words], dtype=bool)
+        stop = np.array([core(word)[1].casefold() in self._stop_words for word in words], dtype=bool)
         hit = stop & (draw < self.ratio)
         if len(hit) and hit.all():
             hit[draw.argmax()] = False

@@ -10,7 +10,7 @@ from phasefit.models.views.contract import View
 
 @dataclass(frozen=True)
 class Dropout(View):
-    """The same text: the encoder's dropout, drawn anew, makes the view (Gao et al., SimCSE, EMNLP 2021)."""
+    """The same text; only the encoder's dropout differs between views (Gao et al., SimCSE, EMNLP 2021)."""
 
     name: ClassVar[str] = "dropout"
     changes_text: ClassVar[bool] = False

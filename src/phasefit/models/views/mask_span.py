@@ -13,9 +13,9 @@ from phasefit.models.views.contract import View
 
 @dataclass(frozen=True)
 class MaskSpan(View):
-    """ONE random span of `characters` gives way to the tokenizer's mask token (Liu et al., Mirror-BERT, EMNLP 2021).
+    """Replaces one random span of `characters` by the mask token (Liu et al., Mirror-BERT, EMNLP 2021).
 
-    Texts under `min_characters` (or no longer than the span) are left alone: too little would be left of them.
+    Texts shorter than `min_characters`, or not longer than the span, stay unchanged: too little of them would remain.
     """
 
     characters: Annotated[int, Field(ge=1)] = 5
@@ -25,7 +25,7 @@ class MaskSpan(View):
     needs_mask: ClassVar[bool] = True
 
     def text(self, text: str, random: np.random.Generator, mask: str) -> str:
-        """The span that is sampled is the span that is masked, wherever else its characters occur."""
+        """Masks the span at the sampled position, even if its characters also occur elsewhere."""
         room = len(text) - self.characters
         if len(text) < self.min_characters or room < 1:
             return text

@@ -1,7 +1,7 @@
-"""The view `synonyms`, and the table of synonyms that it reads: CSV, or TSV by its ending.
+"""The view `synonyms`, and the table of synonyms that it reads: CSV, or TSV by its suffix.
 
-With the header `word,synonym` each line replaces the first by the second, and not the other way round. Without it each
-line is a group of words that can stand for each other. Phrases are put in, never replaced: what is looked up is a word.
+With the header `word,synonym`, each line holds a word and its replacement, in this direction only. Without it, each
+line is a group of interchangeable words. A synonym may be a phrase, but only single words are replaced.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from phasefit.models.views.words import core, words_of
 
 HEADER = ["word", "synonym"]
 FORMAT = (
-    "a line is a group of words that can stand for each other (rain,shower,drizzle), or, under the header "
-    "word,synonym, a word and what may replace it; commas are between them, in a .tsv tabs"
+    "each line is a group of interchangeable words (rain,shower,drizzle) or, below the header word,synonym, a word and "
+    "its replacement; separate them by commas, or by tabs in a .tsv file"
 )
 
 
 @dataclass(frozen=True)
 class Synonyms(View):
-    """Each word that `table` knows gives way, with probability `ratio`, to one of its synonyms, picked at random.
+    """Replaces each word listed in `table`, with probability `ratio`, by one of its synonyms at random.
 
-    A capital at its beginning, whitespace and punctuation stay. `table` is a CSV file (or TSV, by its ending). Each
-    line is a group of words that can stand for each other, such as `rain,shower,drizzle`; or, under the header
-    `word,synonym`, a word and what may replace it, and not the other way round. A word is looked up in any case, a
-    synonym may be several words.
+    A capital first letter, whitespace and punctuation are kept. `table` is a CSV file (or TSV, by its suffix). Each
+    line is a group of interchangeable words, such as `rain,shower,drizzle`; or, below the header `word,synonym`, a word
+    and its replacement, in this direction only. Upper and lower case are not distinguished; a synonym may be several
+    words.
     """
 
     table: str
@@ -44,29 +44,29 @@ class Synonyms(View):
     name: ClassVar[str] = "synonyms"
 
     @cached_property
-    def _known(self) -> dict[str, tuple[str, ...]]:
+    def _synonyms(self) -> dict[str, tuple[str, ...]]:
         return read_synonyms(Path(self.table))
 
     def check(self) -> None:
         """Read the table."""
-        _ = self._known
+        _ = self._synonyms
 
     def notes(self) -> list[str]:
-        """How much the table knows."""
-        words = f"{len(self._known):,} word{'s' * (len(self._known) > 1)}"
+        """The size of the table."""
+        words = f"{len(self._synonyms):,} word{'s' * (len(self._synonyms) > 1)}"
         return [f"'{self.table}' has synonyms for {words}"]
 
     def text(self, text: str, random: np.random.Generator, mask: str) -> str:
-        """The text with some of its words said otherwise."""
+        """The text with some of its words replaced."""
         words = words_of(text)
         tail = text[sum(map(len, words)) :]
         draw, pick = random.random((2, len(words)))
         for place in np.flatnonzero(draw < self.ratio).tolist():
-            before, word, behind = core(words[place])
-            choices = self._known.get(word.casefold(), ())
+            before, word, after = core(words[place])
+            choices = self._synonyms.get(word.casefold(), ())
             if choices:
                 chosen = choices[int(pick[place] * len(choices))]
-                words[place] = before + _cased_like(word, chosen) + behind
+                words[place] = before + _cased_like(word, chosen) + after
         return "".join(words) + tail
 
 
@@ -87,7 +87,7 @@ def read_synonyms(path: Path) -> dict[str, tuple[str, ...]]:
             if others:
                 synonyms.setdefault(word.casefold(), {}).update(dict.fromkeys(others))
     if not synonyms:
-        raise DataError(f"synonyms '{path}': the file has no synonyms, no line has two words; {FORMAT}")
+        raise DataError(f"synonyms '{path}': the file has no synonyms, because no line has two words; {FORMAT}")
     return {word: tuple(others) for word, others in synonyms.items()}
 
 
@@ -96,7 +96,7 @@ def _cells(cells: list[str]) -> str:
 
 
 def _lines(path: Path) -> list[list[str]]:
-    """The cells that are not empty, line by line."""
+    """The cells of each line, without empty cells and empty lines."""
     separator = "\t" if {".tsv", ".tab"} & set(path.suffixes) else ","
     with readable(path):
         refuse_other_content(path)
@@ -104,7 +104,7 @@ def _lines(path: Path) -> list[list[str]]:
             try:
                 text = file.read().decode("utf-8-sig")
             except UnicodeDecodeError:
-                raise DataError(f"synonyms '{path}': the file is not UTF-8") from None
+                raise DataError(f"synonyms '{path}': the file is not UTF-8; save it as UTF-8") from None
     try:
         read = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:

@@ -1,4 +1,4 @@
-"""Views put to work: the rows of a batch as an encoder takes them, and its output."""
+"""Views applied to a batch: the input features of an encoder and its output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from phasefit.models.views.contract import View
 
 
 class Views:
-    """Views in order, over one encoder. Without any that changes a text, stored tokens are used as they are."""
+    """Views in order, for one encoder. If none of them changes texts, the stored tokens are used."""
 
     def __init__(self, views: Sequence[View], encoder: Encoder, *, where: str) -> None:
         self._notes = [f"{where}: view '{view.name}': {note}" for view in views for note in view.notes()]
@@ -23,45 +23,45 @@ class Views:
         for view in views:
             if view.needs_mask and mask is None:
                 raise RecipeError(
-                    f"{where}: view '{view.name}' needs a tokenizer with a mask token, and that of '{encoder.name}' "
-                    "has none; use another view or model"
+                    f"{where}: view '{view.name}' needs a mask token, and the tokenizer of '{encoder.name}' has none; "
+                    "use another view or model"
                 )
         shifts = [view for view in views if isinstance(view, Adversarial)]
         if len(shifts) > 1:
-            raise RecipeError(f"{where}: view 'adversarial' is named twice; once is all it takes")
+            raise RecipeError(f"{where}: view 'adversarial' is listed twice; remove one")
         if shifts and encoder.long == "windows":
-            raise RecipeError(f"{where}: view 'adversarial' does not work on texts in windows; use --long head-tail")
+            raise RecipeError(f"{where}: view 'adversarial' does not support --long windows; use --long head-tail")
         self.adversarial: Adversarial | None = shifts[0] if shifts else None
-        self._written = [view for view in views if view.changes_text]
+        self._text_views = [view for view in views if view.changes_text]
         self._mask = mask or ""
         self._encoder = encoder
-        self._tokenise = encoder.tokeniser() if self._written else None
+        self._tokenise = encoder.tokeniser() if self._text_views else None
 
     @property
     def changes_text(self) -> bool:
-        """Whether texts are written anew, and tokenised again, at every step."""
-        return bool(self._written)
+        """Whether texts are changed and tokenised again at every step."""
+        return bool(self._text_views)
 
     def notes(self) -> list[str]:
-        """Sentences worth telling before training starts."""
+        """Notes to print before training starts."""
         return self._notes
 
     def texts(self, texts: Sequence[str], random: np.random.Generator) -> list[str]:
-        """The texts as they look in this view, drawn one after the other."""
+        """The augmented texts, sampled one after the other."""
         changed = list(texts)
-        for view in self._written:
+        for view in self._text_views:
             changed = [view.text(text, random, self._mask) for text in changed]
         return changed
 
     def features(self, texts: Sequence[str], tokens: Tokens, rows: np.ndarray, random: np.random.Generator) -> Features:
-        """The rows of a table in this view; `texts` and their stored `tokens` are those of the whole table."""
+        """The augmented rows of a table; `texts` and the stored `tokens` are those of the whole table."""
         if self._tokenise is None:
             return tokens.batch(rows)
-        drawn = self._tokenise(self.texts([texts[row] for row in rows.tolist()], random))
-        return drawn.batch(np.arange(len(rows)))
+        changed = self._tokenise(self.texts([texts[row] for row in rows.tolist()], random))
+        return changed.batch(np.arange(len(rows)))
 
     def output(self, features: Features) -> Features:
-        """The encoder's output for features on its device; shifted, and at three times the cost, if adversarial."""
+        """The encoder's output for features on its device; with an adversarial shift it costs three times as much."""
         if self.adversarial is None:
             out: Features = self._encoder(features)
             return out
