@@ -128,7 +128,7 @@ def test_labels_that_cannot_watch_are_left_alone(data: Any, options: dict[str, A
 def test_labels_of_pairs_are_warned_of() -> None:
     found = read({"text_a": TEXTS, "text_b": TEXTS, "label": LABELS}, BESIDE)
     heard: list[Note] = []
-    found.tell(heard.append)
+    found.report(heard.append)
     [warned] = [note.text for note in heard if note.warning]
     assert "is taken as texts that belong together, whatever its column 'label' says" in warned
     assert found.columns == {"text": "text_a", "others": ("text_b",)}

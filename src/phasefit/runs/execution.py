@@ -47,7 +47,7 @@ def fit_spec(spec: RunSpec, listen: Listener) -> FitResult:
     recipe = requested_recipe(spec)
     needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
-    prepared.tell(listen)
+    prepared.report(listen)
     recipe = resolve_recipe(spec, recipe, prepared, listen)
     return fit_prepared(spec, recipe, prepared, listen)
 

@@ -53,7 +53,7 @@ def read_job(spec: RunSpec, recipe: Recipe, listen: Listener) -> Job:
     base = base_run(spec.model, spec.model_name)
     needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base, needs=needs)
-    prepared.tell(listen)
+    prepared.report(listen)
     return Job(spec, recipe, base, prepared)
 
 
