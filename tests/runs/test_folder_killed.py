@@ -11,7 +11,7 @@ import pytest
 from phasefit.errors import RunError
 from phasefit.files.atomic import read_json
 from phasefit.files.manifest import MANIFEST
-from phasefit.runs.folder import RunFolder, read_begun
+from phasefit.runs.folder import RunFolder, read_started
 from phasefit.training.checkpoint_folder import CHECKPOINTS
 
 
@@ -87,7 +87,7 @@ def test_a_kill_before_the_new_run_began_is_explained(tmp_path: Path) -> None:
     begin(tmp_path / "run", 1).finish({})
     RunFolder(tmp_path / "run", overwrite=True)  # and nothing more
     with pytest.raises(RunError, match=r"no run to resume.*to replace is in '.*run\.old'"):
-        read_begun(tmp_path / "run")
+        read_started(tmp_path / "run")
     begin(tmp_path / "run", 2).finish({})
     assert seed_of(tmp_path / "run.old") == 1, "nobody said that it may go"
 

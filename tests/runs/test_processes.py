@@ -72,7 +72,7 @@ def test_others_that_are_dead_do_not_change_the_code(done: list[Any]) -> None:
 
 def test_others_that_hang_are_not_waited_for(done: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     answered = threading.Event()
-    monkeypatch.setattr(processes, "PATIENCE", 0.01)
+    monkeypatch.setattr(processes, "TIMEOUT", 0.01)
     sys.modules["torch.distributed"].destroy_process_group = lambda: answered.wait(60)
     with pytest.raises(Ended), shutdown_process_group():
         raise SystemExit(143)
@@ -96,7 +96,7 @@ def test_a_process_of_its_own_ends_as_any_other(done: list[Any], monkeypatch, lo
 
 def asked_then(error: Exception) -> None:
     """An error while a phase is trained, after the signal."""
-    with Stop() as stop, stop.held():
+    with Stop() as stop, stop.deferred():
         os.kill(os.getpid(), signal.SIGTERM)
         raise error
 
@@ -108,7 +108,7 @@ def test_another_that_stopped_first_is_no_bug(monkeypatch: pytest.MonkeyPatch) -
     assert caught.value.signal == signal.SIGTERM
     with pytest.raises(TrainingError):
         asked_then(TrainingError("the loss became nan"))
-    with pytest.raises(RuntimeError, match="without a signal"), Stop() as stop, stop.held():
+    with pytest.raises(RuntimeError, match="without a signal"), Stop() as stop, stop.deferred():
         raise RuntimeError("without a signal")
 
 

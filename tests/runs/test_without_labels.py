@@ -18,7 +18,7 @@ from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs, needs_of
 from phasefit.recipes.reading import parse_recipe, read_recipe
 from phasefit.runs.execution import fit_spec
-from phasefit.runs.fitting.index_rows import index_rows, texts_beside
+from phasefit.runs.fitting.index_rows import index_others, index_rows
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.job import TrainResult
 from phasefit.runs.plan import plan
@@ -180,7 +180,7 @@ def test_the_request_goes_through_json(tmp_path: Path) -> None:
 # --- the numbers of the texts -----------------------------------------------------------------------------------------
 
 
-def test_texts_beside_have_numbers_of_their_own(tiny_folder: Path) -> None:
+def test_other_texts_have_their_own_numbers(tiny_folder: Path) -> None:
     triples = [(first, second, f"{first} not") for first, second in PAIRS]
     prepared = read(triples, BESIDE, validation=PAIRS[:4], unlabelled=["the rain", "a song"])
     recipe = parse_recipe(DENOISE, name="r", where="r")
@@ -196,9 +196,9 @@ def test_texts_beside_have_numbers_of_their_own(tiny_folder: Path) -> None:
     assert (data.codes == -1).all()
 
 
-def test_no_texts_beside() -> None:
+def test_no_other_texts() -> None:
     texts = list(TEXTS)
-    assert texts_beside([read(TEXTS).train], texts) is None
+    assert index_others([read(TEXTS).train], texts) is None
     assert texts == TEXTS
 
 
