@@ -259,9 +259,11 @@ FILES = {
 }
 OUTPUTS = {
     "a run is there": line(f"train good.csv -o m {QUICK}", "m already holds a run", "--overwrite"),
-    "something else is there": line(f"train good.csv -o o {QUICK}", "o holds something", "-o", **{"o/x": "1"}),
+    "something else is there": line(
+        f"train good.csv -o o {QUICK}", "o holds files that are not a phasefit run", "-o", **{"o/x": "1"}
+    ),
     "something else, overwritten": line(
-        f"train good.csv -o o --overwrite {QUICK}", "o holds something that is not a run", "-o", **{"o/x": "1"}
+        f"train good.csv -o o --overwrite {QUICK}", "o holds files that are not a phasefit run", "-o", **{"o/x": "1"}
     ),
     "a file is there": line(f"train good.csv -o o --overwrite {QUICK}", "o is a file", "-o", o="1"),
     "below a file": line(f"train good.csv -o o/p {QUICK}", "o/p", "Not a directory", o="1"),

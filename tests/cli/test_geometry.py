@@ -149,7 +149,7 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     said = "--split is train, validation or test, not 'dev'"
     assert said in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
     (run / "metrics.json").write_text("{}")
-    assert "has no stored geometry; give a table" in sentence(phasefit("geometry", "run"))
+    assert "has no stored geometry; pass a table" in sentence(phasefit("geometry", "run"))
     (tmp_path / "plain").mkdir()
     assert "is no phasefit model" in sentence(phasefit("geometry", "plain"))
     assert "is no phasefit model" in sentence(phasefit("geometry", "plain", "in.csv"))

@@ -13,7 +13,8 @@ from specs import prepare, run_spec
 def test_a_clean_table_gets_one_line() -> None:
     texts, labels = ["one word", "two more words", "yet another text here"] * 1, ["a", "b", "b"]
     assert data_notes(hygiene({"train": Table("t", texts, labels)})) == [
-        "data: 3 rows, 2 classes (1 to 2 training rows each), 2 to 4 words per text; no repeated texts, no conflicting labels"
+        "data: 3 rows, 2 classes (1 to 2 training rows each), 2 to 4 words per text; no repeated texts, no conflicting "
+        "labels"
     ]
 
 
@@ -27,7 +28,8 @@ def test_everything_worth_checking_gets_its_line() -> None:
         "2 rows repeat the text of an earlier row (2 in train)",
         "1 text has conflicting labels in 2 rows (1 in train), e.g. train: 'Hello there' is 'a' in row 1, 'b' in row 2",
         "near-empty texts (fewer than two letters or digits): 1 in train, e.g. train row 3",
-        "1 of the 1 validation texts are also training texts; drop them with --leaked drop-scored or --leaked drop-train",
+        "1 of the 1 validation texts are also training texts; drop them with --leaked drop-scored or --leaked "
+        "drop-train",
         "2 of the 3 test texts are also training texts, 1 of them with a different label; drop them with --leaked "
         "drop-scored or --leaked drop-train",
         "1 of the 3 test texts are also validation texts",

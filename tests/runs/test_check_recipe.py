@@ -28,7 +28,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "weights": (SCORES, {"settings": ("finetune.class_weights=balanced",), "kind": "score"}, "class_weights is about"),
     "levels": (CLASSES, {"settings": ("finetune.upper_levels=0.5",)}, "upper_levels is about paths of a tree"),
     "watch": (CLASSES, {"settings": ("finetune.watch=pearson",)}, "labels of kind 'single' have no 'pearson' to watch"),
-    "pair": (CLASSES, {"settings": ("finetune.pair=uv",)}, "--set finetune.pair=uv: pair says how a head sees pairs"),
+    "pair": (CLASSES, {"settings": ("finetune.pair=uv",)}, "--set finetune.pair=uv: pair sets how a head reads pairs"),
     "reject": (CLASSES, {"reject": 0.1, "validation_size": 0.0}, "--reject chooses its threshold on validation rows"),
 }
 
@@ -65,7 +65,7 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
         "multitask.tasks.topics.watch=pearson": "task 'topics': labels of kind 'single' have no 'pearson' to watch",
         "multitask.tasks.topics.watch=log_loss": "'log_loss' falls as it gets better",
         "multitask.tasks.topics.upper_levels=0.2": "upper_levels is about paths of a tree",
-        "multitask.tasks.topics.pair=uv": "pair says how a head sees pairs of texts, and these are single texts",
+        "multitask.tasks.topics.pair=uv": "pair sets how a head reads pairs of texts, but these are single texts",
     }
     for setting, message in wrong.items():
         settings = ("multitask.mix=sequential", setting) if "order" in setting else (setting,)
@@ -83,7 +83,7 @@ def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_pat
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "topics"\ndata = "topics.csv"\npair = "uv"\n')
     monkeypatch.setattr("phasefit.runs.execution.starting_model", boom)
     request = run_spec(str(tmp_path / "tasks.toml"), model=str(tiny_folder), recipe="multitask")
-    with pytest.raises(DataError, match=r"^tasks.toml, task 'topics': pair says how a head sees pairs of texts"):
+    with pytest.raises(DataError, match=r"^tasks.toml, task 'topics': pair sets how a head reads pairs of texts"):
         train(request, lambda _: None)
 
 
@@ -92,6 +92,6 @@ def test_windows_that_do_not_act_are_told() -> None:
     pair, long = {"finetune.pair": "together"}, {"long": "windows"}
     prepared = prepare(run_spec(pairs), None, Needs(labels_of_pairs=True))
     told = idle_notes(read_recipe("finetune", pair | long), prepared)
-    assert [note.partition(":")[0] for note in told] == ["--long windows does not act on finetune"]
+    assert [note.partition(":")[0] for note in told] == ["--long windows has no effect on finetune"]
     assert not idle_notes(read_recipe("finetune", pair), prepared)
     assert not idle_notes(read_recipe("finetune", long), prepared)

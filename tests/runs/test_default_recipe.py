@@ -31,7 +31,7 @@ def test_pairs_and_scores_are_fine_tuned(given: dict[str, Any], why: str) -> Non
     request, notes = run_spec("some.csv"), []
     recipe = resolve_recipe(request, requested_recipe(request), prepared_of(10, 5, **given), notes.append)
     assert recipe.name == "finetune"
-    assert [note.text for note in notes] == [f"no recipe is named: finetune, for {why}; --recipe names another"]
+    assert [note.text for note in notes] == [f"recipe: finetune (the default for {why}; change it with --recipe)"]
 
 
 def settled(rows: int, classes: int, *, unlabelled: object = None, **request: Any) -> tuple[str, list[str]]:
@@ -46,7 +46,7 @@ def settled(rows: int, classes: int, *, unlabelled: object = None, **request: An
 def test_rows_per_class_decide(each: int, name: str) -> None:
     found, notes = settled(7 * each, 7)
     assert found == name
-    assert notes == [f"no recipe is named: {name}, for {each} training rows per class; --recipe names another"]
+    assert notes == [f"recipe: {name} (the default with {each} training rows per class; change it with --recipe)"]
 
 
 def test_a_named_recipe_stays() -> None:

@@ -68,7 +68,7 @@ def test_what_is_there_is_never_lost_by_accident(tmp_path: Path) -> None:
         RunFolder(tmp_path / "run")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(RunError, match="not a run of phasefit"):
+    with pytest.raises(RunError, match="not a phasefit run"):
         RunFolder(tmp_path / "other", overwrite=True)
     assert (tmp_path / "run" / "phasefit.json").is_file()
 

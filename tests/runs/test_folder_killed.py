@@ -86,7 +86,7 @@ def test_where_there_is_no_room_the_old_run_is_put_back(tmp_path: Path, monkeypa
 def test_a_kill_before_the_new_run_began_is_explained(tmp_path: Path) -> None:
     begin(tmp_path / "run", 1).finish({})
     RunFolder(tmp_path / "run", overwrite=True)  # and nothing more
-    with pytest.raises(RunError, match=r"no run to resume.*to replace is in '.*run\.old'"):
+    with pytest.raises(RunError, match=r"no run to resume.*would replace is in '.*run\.old'"):
         read_started(tmp_path / "run")
     begin(tmp_path / "run", 2).finish({})
     assert seed_of(tmp_path / "run.old") == 1, "nobody said that it may go"
@@ -111,7 +111,7 @@ def test_a_kill_while_finishing_is_cleared_up(tmp_path: Path, monkeypatch: pytes
 def test_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(tmp_path / "run", 1)
     monkeypatch.chdir(tmp_path / "run")
-    with pytest.raises(RunError, match="the folder that you are in"):
+    with pytest.raises(RunError, match="is the current folder or one above it"):
         RunFolder(Path(), overwrite=True)
     RunFolder.reopen(Path()).finish({})
     assert names(tmp_path / "run") == [MANIFEST]
@@ -130,7 +130,7 @@ def test_a_place_that_another_process_took_is_left_to_it(tmp_path: Path, monkeyp
         return moved
 
     monkeypatch.setattr(Path, "rename", slow)
-    with pytest.raises(RunError, match=r"another process is at work.*that was there is in '.*run\.old'"):
+    with pytest.raises(RunError, match=r"another process is using.*the previous run is in '.*run\.old'"):
         RunFolder(tmp_path / "run", overwrite=True)
     others[0].finish({})
     assert (seed_of(tmp_path / "run"), seed_of(tmp_path / "run.old")) == (2, 1)

@@ -99,7 +99,7 @@ def test_a_run_stores_it(run: Path) -> None:
 
 def test_measured_on_the_same_texts_it_is_the_same(run: Path, validation: Table) -> None:
     said: list[str] = []
-    found = measure(Run.open(run), Sample.of(validation), say=said.append, device="cpu")
+    found = measure(Run.open(run), Sample.of(validation), warn=said.append, device="cpu")
     assert not said
     stored = stored_geometry(Run.open(run))
     assert list(found) == list(stored)
@@ -123,11 +123,11 @@ def test_what_was_not_kept_or_is_gone_is_said(copied: Path, validation: Table, t
     (copied / "phasefit.json").write_text(json.dumps(manifest | {"model": str(tmp_path / "gone")}))
     said: list[str] = []
     unlabelled = Table("texts", validation.texts)
-    found = measure(Run.open(copied), Sample.of(unlabelled), say=said.append, device="cpu")
+    found = measure(Run.open(copied), Sample.of(unlabelled), warn=said.append, device="cpu")
     assert {stage: set(figures) for stage, figures in found.items()} == {"finetune": ALWAYS | OF_CLASSIFIER}
-    assert "the model that the run began with is left out" in said[0]
+    assert "the model that the run started from is skipped" in said[0]
     assert "there is no such folder" in said[0]
-    assert said[1] == "the encoder after contrast was not kept; runs trained with --keep-phases have them"
+    assert said[1] == "the encoder after contrast was not saved (train with --keep-phases to save them)"
 
 
 def test_another_model_under_the_old_name_is_left_out(copied: Path, validation: Table, tmp_path: Path) -> None:
@@ -135,15 +135,15 @@ def test_another_model_under_the_old_name_is_left_out(copied: Path, validation: 
     manifest = read_json(copied / "phasefit.json")
     (copied / "phasefit.json").write_text(json.dumps(manifest | {"went_on_from": str(other)}))
     said: list[str] = []
-    found = measure(Run.open(copied), Sample.of(validation), say=said.append, device="cpu")
+    found = measure(Run.open(copied), Sample.of(validation), warn=said.append, device="cpu")
     assert list(found) == ["contrast", "finetune"]
-    assert "is left out" in said[0]
+    assert "is skipped" in said[0]
 
 
 @pytest.mark.parametrize("content", [{}, {"geometry": {}}, {"geometry": {"finetune": 3}}])
 def test_a_run_without_it(copied: Path, content: dict[str, Any]) -> None:
     (copied / "metrics.json").write_text(json.dumps(content))
-    with pytest.raises(ModelError, match="give a table to measure it"):
+    with pytest.raises(ModelError, match="pass a table to measure it"):
         stored_geometry(Run.open(copied))
 
 
@@ -229,7 +229,7 @@ def test_a_run_on_pairs_stopped_or_not(
         train(run_spec(**given, out=tmp_path / "stopped"), StopAt(2))
     resume(tmp_path / "stopped", silent)
     assert stored_geometry(Run.open(tmp_path / "stopped")) == stored
-    measured = measure(Run.open(run), Sample.of(pairs), say=lambda _: None, device="cpu")
+    measured = measure(Run.open(run), Sample.of(pairs), warn=lambda _: None, device="cpu")
     assert list(measured) == list(stored) == [BEFORE, "mnr", "mnr-2"]
     for stage, figures in stored.items():
         assert measured[stage] == pytest.approx(figures, abs=1e-5), stage

@@ -122,7 +122,7 @@ def test_the_head_of_one_task_is_the_one_that_goes_on(one: TrainResult, go: Goin
 
 def test_a_new_class_needs_a_phase_that_grows_the_head(one: TrainResult, go: Going) -> None:
     alone: dict[str, Any] = {"model": str(one.folder), "recipe": "simcse", "settings": ("simcse.max_steps=1",)}
-    with pytest.raises(RecipeError, match="simcse: the model does not know the class 'travel'; add a finetune phase"):
+    with pytest.raises(RecipeError, match="simcse: the model has no class 'travel'; add a finetune phase"):
         go("more.csv", "a new class", **alone)
     assert go("topics.csv", "no new class", **alone).model.space.names == ["food", "music", "weather"]
 
@@ -210,7 +210,7 @@ def test_a_new_task_does_not_hold_out_texts_that_other_tasks_were_trained_on(thr
     file = folder / "another.toml"
     file.write_text(task("another", "topics"))
     found = prepare(run_spec(str(file)), base, NEEDS)
-    assert any("all rows were already trained on by" in note for note in found.notes), "three was refitted on all"
+    assert any("was already trained on all of these rows" in note for note in found.notes), "three was refitted on all"
 
 
 # --- several tasks go on ----------------------------------------------------------------------------------------------
@@ -257,5 +257,5 @@ def test_pairs_that_belong_together_are_trained_on_and_the_others_are_not(go: Go
     quick = ("mnr.max_steps=1", "mnr.min_steps=1")
     run = go("pairs.csv", "mnr", heard.append, recipe="mnr", settings=quick)
     notes = [event.text for event in heard if isinstance(event, Note)]
-    assert any("15 of the 30 pairs belong together (label 'yes')" in note for note in notes)
+    assert any("15 of the 30 pairs are positive pairs (label 'yes')" in note for note in notes)
     assert run.metrics["phases"][0]["steps"] == 1

@@ -30,7 +30,7 @@ def test_a_plan_says_what_would_be_done_and_writes_nothing(tiny_folder: Path, tm
     assert all(phase.seconds > 0 for phase in found.phases)
     assert found.seconds == sum(phase.seconds for phase in found.phases)
     assert found.facts["rows"] == {"train": 56, "validation": 16, "test": 8}
-    assert any("of the phases alone" in note for note in found.notes)
+    assert any("for the phases only" in note for note in found.notes)
     assert "timing denoise" in stages
     assert [path.name for path in tmp_path.iterdir()] == ["queries.csv"]
 

@@ -137,7 +137,7 @@ def test_an_unfinished_run_is_neither_loaded_nor_written_over(request_of, tmp_pa
     run = stopped(request_of())
     with pytest.raises(ModelError, match=r"not finished.*--resume"):
         load_model(run)
-    with pytest.raises(RunError, match=r"unfinished run; go on with --resume .*--overwrite"):
+    with pytest.raises(RunError, match=r"unfinished run; resume it with --resume .*--overwrite"):
         train(request_of(), silent)
     train(request_of(overwrite=True), silent)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("run")] == ["run"]
@@ -230,7 +230,7 @@ def test_changed_data_are_refused_and_nothing_is_lost(request_of, tmp_path: Path
     table = tmp_path / "queries.csv"
     before = table.read_text()
     table.write_text(before + "one more song,music\n")
-    with pytest.raises(DataError, match=r"have changed since it began; put them back"):
+    with pytest.raises(DataError, match=r"have changed since it started; restore them"):
         resume(run, silent)
     table.unlink()
     with pytest.raises(DataError, match=r"queries\.csv"):
@@ -245,7 +245,7 @@ def test_a_changed_model_is_refused(request_of, tmp_path: Path) -> None:
     run = stopped(request_of(model=str(model)))
     shutil.rmtree(tmp_path / "model")
     assert save_tiny(tmp_path / "model", "bert", seed=1) == model
-    with pytest.raises(ModelError, match="has changed since the run began"):
+    with pytest.raises(ModelError, match="has changed since the run started"):
         resume(run, silent)
     assert (run / "checkpoints").is_dir()
 
@@ -261,7 +261,7 @@ def test_what_is_no_run(tmp_path: Path, request_of) -> None:
     with pytest.raises(RunError, match="upgrade phasefit"):
         resume(run, silent)
     manifest.write_text('{"format": 1, "status": "started"}')
-    with pytest.raises(RunError, match="no run that can be resumed"):
+    with pytest.raises(RunError, match=r"the run in .* cannot be resumed; train again with --overwrite"):
         resume(run, silent)
     manifest.write_text('{"format": 1, "status": "started", "resume": {}}')
     with pytest.raises(RunError, match="manifest is damaged"):
@@ -291,7 +291,7 @@ def test_a_table_from_python_cannot_be_found_again(request_of, tmp_path: Path) -
     import pandas as pd
 
     run = stopped(request_of().replace(data=pd.read_csv(tmp_path / "queries.csv")))
-    with pytest.raises(RunError, match=r"begun from Python with a table in memory \(data\) and cannot be resumed$"):
+    with pytest.raises(RunError, match=r"started from Python with a table in memory \(data\) and cannot be resumed$"):
         resume(run, silent)
 
 
@@ -302,7 +302,7 @@ def test_who_stops_a_run_with_a_table_from_python_is_not_told_to_resume_it(reque
         raise KeyboardInterrupt
 
     spec = request_of().replace(data=pd.read_csv(tmp_path / "queries.csv"))
-    with pytest.raises(Interrupted, match=r"^its tables were in memory; repeat it with --overwrite$"):
+    with pytest.raises(Interrupted, match=r"^train again with --overwrite \(tables in memory cannot be resumed\)$"):
         train(spec, At(StepDone, 1, stop))
 
 
@@ -311,7 +311,7 @@ def test_two_processes_do_not_work_in_one_folder(request_of, tmp_path: Path) -> 
 
     def meddle() -> None:
         for job in (lambda: resume(tmp_path / "run", silent), lambda: train(request_of(overwrite=True), silent)):
-            with pytest.raises(RunError, match="another process is at work in") as caught:
+            with pytest.raises(RunError, match="another process is using") as caught:
                 job()
             refused.append(caught.value)
 
@@ -329,7 +329,7 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> 
     assert holder.stdout is not None
     try:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(RunError, match="another process is at work"):
+        with pytest.raises(RunError, match="another process is using"):
             RunFolder.reopen(tmp_path / "run")
     finally:
         holder.kill()
@@ -350,7 +350,7 @@ def test_a_full_disk_is_one_sentence_and_the_last_checkpoint_stays(request_of, t
     run = tmp_path / "run"
     with (
         monkeypatch.context() as patch,
-        pytest.raises(RunError, match="No space left on device; when that is") as caught,
+        pytest.raises(RunError, match="No space left on device; when this is fixed") as caught,
     ):
         train(request_of(), At(StepDone, 4, lambda: patch.setattr(checkpoints, "save_file", full)))
     assert f"phasefit train --resume {run}" in str(caught.value)
@@ -402,7 +402,7 @@ def test_a_folder_that_cannot_be_written_to(request_of, tmp_path: Path, monkeypa
         with pytest.raises(RunError, match=r"other cannot be written to: Read-only file system"):
             train(request_of(out=tmp_path / "other"), silent)
         patch.setattr(Path, "mkdir", read_only)
-        with pytest.raises(RunError, match=r"third cannot be made: Read-only file system"):
+        with pytest.raises(RunError, match=r"cannot create the run folder .*third: Read-only file system"):
             train(request_of(out=tmp_path / "third"), silent)
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
     resume(run, silent)

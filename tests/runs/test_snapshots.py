@@ -97,7 +97,7 @@ def test_of_pairs_without_labels_both_texts_are_taken(data: PhaseData, tiny_fold
     again = Snapshots.from_json(json.loads(json.dumps(taken.to_json())), taken.arrays)
     assert again.to_json() == taken.to_json()
     assert all(map(np.array_equal, again.arrays, taken.arrays))
-    assert list(again.beside) == ["mnr"]
+    assert list(again.other_vectors) == ["mnr"]
     labelled = Snapshots.of(replace(data, others=others), seed=0)
     labelled.take("mnr", encoder, data.tokens)
     assert labelled.pairs("mnr") is None, "alignment is over classes there"

@@ -80,8 +80,8 @@ def test_texts_alone_are_split_at_random_and_not_tested() -> None:
     assert (found.space.names, len(found.space), found.space.kind) == ([], 0, "none")
     assert found.codes(found.train).tolist() == [-1] * 64
     assert found.facts()["rows"] == {"train": 64, "validation": 16}
-    assert "split off, at random, before training: 20% for validation" in found.notes
-    assert "data: 80 rows, 6 to 8 words; no repeated texts" in found.notes
+    assert "split off before training (at random): 20% for validation" in found.notes
+    assert "data: 80 rows, 6 to 8 words per text; no repeated texts" in found.notes
     assert len(merged(found).train) == 80
 
 
@@ -109,11 +109,15 @@ def test_labels_that_are_there_watch() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "note"),
     [
-        ((TEXTS, ["x"] * 80), {}, "the labels are left alone: there is only one class"),
-        ((TEXTS, [f"x{row}" for row in range(80)]), {}, "are left alone: there are 80 classes for 80 rows"),
-        ({"text": TEXTS, "label": [*LABELS[1:], None]}, {}, "column 'label' is left alone: it does not hold one class"),
-        ((TEXTS, LABELS), {"validation": make_table(9, seed=4)[0]}, "the labels are left alone: validation has none"),
-        ({"anchor": TEXTS, "positive": TEXTS, "label": LABELS}, {}, "'label' is left alone: it is about whole rows"),
+        ((TEXTS, ["x"] * 80), {}, "ignoring the labels: there is only one class"),
+        ((TEXTS, [f"x{row}" for row in range(80)]), {}, "ignoring the labels: there are 80 classes for 80 rows"),
+        (
+            {"text": TEXTS, "label": [*LABELS[1:], None]},
+            {},
+            "the label column 'label': it does not have one class",
+        ),
+        ((TEXTS, LABELS), {"validation": make_table(9, seed=4)[0]}, "ignoring the labels: validation has no labels"),
+        ({"anchor": TEXTS, "positive": TEXTS, "label": LABELS}, {}, "column 'label': it describes whole rows"),
     ],
     ids=["one class", "a class a row", "missing", "validation without", "of pairs"],
 )
@@ -130,22 +134,22 @@ def test_labels_of_pairs_are_warned_of() -> None:
     heard: list[Note] = []
     found.report(heard.append)
     [warned] = [note.text for note in heard if note.warning]
-    assert "is taken as texts that belong together, whatever its column 'label' says" in warned
+    assert "is used as a positive pair and its column 'label' is ignored" in warned
     assert found.columns == {"text": "text_a", "others": ("text_b",)}
-    assert "columns: text 'text_a', beside it 'text_b'" in found.notes
+    assert "columns: texts 'text_a', 'text_b' (one pair per row)" in found.notes
 
 
 def test_a_test_is_not_scored() -> None:
     assert "test is not scored: the recipe trains no classifier" in read(TEXTS, test=(TEXTS, LABELS)).notes
     found = read(TEXTS, test=TEXTS[:9])
-    assert any("test has no labels: it is not scored" in note for note in found.notes)
+    assert any("test has no labels and is not scored" in note for note in found.notes)
     assert found.test is None
 
 
 def test_a_sample_is_random() -> None:
     found = read(TEXTS, rows=30)
     assert len(found.train) + len(found.validation) == 30
-    assert "a random sample of 30 of the 80 rows is used" in found.notes
+    assert "using a random sample of 30 of the 80 training rows" in found.notes
 
 
 def test_unlabelled_texts_that_validate_are_left_out() -> None:
@@ -160,7 +164,7 @@ def test_pairs_as_more_texts() -> None:
 
 
 def test_too_few_texts_to_split() -> None:
-    with pytest.raises(DataError, match="for want of several different texts; give --validation, or --validation-size"):
+    with pytest.raises(DataError, match="too few distinct texts; give --validation, or use --validation-size"):
         read(["a b", "a b"])
 
 
@@ -244,7 +248,7 @@ def test_texts_alone_after_a_classifier(recipe: str, tiny_folder: Path, tmp_path
     assert result.model.space.names == ["food", "music", "weather"]
     assert {*result.metrics} == {"phases"}
     warned = [note.text for note in heard if isinstance(note, Note) and note.warning]
-    assert any("stays as it is while the encoder under it changes" in text for text in warned)
+    assert any("changes the encoder but neither trains nor scores the classifier of" in text for text in warned)
     scored = prepare(run_spec(TEXTS, test=(TEXTS, LABELS)), base_run(str(tmp_path / "first")), ALONE)
     assert len(scored.test) == 80
     parts = {"train": TEXTS, "test": TEXTS[:9]}

@@ -18,7 +18,7 @@ def locked(path: Path) -> FileLock:
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise RunError(f"another process is at work in {path}; wait until it is done, or stop it") from error
+        raise RunError(f"another process is using {path}; wait until it is done, or stop it") from error
     except OSError as error:
         raise RunError(f"the run folder {path} cannot be written to: {error.strerror or error}") from error
     return lock

@@ -162,9 +162,9 @@ def prepare(
     space = known_space(base) if train.labels is None else space_of(train, old)
     if base is not None and base.space is not None:
         new = [name for name in space.names if name not in base.space.names]
-        added = f"{len(new)} new ones: {', '.join(new[:10])}" if new else "no new ones"
-        kept = f"its {len(base.space)} classes and {added}" if kind_of(space).has_classes else "its scale of scores"
-        notes.append(f"continuing from {base.name} with {kept}")
+        added = f"{len(new)} new: {', '.join(new[:10])}" if new else "none new"
+        kept = f"{len(base.space)} known classes, {added}" if kind_of(space).has_classes else "same scale of scores"
+        notes.append(f"continuing from {base.name}: {kept}")
     if train.labels is not None:
         notes += [kind_of(space).note(space, train.labels), *class_notes(space.names, len(train))]
         validation = known_only(validation, space, "error" if split.unseen == "error" else "drop", notes)

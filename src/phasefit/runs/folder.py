@@ -150,17 +150,17 @@ def check_free(path: Path, *, overwrite: bool) -> None:
     if not holds_something(path):
         return
     if not (path / MANIFEST).is_file():
-        raise RunError(f"{path} contains files that are not a phasefit run; give another folder with -o")
+        raise RunError(f"{path} holds files that are not a phasefit run; give another folder with -o")
     if overwrite:
         return
     if "resume" in _manifest(path):
         if is_locked(path):
             raise RunError(f"another process is using {path}; give another folder with -o")
         raise RunError(
-            f"{path} contains an unfinished run; resume it with --resume {path}, replace it with --overwrite, or give "
+            f"{path} holds an unfinished run; resume it with --resume {path}, replace it with --overwrite, or give "
             "another folder with -o"
         )
-    raise RunError(f"{path} already contains a run; give another folder with -o, or replace it with --overwrite")
+    raise RunError(f"{path} already holds a run; give another folder with -o, or replace it with --overwrite")
 
 
 def next_folder(name: str, root: Path = RUNS) -> Path:
