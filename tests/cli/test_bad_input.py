@@ -184,7 +184,7 @@ FILES = {
     "lines in latin-1": train("t.txt", "a\né\n".encode("latin-1"), "t.txt, line 2: broken UTF-8", "as UTF-8"),
     "blank lines only": train("t.txt", " \n\n", "t.txt is empty"),
     "one text to learn from": Case(
-        f"train t.txt {ON_TEXTS}", ("no validation rows", "several different texts"), {"t.txt": "a\nA\n"}
+        f"train t.txt {ON_TEXTS}", ("no validation rows", "too few distinct texts"), {"t.txt": "a\nA\n"}
     ),
     "no tree": line(f"train good.csv --tree / {QUICK}", "good: ", "none has a second level", "'music'", "--tree says"),
     "utf-16": train("t.csv", GOOD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),
@@ -243,8 +243,8 @@ FILES = {
     "only unseen labels": line(
         f"train good.csv --test t.csv {QUICK}",
         "'wheather'",
-        "right file and column",
-        "Training has 'music'",
+        "check the file and the label column",
+        "training labels: 'music'",
         t_csv=HEAD + "b,wheather\n",
     ),
     "unseen label when evaluating": line(
@@ -586,7 +586,7 @@ def test_lone_classes_are_kept_and_spoken_of(folder: Path, tiny_folder: Path, ph
     words = f"train lone.csv -o out {QUICK}".format(tiny=tiny_folder).replace("-q ", "").split()
     result = phasefit(*words)
     assert result.exit_code == 0, result.output
-    assert "2 of one row (trained on and never scored)" in " ".join(result.stderr.split())
+    assert "2 with one row (in train only, never scored)" in " ".join(result.stderr.split())
     labels = json.loads((folder / "out" / "labels.json").read_text())
     assert set(labels["default"]["classes"]) == {"music", "weather", "food", "travel"}
 

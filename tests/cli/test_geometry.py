@@ -31,10 +31,10 @@ def measured(monkeypatch):
 
     given = []
 
-    def measure(run, sample, *, say, counting, device, batch_size):
+    def measure(run, sample, *, warn, counting, device, batch_size):
         with counting("before training") as progress:
             progress(len(sample))
-        say("something is missing")
+        warn("something is missing")
         given.append(sample)
         return STORED
 

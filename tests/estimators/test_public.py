@@ -136,12 +136,12 @@ def test_read_table_reads_columns_and_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"reject": 2.0}, "`reject` is a share"),
+        ({"reject": 2.0}, "`reject` must be a share"),
         ({"settings": {"finetune.epoch": 1}}, 'settings={"finetune.epoch": 1}'),
         ({"kind": "kinds"}, "unknown kind"),
         ({"device": "toaster"}, "`device` toaster"),
         ({"unseen": "ignore"}, "`unseen` ignore: unknown choice"),
-        ({"fold": "2/5"}, "a fold is two numbers such as (2, 5), not '2/5'"),
+        ({"fold": "2/5"}, "`fold` must be two numbers such as (2, 5), not '2/5'"),
         ({"settings": ["finetune.epochs=1"]}, "settings is a dict"),
         ({"seed": -1}, "`seed` must be at least 0, not -1"),
         ({"seed": "a"}, "`seed` must be a whole number, not 'a'"),

@@ -1,4 +1,4 @@
-"""What does not fit the labels is refused before the first phase is trained and before a folder is begun."""
+"""Options that do not fit the labels are refused before anything is trained or written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def boom(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_said_before_anything_is_trained(name: str, tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_misfits_are_refused_before_anything_is_trained(
+    name: str, tiny_folder: Path, tmp_path: Path, monkeypatch
+) -> None:
     import pandas as pd
 
     table, options, message = CASES[name]
@@ -53,7 +55,7 @@ def test_it_is_said_before_anything_is_trained(name: str, tiny_folder: Path, tmp
     assert not (tmp_path / "run").exists()
 
 
-def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_unknown_tasks_are_refused(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
     from tiny import write_csv
 
     write_csv(tmp_path / "topics.csv", TEXTS, NAMES)
@@ -76,7 +78,7 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
         assert not (tmp_path / "run").exists()
 
 
-def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_pair_is_refused_for_a_task_of_single_texts(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
     from tiny import write_csv
 
     write_csv(tmp_path / "topics.csv", TEXTS, NAMES)
@@ -87,11 +89,11 @@ def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_pat
         train(request, lambda _: None)
 
 
-def test_windows_that_do_not_act_are_told() -> None:
+def test_windows_without_effect_are_reported() -> None:
     pairs = {"text_a": TEXTS, "text_b": TEXTS[::-1], "label": NAMES}
     pair, long = {"finetune.pair": "together"}, {"long": "windows"}
     prepared = prepare(run_spec(pairs), None, Needs(labels_of_pairs=True))
-    told = idle_notes(read_recipe("finetune", pair | long), prepared)
-    assert [note.partition(":")[0] for note in told] == ["--long windows has no effect on finetune"]
+    notes = idle_notes(read_recipe("finetune", pair | long), prepared)
+    assert [note.partition(":")[0] for note in notes] == ["--long windows has no effect on finetune"]
     assert not idle_notes(read_recipe("finetune", pair), prepared)
     assert not idle_notes(read_recipe("finetune", long), prepared)

@@ -16,7 +16,7 @@ from phasefit.runs.job import Job, TrainResult, carry_out, fit_job, read_job
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.results import Reporter
 from phasefit.runs.run import Run
-from phasefit.runs.saved_specification import is_resumable, spec_from_json
+from phasefit.runs.saved_specification import AGAIN, is_resumable, spec_from_json
 from phasefit.runs.stop import Stop
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen
         if not isinstance(toml, str) or not isinstance(name, str):
             raise TypeError(f"recipe is {toml!r}")
     except (KeyError, TypeError) as error:
-        raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error})") from error
+        raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error}); {AGAIN}") from error
     if device is not None:
         spec = spec.replace(device=device)
     recipe = parse_recipe(toml, name=name, where=f"{path}/recipe.toml")

@@ -15,6 +15,7 @@ from phasefit.runs.specification import OPTIONS, RunSpec, run_spec
 SOURCES = ("data", "validation", "test", "unlabelled")
 PLACES = (*SOURCES, "model", "data_dir")  # options that may name a file or folder
 NAMES = ("text", "label", "levels", "classes")
+AGAIN = "train again with --overwrite"
 IN_MEMORY = {"in memory": True}  # placeholder for a table passed from Python
 
 
@@ -36,12 +37,13 @@ def is_resumable(content: Mapping[str, Any]) -> bool:
 def spec_from_json(content: Mapping[str, Any], out: Path) -> RunSpec:
     """The specification of a run that was started in the folder `out`."""
     if not isinstance(content, Mapping):
-        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged (request is {content!r})")
+        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged (request: {content!r}); {AGAIN}")
     options = {name: value for name, value in content.items() if name in OPTIONS}
     for name in SOURCES:
         if options.get(name) == IN_MEMORY:
             raise RunError(
-                f"the run in '{out}' was started from Python with a table in memory ({name}) and cannot be resumed"
+                f"the run in '{out}' was started from Python with a table in memory ({name}) and cannot be resumed; "
+                f"{AGAIN}"
             )
     try:
         paths = {"data_dir": Path(options["data_dir"]) if options.get("data_dir") else None, "out": out}
@@ -49,7 +51,7 @@ def spec_from_json(content: Mapping[str, Any], out: Path) -> RunSpec:
         fold = {"fold": tuple(options["fold"]) if options.get("fold") else None}
         return run_spec(**(options | paths | lists | fold))
     except (KeyError, TypeError, PhasefitError) as error:
-        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged ({error})") from error
+        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged ({error}); {AGAIN}") from error
 
 
 def _place(value: Any) -> Any:

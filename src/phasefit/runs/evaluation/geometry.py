@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Geometry = dict[str, dict[str, Any]]  # figures by stage, in order
 MOST_TEXTS = 2000  # all pairs of them are compared
+KEEP = "train with --keep-phases to save the encoder after each phase"
 TRAINED = "trained"  # the only stage of a model saved without its phases
 
 
@@ -149,7 +150,7 @@ def _stages(run: Run, names: list[str], trained: Model, warn: Callable[[str], No
     lost = [name for name in names[:-1] if name not in kept]
     if lost:
         were = "encoder after {} was" if len(lost) == 1 else "encoders after {} were"
-        warn(f"the {were.format(listed(lost))} not saved (train with --keep-phases to save them)")
+        warn(f"the {were.format(listed(lost))} not saved; {KEEP}")
     yield names[-1] if names else TRAINED, trained
 
 
