@@ -1,8 +1,8 @@
 """Runs that are killed: at a place in the code, at a moment of the training, or at any time from outside.
 
-Run as a script it imports everything once and then forks a child for each job it is told of, so that a kill costs no
-import: `Nursery` is the test's side of it. The child kills itself with SIGKILL, which no handler sees; or it is a whole
-`phasefit` command, which lives and ends as one that a shell started, and gets its signals from the test.
+Run as a script, it imports everything once and then forks a child for each job it receives, so that a kill costs no
+import; `Nursery` is the side of the test. The child kills itself with SIGKILL, which no handler sees, or it is a whole
+`phasefit` command, which runs and exits like one started from a shell, and gets its signals from the test.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ class Nursery:
         )
 
     def train(self, *, kill: Any = None, after: float | None = None, pictures: bool = False, **request: Any) -> int:
-        """A new run; the exit code of the child, negative for a signal."""
+        """Start a new run; return the exit code of the child, negative for a signal."""
         return self._run({"request": request, "kill": kill, "after": after, "pictures": pictures})
 
     def resume(self, run: Path, *, kill: Any = None, after: float | None = None, pictures: bool = False) -> int:
-        """On with a run."""
+        """Resume a run."""
         return self._run({"resume": str(run), "kill": kill, "after": after, "pictures": pictures})
 
     def start(self, *words: str, output: Path, signal: tuple[int, int] | None = None, **environment: str) -> int:
-        """`phasefit` with these words; the id of its process, which is on its way when this returns.
+        """Start `phasefit` with these arguments in the background; return its process id.
 
         `signal`: a number, and after how many steps of training the process sends it to itself.
         """
         return self._run({"command": words, "output": str(output), "signal": signal, "environment": environment})
 
     def wait(self, process: int) -> int:
-        """Until a command has ended: its exit code, negative for a signal."""
+        """Wait for a command; return its exit code, negative for a signal."""
         return self._run({"wait": process})
 
     def _run(self, job: Job) -> int:
@@ -70,12 +70,12 @@ class Nursery:
 
 
 def die() -> None:
-    """At once, like the system's killer of processes that take too much memory."""
+    """Die at once, as if killed for using too much memory."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def die_at(place: str, count: int) -> Callable[[Any], None]:
-    """Arrange for death at a place in the code, the `count`th time it is reached; gives the run's listener."""
+    """Arrange to die at a place in the code, the `count`th time it is reached; return the listener for the run."""
     from phasefit.events import PhaseEnded, PhaseStarted, Scored, StepDone
     from phasefit.models import storage as models
     from phasefit.report import run as report
@@ -162,7 +162,7 @@ def work(job: Job) -> None:
 
 
 def signal_after(number: int, steps: int) -> None:
-    """Arrange for a signal to this process when that many steps are behind it and nothing has been said of the next."""
+    """Arrange for a signal to this process after this number of steps, before the next one starts."""
     from phasefit.runs.fitting.checkpointer import Checkpointer
 
     real, left = Checkpointer.on_step_end, steps
@@ -178,7 +178,7 @@ def signal_after(number: int, steps: int) -> None:
 
 
 def command(job: Job) -> None:
-    """The child: `phasefit`, up to and with the interpreter's own way out."""
+    """The child: `phasefit`, including the exit of the interpreter."""
     from phasefit.cli import main as phasefit
 
     if job["signal"] is not None:
@@ -192,7 +192,7 @@ def command(job: Job) -> None:
 
 
 def answer(number: int) -> None:
-    """Tell the test."""
+    """Send a number to the test."""
     sys.stdout.write(f"{number}\n")
     sys.stdout.flush()
 
@@ -208,7 +208,7 @@ def main() -> None:
     import running  # noqa: F401
     import tiny  # noqa: F401
 
-    gc.freeze()  # a child that collects garbage, as every phase does, need not look at what was imported
+    gc.freeze()  # a child that collects garbage, as every phase does, need not scan what was imported
     for line in sys.stdin:
         job = json.loads(line)
         child = job["wait"] if "wait" in job else os.fork()
@@ -220,7 +220,7 @@ def main() -> None:
             try:
                 work(job)
                 code = 0
-            except BaseException as error:  # noqa: BLE001 - told to whoever reads the test's output
+            except BaseException as error:  # noqa: BLE001 - printed with the output of the test
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
             finally:
                 sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Two processes on one machine: what they leave must be what one process leaves.
+"""Two processes on one machine: their results must match those of one process.
 
 Run as a script, once per rank, by the fixture `two_processes`; each job's weights are written by rank 0.
 """
@@ -34,7 +34,7 @@ TRAINED: dict[str, tuple[str, dict[str, Any], int]] = {  # kind, options, rows
     "explicit": ("contrast", {"batch_size": 16, "pairs": "explicit", "balance": {"mode": "none"}}, 60),
     "chunked": ("contrast", {"batch_size": 16, "objective": "supcon", "chunk": 3, "balance": {"mode": "none"}}, 60),
     "hard": ("contrast", {"batch_size": 16, "objective": "supcon", "hard_negatives": 2, "class_texts": "names"}, 60),
-    "beside": ("finetune", {"batch_size": 16, "objective": "label-aware", "views": ["dropout"]}, 60),
+    "auxiliary": ("finetune", {"batch_size": 16, "objective": "label-aware", "views": ["dropout"]}, 60),
     "proxies": ("finetune", {"batch_size": 16, "objective": "proxy-nca", "chunk": 5}, 60),
     "tokens": ("finetune", {"batch_size": 16, "objective": "soft-triple", "on": "tokens"}, 60),
     "simcse": ("simcse", {"batch_size": 16}, 60),
@@ -47,13 +47,13 @@ TRAINED: dict[str, tuple[str, dict[str, Any], int]] = {  # kind, options, rows
 
 
 def trained(name: str, folder: Path) -> dict[str, torch.Tensor]:
-    """The weights after a few steps of a job, in however many processes there are."""
+    """The weights after a few steps of a job, in any number of processes."""
     kind, options, rows = TRAINED[name]
     model: Model = fresh_model(folder)
     data = make_data(model.encoder, *make_table(rows), unlabelled=())
     phase = make_phase(kind, model, data, **COMMON, **options)
     for part in phase.modules():
-        if isinstance(part, torch.nn.Dropout):  # what is drawn depends on the process
+        if isinstance(part, torch.nn.Dropout):  # random draws depend on the process
             part.p = 0.0
     if hasattr(phase, "decoder"):
         phase.decoder.layer.dropout1.p = phase.decoder.layer.dropout2.p = phase.decoder.layer.dropout.p = 0.0
@@ -88,7 +88,7 @@ def gathered(name: str, rank: int, processes: int) -> dict[str, torch.Tensor]:
 
 
 def shared(rank: int, processes: int) -> dict[str, torch.Tensor]:
-    """Two gathered parts of one sum get the same gradient tensor from autograd: neither may change it."""
+    """Two gathered parts of a sum get the same gradient tensor from autograd, which neither may change."""
     left, right = (torch.ones(2 // processes, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
     ((gather(left) + gather(right)) ** 2).sum().backward()
     return {"left": left.grad / processes, "right": right.grad / processes}
@@ -97,7 +97,7 @@ def shared(rank: int, processes: int) -> dict[str, torch.Tensor]:
 def main(folder: Path, out: Path) -> None:
     """All jobs as one rank of two."""
     torch.set_num_threads(1)
-    gc.freeze()  # every phase collects garbage and need not look at what was imported
+    gc.freeze()  # every phase collects garbage and need not scan what was imported
     accelerator = make_accelerator("cpu", "no")
     rank, count = accelerator.process_index, accelerator.num_processes
     assert count == 2
@@ -107,8 +107,8 @@ def main(folder: Path, out: Path) -> None:
     jobs["shared"] = lambda: shared(rank, count)
     jobs |= {name: lambda name=name: trained(name, folder) for name in TRAINED}
     for name, job in jobs.items():
-        found = job()
-        save_file({key: value.contiguous() for key, value in found.items()}, out / f"{name}-{rank}.safetensors")
+        tensors = job()
+        save_file({key: value.contiguous() for key, value in tensors.items()}, out / f"{name}-{rank}.safetensors")
     torch.distributed.destroy_process_group()
 
 
@@ -129,11 +129,11 @@ def launch(folder: Path, out: Path) -> None:
         for rank in range(2)
     ]
     try:
-        said = [process.communicate(timeout=200)[0] for process in started]
+        outputs = [process.communicate(timeout=200)[0] for process in started]
     finally:
         for process in started:
             process.kill()
-    assert all(process.returncode == 0 for process in started), "\n".join(said)
+    assert all(process.returncode == 0 for process in started), "\n".join(outputs)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from phasefit.runs.specification import run_spec as specified
 
 
 def run_spec(data: Any, **options: Any) -> RunSpec:
-    """A specification, as the command line and Python build it; settings may be lines as the command line has them."""
+    """A specification, as the command line and Python build it; settings may be lines as on the command line."""
     if isinstance(options.get("settings"), list | tuple):
         options["settings"] = parse_settings(options["settings"])
     return specified(data, **options)

@@ -1,6 +1,6 @@
-"""A tiny world for tests: random encoders of every family, small tables that can be learned, and all phases need.
+"""Tiny fixtures for tests: random encoders of every family, small learnable tables, and the data of phases.
 
-Everything is made in memory from a seed: no network, no real weights.
+Everything is created in memory from a seed: no network, no real weights.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Settings = dict[str, Any]
 def make_table(
     rows: int = 60, classes: int = 3, seed: int = 0, sizes: Sequence[int] = ()
 ) -> tuple[list[str], list[str]]:
-    """Texts of about seven words, one or two of which give the class away; `sizes` makes the classes uneven."""
+    """Texts of about seven words, one or two of which reveal the class; `sizes` makes the classes uneven."""
     random = np.random.default_rng(seed)
     names = list(KEYWORDS)[: len(sizes) or classes]
     owners = [names[row % classes] for row in range(rows)]
@@ -108,7 +108,7 @@ def _byte_level() -> tuple[Tokenizer, dict[str, str]]:
 
 
 def _sentence_piece(names: dict[str, str]) -> tuple[Tokenizer, dict[str, str]]:
-    """A space belongs to the token behind it, as ▁; what is not in the vocabulary is unknown, letter by letter."""
+    """A space is part of the next token, as ▁; words outside the vocabulary are unknown, letter by letter."""
     letters = sorted({letter for word in [*_known_words(), *ODD] for letter in word} | set("!.,:()x▁"))
     pieces = [(name, 0.0) for name in names.values()]
     pieces += [(letter, -6.0) for letter in letters] + [(f"▁{word}", -2.0) for word in _known_words()]
@@ -229,7 +229,7 @@ def make_data(
     validation: int = 18,
     unlabelled: Sequence[str] = (),
 ) -> PhaseData:
-    """The last `validation` labelled rows validate, the rest train; beside a text are one of its class and one not."""
+    """The last `validation` labelled rows validate, the rest train; `others` are texts of its class and of another."""
     every = [*texts, *unlabelled]
     space = label_space(labels)
     codes = np.full(len(every), -1, dtype=np.int64)
@@ -237,19 +237,19 @@ def make_data(
     rows = np.arange(len(every))
     cut = len(texts) - validation
     train, held_out, more = rows[:cut], rows[cut : len(texts)], rows[len(texts) :]
-    others = beside(codes, [train, held_out])
+    others = next_rows(codes, [train, held_out])
     return PhaseData(every, encoder.tokenise(every), codes, space, train, held_out, more, others)
 
 
-def beside(codes: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """For each row the next one of its class and the next one of another class, of its own part; -1 where none is."""
+def next_rows(codes: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
+    """For each row, the next row of its class and the next of another class in the same part; -1 without one."""
     others = np.full((len(codes), 2), -1, dtype=np.int64)
     for part in parts:
         for place, row in enumerate(part):
             after = np.roll(part, -place - 1)[:-1]
             alike = codes[after] == codes[row]
-            for side, found in enumerate((after[alike], after[~alike])):
-                others[row, side] = found[0] if len(found) else -1
+            for side, candidates in enumerate((after[alike], after[~alike])):
+                others[row, side] = candidates[0] if len(candidates) else -1
     return others
 
 
@@ -266,10 +266,10 @@ def data_for(kind: str, data: PhaseData) -> PhaseData:
     if kind not in ("cosine", "multitask") or data.of_pairs or data.tasks:
         return data
     assert data.others is not None
-    beside = np.where(data.others >= 0, data.others, np.arange(len(data.others))[:, None])
+    others = np.where(data.others >= 0, data.others, np.arange(len(data.others))[:, None])
     scores = np.where(data.codes >= 0, data.codes, np.nan).astype(float)
     space = label_space([float(code) for code in range(max(len(data.space), 2))])
-    pairs = replace(data, others=beside, space=space, values=scores, of_pairs=True)
+    pairs = replace(data, others=others, space=space, values=scores, of_pairs=True)
     return pairs if kind == "cosine" else replace(data, tasks={"one": data, "two": pairs})
 
 
@@ -294,7 +294,7 @@ def same(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> bool:
 
 
 def fresh_model(folder: Path) -> Model:
-    """A model of its own for a test that trains it."""
+    """A separate model for a test that trains it."""
     return Model(load_encoder(str(folder)))
 
 

@@ -1,4 +1,4 @@
-"""Wild texts for property tests: what users' tables really hold, and what they hopefully never will."""
+"""Wild texts for property tests: texts that real tables contain, and some that they hopefully never will."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 LONG = "LONG"  # stands for a word of 100,000 characters, which hypothesis would print
 WORDS = [
     "\U0001f600\U0001f468\u200d\U0001f469",  # emoji, two joined into one
-    "\u202e\u05e9\u05dc\u05d5\u05dd",  # right to left, and told so
+    "\u202e\u05e9\u05dc\u05d5\u05dd",  # right to left, with an override mark
     "e\u0301\u0323",  # marks that combine
     "\u0301",  # a mark with nothing to combine with
-    "\u200b",  # a word that no one sees
+    "\u200b",  # an invisible word
     "a\0b",
     '"',
     "''",
@@ -20,7 +20,7 @@ WORDS = [
     ",\t\n",
     ";|\\",
     "\ufeff",
-    "\u2028\u2029\x85\x1c\x0b",  # what Python's splitlines takes for line ends
+    "\u2028\u2029\x85\x1c\x0b",  # line ends for Python's splitlines
     "\x1b[31m\x07",
     "\ufdfa",  # one letter that normalises to eighteen
     "[MASK][SEP]</s><mask>",

@@ -29,7 +29,7 @@ CHOICES = {  # options whose value may follow them in a sentence
     "--precision": r"auto|no|bf16|fp16",
     "--levels": r"\w+(?:,\w+)+",
 }
-VERBS = ("names", "auto", "is", "says", "takes")  # words that follow --recipe without being a recipe
+VERBS = ("names", "auto", "is", "must", "says", "takes")  # words that follow --recipe without being a recipe
 RESUME = re.compile(r"(?:phasefit train )?--resume (?:'(?P<quoted>[^']*)'|(?P<path>[^\s';,]+))")
 SETTING = re.compile(r"--set (?P<name>[\w.-]+)\s*=\s*(?P<value>[^\s:,;)]*)")
 COMMAND = re.compile(r"(?:phasefit|pip) [a-z]+ [^;,()]*")

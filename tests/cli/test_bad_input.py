@@ -186,7 +186,7 @@ FILES = {
     "lines in latin-1": train("t.txt", "a\né\n".encode("latin-1"), "t.txt, line 2: invalid UTF-8", "as UTF-8"),
     "blank lines only": train("t.txt", " \n\n", "t.txt is empty"),
     "one text to learn from": Case(
-        f"train t.txt {ON_TEXTS}", ("no validation rows", "several different texts"), {"t.txt": "a\nA\n"}
+        f"train t.txt {ON_TEXTS}", ("no validation rows", "too few distinct texts"), {"t.txt": "a\nA\n"}
     ),
     "no tree": line(f"train good.csv --tree / {QUICK}", "good: ", "no label has a second", "'music'", "with --tree"),
     "utf-16": train("t.csv", GOOD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),
@@ -245,8 +245,8 @@ FILES = {
     "only unseen labels": line(
         f"train good.csv --test t.csv {QUICK}",
         "'wheather'",
-        "right file and column",
-        "Training has 'music'",
+        "check the file and the label column",
+        "training labels: 'music'",
         t_csv=HEAD + "b,wheather\n",
     ),
     "unseen label when evaluating": line(
@@ -261,9 +261,11 @@ FILES = {
 }
 OUTPUTS = {
     "a run is there": line(f"train good.csv -o m {QUICK}", "m already holds a run", "--overwrite"),
-    "something else is there": line(f"train good.csv -o o {QUICK}", "o holds something", "-o", **{"o/x": "1"}),
+    "something else is there": line(
+        f"train good.csv -o o {QUICK}", "o holds files that are not a phasefit run", "-o", **{"o/x": "1"}
+    ),
     "something else, overwritten": line(
-        f"train good.csv -o o --overwrite {QUICK}", "o holds something that is not a run", "-o", **{"o/x": "1"}
+        f"train good.csv -o o --overwrite {QUICK}", "o holds files that are not a phasefit run", "-o", **{"o/x": "1"}
     ),
     "a file is there": line(f"train good.csv -o o --overwrite {QUICK}", "o is a file", "-o", o="1"),
     "below a file": line(f"train good.csv -o o/p {QUICK}", "o/p", "Not a directory", o="1"),
@@ -590,7 +592,7 @@ def test_lone_classes_are_kept_and_spoken_of(folder: Path, tiny_folder: Path, ph
     words = f"train lone.csv -o out {QUICK}".format(tiny=tiny_folder).replace("-q ", "").split()
     result = phasefit(*words)
     assert result.exit_code == 0, result.output
-    assert "2 of one row (trained on and never scored)" in " ".join(result.stderr.split())
+    assert "2 with one row (in train only, never scored)" in " ".join(result.stderr.split())
     labels = json.loads((folder / "out" / "labels.json").read_text())
     assert set(labels["default"]["classes"]) == {"music", "weather", "food", "travel"}
 

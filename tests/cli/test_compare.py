@@ -111,7 +111,7 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
         (["snips", "-r", "majority", "--score", "test.pearson"], "labels of kind 'single' have no such metric"),
         (["snips", "-r", "majority", "--test-size", "0"], "no test rows to score"),
         (["snips", "-r", "majority,simcse"], "simcse on snips: the recipe trains an encoder only"),
-        (["snips", "-r", "majority", "--folds", "400"], "do not fill 400 folds"),
+        (["snips", "-r", "majority", "--folds", "400"], "are too few for 400 folds"),
         (["snips", "-r", "mnr"], "mnr on snips: "),
     ],
 )

@@ -30,7 +30,7 @@ def trained(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
 
 def test_what_comes_next(trained) -> None:
     folder, result = trained
-    assert "columns: text 'asked', beside it 'replied'" in result.stderr
+    assert "columns: texts 'asked', 'replied' (one pair per row)" in result.stderr
     for piece in (
         f"phasefit embed {folder}/run new.csv",
         "has no classifier",

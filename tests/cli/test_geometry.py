@@ -31,10 +31,10 @@ def measured(monkeypatch):
 
     given = []
 
-    def measure(run, sample, *, say, counting, device, batch_size):
+    def measure(run, sample, *, warn, counting, device, batch_size):
         with counting("before training") as progress:
             progress(len(sample))
-        say("something is missing")
+        warn("something is missing")
         given.append(sample)
         return STORED
 
@@ -149,7 +149,7 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     said = "--split is train, validation or test, not 'dev'"
     assert said in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
     (run / "metrics.json").write_text("{}")
-    assert "has no stored geometry; give a table" in sentence(phasefit("geometry", "run"))
+    assert "has no stored geometry; pass a table" in sentence(phasefit("geometry", "run"))
     (tmp_path / "plain").mkdir()
     assert "is not a phasefit model" in sentence(phasefit("geometry", "plain"))
     assert "is not a phasefit model" in sentence(phasefit("geometry", "plain", "in.csv"))

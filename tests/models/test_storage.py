@@ -102,7 +102,7 @@ def test_an_existing_folder_is_rejected(model: Model, folder: Path, tmp_path: Pa
     save_model(model, folder, overwrite=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(RunError, match="not a run of phasefit"):
+    with pytest.raises(RunError, match="not a phasefit run"):
         save_model(model, tmp_path / "other", overwrite=True)
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="is a file"):

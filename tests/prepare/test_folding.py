@@ -1,4 +1,4 @@
-"""One fold as the test, and the rows of some classes, before anything is trained."""
+"""One fold as the test set, and the rows of selected classes, before anything is trained."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_folds_of_a_seed_make_the_whole_table(table: str) -> None:
     assert len(tests) == len({*tests}) == 60
 
 
-def test_splits_that_the_data_bring_are_unused_and_that_is_said(tmp_path: Path, table: str) -> None:
+def test_existing_splits_are_ignored_with_a_note(tmp_path: Path, table: str) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     frame = pd.read_csv(table)
@@ -48,22 +48,22 @@ def test_splits_that_the_data_bring_are_unused_and_that_is_said(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"fold": (6, 5)}, "no fold 6 of 5"),
         ({"fold": (0, 5)}, "no fold 0 of 5"),
         ({"classes": ("red", "gren")}, "did you mean 'green'"),
-        ({"classes": ("red",)}, "two classes at least"),
-        ({"top_classes": 9}, "has 3 classes"),
-        ({"top_classes": 2, "classes": ("red", "blue")}, "leave one out"),
+        ({"classes": ("red",)}, "at least two classes"),
+        ({"top_classes": 9}, "has only 3 classes"),
+        ({"top_classes": 2, "classes": ("red", "blue")}, "cannot be combined"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(table: str, changes: dict[str, object], said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_impossible_selections_are_refused(table: str, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
         prepare(run_spec(table, **changes))  # type: ignore[arg-type]
 
 
-def test_only_the_named_classes_are_used(table: str) -> None:
+def test_only_the_selected_classes_are_used(table: str) -> None:
     prepared = prepare(run_spec(table, classes=("blue", "red")))
     assert prepared.space.names == ["blue", "red"]
     assert sum(len(part) for part in (prepared.train, prepared.validation, prepared.test) if part is not None) == 40
@@ -73,7 +73,7 @@ def test_the_most_frequent_classes_are_used(table: str) -> None:
     assert prepare(run_spec(table, top_classes=2)).space.names == ["green", "red"]
 
 
-def test_a_request_for_a_fold_is_read_back_as_it_was(table: str) -> None:
+def test_a_specification_with_a_fold_is_read_back_unchanged(table: str) -> None:
     request = run_spec(table, fold=(2, 5), classes=("red", "blue"), report=False)
     back = spec_from_json(spec_to_json(request), Path("somewhere"))
     assert (back.split.fold, back.split.classes, back.output.report) == ((2, 5), ("red", "blue"), False)

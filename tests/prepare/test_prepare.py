@@ -1,4 +1,4 @@
-"""From a request to rows, before anything is trained."""
+"""From a specification to rows, before anything is trained."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def prepared(rows: int = 60, **options):
     return prepare(run_spec(make_table(rows), **options))
 
 
-def test_parts_are_apart_and_together_are_all() -> None:
-    found = prepared(100)
-    parts = [found.train, found.validation, found.test]
+def test_splits_are_disjoint_and_complete() -> None:
+    data = prepared(100)
+    parts = [data.train, data.validation, data.test]
     assert [len(part) for part in parts] == [70, 20, 10]
     assert sorted(text for part in parts for text in part.texts) == sorted(make_table(100)[0])
-    assert len(merged(found).train) == 100
-    assert merged(found).test is None
+    assert len(merged(data).train) == 100
+    assert merged(data).test is None
 
 
 def test_the_split_follows_the_seed() -> None:
@@ -29,9 +29,9 @@ def test_the_split_follows_the_seed() -> None:
     assert first != other
 
 
-def test_all_classes_are_everywhere() -> None:
-    found = prepared(60)
-    for part in (found.train, found.validation, found.test):
+def test_every_split_has_all_classes() -> None:
+    data = prepared(60)
+    for part in (data.train, data.validation, data.test):
         assert set(part.labels) == {"music", "weather", "food"}
 
 

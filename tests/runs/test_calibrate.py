@@ -25,8 +25,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "queries.csv", TEXTS, LABELS)
 
 
-def run(table: Path, model: Path, out: Path, events: list[Event] | None = None, **wishes: Any) -> Any:
-    request = run_spec(table, recipe="finetune", settings=STEPS, model=str(model), out=out, **wishes)
+def run(table: Path, model: Path, out: Path, events: list[Event] | None = None, **options: Any) -> Any:
+    request = run_spec(table, recipe="finetune", settings=STEPS, model=str(model), out=out, **options)
     return train(request, (events if events is not None else []).append)
 
 
@@ -46,15 +46,17 @@ def test_a_temperature_is_chosen_on_validation_and_kept(table: Path, tiny_folder
     assert loaded.predict_proba(TEXTS[:5]) == pytest.approx(result.model.predict_proba(TEXTS[:5]))
 
 
-def test_without_calibration_probabilities_are_the_heads_own(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_without_calibration_probabilities_are_those_of_the_head(
+    table: Path, tiny_folder: Path, tmp_path: Path
+) -> None:
     own = run(table, tiny_folder, tmp_path / "own", calibrate=False)
-    told = run(table, tiny_folder, tmp_path / "told")
+    calibrated = run(table, tiny_folder, tmp_path / "calibrated")
     assert own.model.decisions == {}
     assert "decision" not in own.metrics
-    said = told.model.decision().uncalibrated(told.model.predict_proba(TEXTS[:9]))
-    assert own.model.predict_proba(TEXTS[:9]) == pytest.approx(said)
-    assert own.metrics["validation"]["log_loss"] > told.metrics["validation"]["log_loss"]
-    assert own.metrics["validation"]["ece"] == pytest.approx(told.metrics["validation"]["ece_uncalibrated"])
+    expected = calibrated.model.decision().uncalibrated(calibrated.model.predict_proba(TEXTS[:9]))
+    assert own.model.predict_proba(TEXTS[:9]) == pytest.approx(expected)
+    assert own.metrics["validation"]["log_loss"] > calibrated.metrics["validation"]["log_loss"]
+    assert own.metrics["validation"]["ece"] == pytest.approx(calibrated.metrics["validation"]["ece_uncalibrated"])
 
 
 def test_reject_leaves_its_share_of_validation_unanswered(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
@@ -73,17 +75,19 @@ def test_a_refit_model_decides_as_the_first_one_did(table: Path, tiny_folder: Pa
     assert load_model(tmp_path / "run").decision().to_json() == result.metrics["decision"]
 
 
-def test_a_run_that_goes_on_decides_anew(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_a_continued_run_chooses_its_own_decision(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     first = run(table, tiny_folder, tmp_path / "first", reject=0.3)
     second = run(table, tmp_path / "first", tmp_path / "second", calibrate=False)
     assert first.model.decisions
     assert second.model.decisions == {}
 
 
-@pytest.mark.parametrize(("wishes", "said"), [({"validation_size": 0.0}, "there are none"), ({"reject": 1.5}, "share")])
+@pytest.mark.parametrize(
+    ("options", "message"), [({"validation_size": 0.0}, "there are none"), ({"reject": 1.5}, "share")]
+)
 def test_a_threshold_needs_rows_and_a_share(
-    table: Path, tiny_folder: Path, tmp_path: Path, wishes: dict[str, Any], said: str
+    table: Path, tiny_folder: Path, tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(DataError, match=said):
-        run(table, tiny_folder, tmp_path / "run", **{"reject": 0.1, **wishes})
+    with pytest.raises(DataError, match=message):
+        run(table, tiny_folder, tmp_path / "run", **{"reject": 0.1, **options})
     assert not (tmp_path / "run").exists()

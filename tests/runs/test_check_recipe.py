@@ -1,4 +1,4 @@
-"""What does not fit the labels is refused before the first phase is trained and before a folder is begun."""
+"""Options that do not fit the labels are refused before anything is trained or written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"settings": ("finetune.watch=pearson",)},
         "cannot watch 'pearson' with labels of kind 'single'",
     ),
-    "pair": (CLASSES, {"settings": ("finetune.pair=uv",)}, "--set finetune.pair=uv: pair says how a head sees pairs"),
+    "pair": (CLASSES, {"settings": ("finetune.pair=uv",)}, "--set finetune.pair=uv: pair sets how a head reads pairs"),
     "reject": (CLASSES, {"reject": 0.1, "validation_size": 0.0}, "--reject chooses its threshold on validation rows"),
 }
 
@@ -46,7 +46,9 @@ def boom(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_said_before_anything_is_trained(name: str, tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_misfits_are_refused_before_anything_is_trained(
+    name: str, tiny_folder: Path, tmp_path: Path, monkeypatch
+) -> None:
     import pandas as pd
 
     table, options, message = CASES[name]
@@ -61,7 +63,7 @@ def test_it_is_said_before_anything_is_trained(name: str, tiny_folder: Path, tmp
     assert not (tmp_path / "run").exists()
 
 
-def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_unknown_tasks_are_refused(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
     from tiny import write_csv
 
     write_csv(tmp_path / "topics.csv", TEXTS, NAMES)
@@ -73,7 +75,7 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
         "multitask.tasks.topics.watch=pearson": "task 'topics': cannot watch 'pearson' with labels of kind 'single'",
         "multitask.tasks.topics.watch=log_loss": "lower is better for 'log_loss'",
         "multitask.tasks.topics.upper_levels=0.2": "upper_levels applies only to tree labels",
-        "multitask.tasks.topics.pair=uv": "pair says how a head sees pairs of texts, and these are single texts",
+        "multitask.tasks.topics.pair=uv": "pair sets how a head reads pairs of texts, but these are single texts",
     }
     for setting, message in wrong.items():
         settings = ("multitask.mix=sequential", setting) if "order" in setting else (setting,)
@@ -84,22 +86,22 @@ def test_tasks_that_are_not_there(tiny_folder: Path, tmp_path: Path, monkeypatch
         assert not (tmp_path / "run").exists()
 
 
-def test_a_task_of_single_texts_says_nothing_of_pairs(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_pair_is_refused_for_a_task_of_single_texts(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
     from tiny import write_csv
 
     write_csv(tmp_path / "topics.csv", TEXTS, NAMES)
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "topics"\ndata = "topics.csv"\npair = "uv"\n')
     monkeypatch.setattr("phasefit.runs.execution.starting_model", boom)
     request = run_spec(str(tmp_path / "tasks.toml"), model=str(tiny_folder), recipe="multitask")
-    with pytest.raises(DataError, match=r"^tasks.toml, task 'topics': pair says how a head sees pairs of texts"):
+    with pytest.raises(DataError, match=r"^tasks.toml, task 'topics': pair sets how a head reads pairs of texts"):
         train(request, lambda _: None)
 
 
-def test_windows_that_do_not_act_are_told() -> None:
+def test_windows_without_effect_are_reported() -> None:
     pairs = {"text_a": TEXTS, "text_b": TEXTS[::-1], "label": NAMES}
     pair, long = {"finetune.pair": "together"}, {"long": "windows"}
     prepared = prepare(run_spec(pairs), None, Needs(labels_of_pairs=True))
-    told = idle_notes(read_recipe("finetune", pair | long), prepared)
-    assert [note.partition(":")[0] for note in told] == ["--long windows does not act on finetune"]
+    notes = idle_notes(read_recipe("finetune", pair | long), prepared)
+    assert [note.partition(":")[0] for note in notes] == ["--long windows has no effect on finetune"]
     assert not idle_notes(read_recipe("finetune", pair), prepared)
     assert not idle_notes(read_recipe("finetune", long), prepared)

@@ -1,4 +1,4 @@
-"""Whoever names no recipe gets one that fits the rows, and hears which."""
+"""The default recipe fits the rows, and a note names it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from specs import run_spec
 def prepared_of(
     rows: int, classes: int, unlabelled: object = None, *, pairs: bool = False, kind: str = "single"
 ) -> Any:
-    """As much of what was read as decides."""
+    """The parts of the prepared data that the choice depends on."""
     space = label_space(list(range(classes))) if kind != "score" else label_space([0.5, 1.5, 2.5])
     train = Table("some", ["a text"] * rows, others=(["another"] * rows,) if pairs else ())
     return SimpleNamespace(train=train, space=space, unlabelled=unlabelled, file=None, tasks={})
@@ -31,43 +31,43 @@ def test_pairs_and_scores_are_fine_tuned(given: dict[str, Any], why: str) -> Non
     request, notes = run_spec("some.csv"), []
     recipe = resolve_recipe(request, requested_recipe(request), prepared_of(10, 5, **given), notes.append)
     assert recipe.name == "finetune"
-    assert [note.text for note in notes] == [f"no recipe is named: finetune, for {why}; --recipe names another"]
+    assert [note.text for note in notes] == [f"recipe: finetune (the default for {why}; change it with --recipe)"]
 
 
-def settled(rows: int, classes: int, *, unlabelled: object = None, **request: Any) -> tuple[str, list[str]]:
-    """The name of the recipe for so many rows, and what was said."""
-    asked, notes = run_spec("some.csv", **request), []
+def resolved(rows: int, classes: int, *, unlabelled: object = None, **request: Any) -> tuple[str, list[str]]:
+    """The name of the recipe for this number of rows, and the notes."""
+    spec, notes = run_spec("some.csv", **request), []
     prepared = prepared_of(rows, classes, unlabelled)
-    recipe = resolve_recipe(asked, requested_recipe(asked), prepared, notes.append)
+    recipe = resolve_recipe(spec, requested_recipe(spec), prepared, notes.append)
     return recipe.name, [note.text for note in notes]
 
 
 @pytest.mark.parametrize(("each", "name"), [(1, "few-shot"), (FEW_ROWS, "few-shot"), (FEW_ROWS + 1, "three-phase")])
 def test_rows_per_class_decide(each: int, name: str) -> None:
-    found, notes = settled(7 * each, 7)
-    assert found == name
-    assert notes == [f"no recipe is named: {name}, for {each} training rows per class; --recipe names another"]
+    recipe, notes = resolved(7 * each, 7)
+    assert recipe == name
+    assert notes == [f"recipe: {name} (the default with {each} training rows per class; change it with --recipe)"]
 
 
 def test_a_named_recipe_stays() -> None:
-    assert settled(10, 5, recipe="finetune") == ("finetune", [])
+    assert resolved(10, 5, recipe="finetune") == ("finetune", [])
 
 
-def test_unlabelled_texts_are_for_denoising() -> None:
-    name, notes = settled(10, 5, unlabelled=object())
+def test_unlabelled_texts_are_denoised() -> None:
+    name, notes = resolved(10, 5, unlabelled=object())
     assert name == "three-phase"
     assert "unlabelled texts" in notes[0]
 
 
-def test_a_setting_of_a_phase_that_few_rows_skip_asks_for_it() -> None:
-    assert settled(10, 5, settings=("denoise.epochs=1",))[0] == "three-phase"
-    assert settled(10, 5, settings=("contrast.epochs=1",))[0] == "few-shot"
+def test_a_setting_of_a_phase_selects_a_recipe_with_that_phase() -> None:
+    assert resolved(10, 5, settings=("denoise.epochs=1",))[0] == "three-phase"
+    assert resolved(10, 5, settings=("contrast.epochs=1",))[0] == "few-shot"
     with pytest.raises(RecipeError, match="--set"):
-        settled(10, 5, settings=("contrast.epoch=1",))
+        resolved(10, 5, settings=("contrast.epoch=1",))
 
 
 @pytest.mark.parametrize("kind", ["mlp", "cosine"])
-def test_a_run_to_go_on_from_keeps_its_head(kind: str, tmp_path: Path) -> None:
+def test_continuing_from_a_run_keeps_its_head(kind: str, tmp_path: Path) -> None:
     write_json(tmp_path / MANIFEST, {"format": 1, "status": "finished", "heads": {"default": {"kind": kind}}})
     request = run_spec("some.csv", model=str(tmp_path))
     prepared = prepared_of(10, 5)

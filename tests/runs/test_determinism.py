@@ -1,7 +1,7 @@
 """The same run twice, in fresh processes: the same metrics and the same weights, bit for bit.
 
-The two processes differ in what must not matter: where they stand and how Python's hashes fall. Run as a script, this
-file trains every recipe of the library that differs in what it draws once, and one of them by the command.
+The two processes differ in what must not matter: the current folder and Python's hash seed. Run as a script, this file
+trains every packaged recipe with its own random draws once, and one of them with the command.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ STEPS = 3
 
 
 def settings(recipe: str) -> list[str]:
-    """A few steps of every phase, with a look at the score between them."""
+    """A few steps of every phase, with an evaluation between them."""
     options = {"max_steps": STEPS, "min_steps": STEPS, "evaluate_every": 2}
     short = [f"{phase}.{name}={value}" for phase in read_recipe(recipe).phase_names for name, value in options.items()]
     return [*short, "finetune.objective.centres=20"] if recipe == "triple-entropy" else short
 
 
 def source_of(recipe: str) -> str:
-    """The file that has what a recipe needs."""
+    """The table or task file that a recipe needs."""
     needs = needs_of(read_recipe(recipe))
     if needs.tasks:
         return "tasks.toml"
@@ -47,7 +47,7 @@ def source_of(recipe: str) -> str:
 
 
 def train_all(table: Path, model: Path) -> None:
-    """A folder per recipe in the working directory: what a run writes, but for its pictures, which take their time."""
+    """A folder per recipe in the working directory: what a run writes, except for the slow pictures."""
     from phasefit.files.atomic import write_json
     from phasefit.models.storage import write_model
     from phasefit.runs.execution import fit_spec
@@ -58,25 +58,25 @@ def train_all(table: Path, model: Path) -> None:
         request = run_spec(
             source, model=str(model), recipe=name, settings=tuple(settings(name)), device="cpu", threads=1, seed=7
         )
-        found = fit_spec(request, lambda event: None)
+        result = fit_spec(request, lambda event: None)
         folder = Path(name)
         folder.mkdir()
-        write_model(found.model, folder)
-        write_json(folder / "metrics.json", found.metrics)
-        write_json(folder / "history.json", found.fitted.history.rows)
+        write_model(result.model, folder)
+        write_json(folder / "metrics.json", result.metrics)
+        write_json(folder / "history.json", result.fitted.history.rows)
 
 
 def train_by_command(table: Path, model: Path) -> None:
     """A whole run in the folder `run`; unwatched, so that every phase's last weights are kept."""
     from phasefit.cli.app import app
 
-    said = [part for setting in settings("three-phase") for part in ("--set", setting)]
-    words = ["train", str(table), "--model", str(model), "--threads", "1", *said]
+    options = [part for setting in settings("three-phase") for part in ("--set", setting)]
+    words = ["train", str(table), "--model", str(model), "--threads", "1", *options]
     app([*words, "--validation-size", "0", "--out", "run"], prog_name="phasefit", standalone_mode=False)
 
 
 def together(commands: Sequence[Sequence[str | Path]], folders: Sequence[Path]) -> list[Path]:
-    """Run the commands side by side, each in a folder and with hashes of its own."""
+    """Run the commands at the same time, each in its own folder and with its own hash seed."""
     started = []
     for number, (command, folder) in enumerate(zip(commands, folders, strict=True)):
         folder.mkdir(parents=True)
@@ -94,20 +94,20 @@ def together(commands: Sequence[Sequence[str | Path]], folders: Sequence[Path]) 
             )
         )
     try:
-        said = [process.communicate(timeout=250)[0] for process in started]
+        outputs = [process.communicate(timeout=250)[0] for process in started]
     finally:
         for process in started:
             process.kill()
-    assert all(process.returncode == 0 for process in started), "\n".join(said)
+    assert all(process.returncode == 0 for process in started), "\n".join(outputs)
     return list(folders)
 
 
 def results(run: Path) -> dict[str, Any]:
-    """What a run found, without the times it took, and the hashes of all that it learned."""
-    found: dict[str, Any] = {name: timeless(run / name) for name in ("metrics.json", "history.json", "labels.json")}
+    """The results of a run without times, and the hashes of its weights."""
+    result: dict[str, Any] = {name: timeless(run / name) for name in ("metrics.json", "history.json", "labels.json")}
     for path in sorted(run.rglob("*.safetensors")):
-        found[str(path.relative_to(run))] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+        result[str(path.relative_to(run))] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return result
 
 
 def timeless(path: Path) -> Any:
@@ -147,15 +147,15 @@ def twice(table: Path, tiny_folder: Path, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_recipe_comes_out_the_same(twice: list[Path], name: str) -> None:
+def test_every_recipe_gives_the_same_result(twice: list[Path], name: str) -> None:
     first, second = (results(folder / name) for folder in twice)
     assert {"metrics.json", "encoder/model.safetensors", "heads.safetensors"} <= first.keys()
     assert [phase["steps"] for phase in first["metrics.json"]["phases"]] == [STEPS] * len(read_recipe(name).phases)
     assert first == second
 
 
-def test_recipes_and_times_do_not_pass_as_the_same(twice: list[Path]) -> None:
-    """The comparison can fail: every recipe has losses of its own, and only times are left out."""
+def test_the_comparison_sees_other_recipes_but_no_times(twice: list[Path]) -> None:
+    """The comparison can fail: every recipe has its own losses, and only times are ignored."""
     losses = {name: json.dumps(results(twice[0] / name)["history.json"]) for name in NAMES}
     assert len(set(losses.values())) == len(NAMES)
     raw = json.loads((twice[0] / NAMES[0] / "metrics.json").read_text(encoding="utf-8"))

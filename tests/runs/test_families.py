@@ -1,4 +1,4 @@
-"""Every family of encoders goes through the whole three-phase recipe, is saved, loaded, and says the same."""
+"""Every family of encoders is trained with the whole three-phase recipe, saved and loaded, and predicts the same."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ def test_the_whole_recipe(tiny_encoder, tmp_path: Path, family: str) -> None:
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if type_of(family) in TIED])
-def test_the_tied_decoder_where_there_is_one(tiny_encoder, tmp_path: Path, family: str) -> None:
+def test_the_tied_decoder_of_supported_families(tiny_encoder, tmp_path: Path, family: str) -> None:
     run_and_compare(tiny_encoder(family), tmp_path / "run", "tied")
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if type_of(family) not in TIED])
-def test_a_clear_refusal_where_there_is_none(tiny_encoder, tmp_path: Path, family: str) -> None:
+def test_other_families_are_refused_clearly(tiny_encoder, tmp_path: Path, family: str) -> None:
     with pytest.raises(ModelError) as caught:
         train(request(tiny_encoder(family), tmp_path / "run", "tied"), silent)
-    said = str(caught.value)
-    assert f"this encoder is {type_of(family)}: use decoder = 'light'" in said
-    assert all(known in said for known in TIED)
-    assert list(tmp_path.iterdir()) == [], "nothing is left behind"
+    message = str(caught.value)
+    assert f"this encoder is {type_of(family)}: use decoder = 'light'" in message
+    assert all(known in message for known in TIED)
+    assert list(tmp_path.iterdir()) == [], "no files remain"
 
 
-def test_every_family_that_is_promised_is_here() -> None:
+def test_every_promised_family_is_tested() -> None:
     promised = ["bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta-v2", "deberta-v3", "modernbert"]
     assert set(FAMILIES) >= {*promised, "xlm-roberta"}

@@ -1,4 +1,4 @@
-"""The geometry of runs: stored, measured anew, and the same after a stop."""
+"""The geometry of runs: stored, measured again, and the same after a stop."""
 
 from __future__ import annotations
 
@@ -82,29 +82,29 @@ def copied(run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(run, tmp_path / "copied"))
 
 
-def test_a_run_stores_it(run: Path) -> None:
-    found = stored_geometry(Run.open(run))
-    assert found == read_json(run / "metrics.json")["geometry"]
-    assert list(found) == [BEFORE, "contrast", "finetune"]
-    assert set(found[BEFORE]) == set(found["contrast"]) == ALWAYS | OF_CLASSES
-    assert set(found["finetune"]) == ALWAYS | OF_CLASSES | OF_CLASSIFIER
-    assert 0 < found["finetune"]["confidence_entropy"] <= found["finetune"]["most_entropy"] == np.log2(3)
-    assert found[BEFORE] != found["contrast"] or found["contrast"] != found["finetune"]
-    assert {figures["texts"] for figures in found.values()} == {18}
+def test_a_run_stores_its_geometry(run: Path) -> None:
+    stages = stored_geometry(Run.open(run))
+    assert stages == read_json(run / "metrics.json")["geometry"]
+    assert list(stages) == [BEFORE, "contrast", "finetune"]
+    assert set(stages[BEFORE]) == set(stages["contrast"]) == ALWAYS | OF_CLASSES
+    assert set(stages["finetune"]) == ALWAYS | OF_CLASSES | OF_CLASSIFIER
+    assert 0 < stages["finetune"]["confidence_entropy"] <= stages["finetune"]["most_entropy"] == np.log2(3)
+    assert stages[BEFORE] != stages["contrast"] or stages["contrast"] != stages["finetune"]
+    assert {figures["texts"] for figures in stages.values()} == {18}
     assert (run / "geometry.png").exists()
     card = (run / "README.md").read_text(encoding="utf-8")
     assert "](geometry.png)" in card
     assert "## Geometry" in card
 
 
-def test_measured_on_the_same_texts_it_is_the_same(run: Path, validation: Table) -> None:
-    said: list[str] = []
-    found = measure(Run.open(run), Sample.of(validation), say=said.append, device="cpu")
-    assert not said
+def test_measuring_the_same_texts_gives_the_same_geometry(run: Path, validation: Table) -> None:
+    messages: list[str] = []
+    stages = measure(Run.open(run), Sample.of(validation), warn=messages.append, device="cpu")
+    assert not messages
     stored = stored_geometry(Run.open(run))
-    assert list(found) == list(stored)
+    assert list(stages) == list(stored)
     for stage, figures in stored.items():
-        assert found[stage] == pytest.approx(figures, abs=1e-5), stage
+        assert stages[stage] == pytest.approx(figures, abs=1e-5), stage
 
 
 def test_kept_phases_are_plain_encoders(run: Path, validation: Table) -> None:
@@ -117,38 +117,39 @@ def test_kept_phases_are_plain_encoders(run: Path, validation: Table) -> None:
     assert kept_phase(run, "denoise") is None
 
 
-def test_what_was_not_kept_or_is_gone_is_said(copied: Path, validation: Table, tmp_path: Path) -> None:
+def test_missing_encoders_are_reported(copied: Path, validation: Table, tmp_path: Path) -> None:
     shutil.rmtree(copied / "phases")
     manifest = read_json(copied / "phasefit.json")
     (copied / "phasefit.json").write_text(json.dumps(manifest | {"model": str(tmp_path / "gone")}))
-    said: list[str] = []
+    messages: list[str] = []
     unlabelled = Table("texts", validation.texts)
-    found = measure(Run.open(copied), Sample.of(unlabelled), say=said.append, device="cpu")
-    assert {stage: set(figures) for stage, figures in found.items()} == {"finetune": ALWAYS | OF_CLASSIFIER}
-    assert "the model that the run began with is left out" in said[0]
-    assert "there is no such folder" in said[0]
-    assert said[1] == "the encoder after contrast was not kept; runs trained with --keep-phases have them"
+    stages = measure(Run.open(copied), Sample.of(unlabelled), warn=messages.append, device="cpu")
+    assert {stage: set(figures) for stage, figures in stages.items()} == {"finetune": ALWAYS | OF_CLASSIFIER}
+    assert "the model that the run started from is skipped" in messages[0]
+    assert "there is no such folder" in messages[0]
+    saving = "train with --keep-phases to save the encoder after each phase"
+    assert messages[1] == f"the encoder after contrast was not saved; {saving}"
 
 
-def test_another_model_under_the_old_name_is_left_out(copied: Path, validation: Table, tmp_path: Path) -> None:
+def test_another_model_with_the_old_name_is_skipped(copied: Path, validation: Table, tmp_path: Path) -> None:
     other = save_tiny(tmp_path, "roberta")
     manifest = read_json(copied / "phasefit.json")
     (copied / "phasefit.json").write_text(json.dumps(manifest | {"went_on_from": str(other)}))
-    said: list[str] = []
-    found = measure(Run.open(copied), Sample.of(validation), say=said.append, device="cpu")
-    assert list(found) == ["contrast", "finetune"]
-    assert "is left out" in said[0]
+    messages: list[str] = []
+    stages = measure(Run.open(copied), Sample.of(validation), warn=messages.append, device="cpu")
+    assert list(stages) == ["contrast", "finetune"]
+    assert "is skipped" in messages[0]
 
 
 @pytest.mark.parametrize("content", [{}, {"geometry": {}}, {"geometry": {"finetune": 3}}])
-def test_a_run_without_it(copied: Path, content: dict[str, Any]) -> None:
+def test_a_run_without_stored_geometry(copied: Path, content: dict[str, Any]) -> None:
     (copied / "metrics.json").write_text(json.dumps(content))
-    with pytest.raises(ModelError, match="give a table to measure it"):
+    with pytest.raises(ModelError, match="pass a table to measure it"):
         stored_geometry(Run.open(copied))
 
 
 class StopAt:
-    """Interrupts when a phase starts for the so-many-th time."""
+    """Interrupts when the nth phase starts."""
 
     def __init__(self, start: int) -> None:
         self.left = start
@@ -166,13 +167,13 @@ def test_stopped_and_refitted(
     path = tmp_path / "run"
     with pytest.raises(Interrupted):
         train(run_spec(**wishes, out=path, refit=True), StopAt(2))
-    with pytest.raises(Interrupted):  # the first fit is behind it then, with its metrics
+    with pytest.raises(Interrupted):  # the first fit and its metrics are done by then
         resume(path, StopAt(3))
     for file in sorted((run / "phases" / "finetune").rglob("*.safetensors")):
         assert file.read_bytes() == (path / file.relative_to(run)).read_bytes(), "as if it had never been stopped"
     resume(path, silent)
     assert stored_geometry(Run.open(path)) == stored_geometry(Run.open(run)), (
-        "that of the first fit, whose scores are told"
+        "that of the first fit, whose scores are reported"
     )
     weights = [(path / part / "model.safetensors").read_bytes() for part in ("phases/finetune", "encoder")]
     assert weights[0] == weights[1], "the phases kept are those of the model"
@@ -184,20 +185,20 @@ def test_texts_without_labels_and_models_without_a_classifier(tiny_folder: Path)
     model = fresh_model(tiny_folder)
     assert run_geometry(None, model) == run_geometry(snapshots, model) == {}
     snapshots.vectors = {BEFORE: np.eye(5, dtype=np.float32), "simcse": np.ones((5, 2), np.float32)}
-    found = run_geometry(snapshots, model)
-    assert [set(figures) for figures in found.values()] == [ALWAYS, ALWAYS]
-    assert found["simcse"]["uniformity"] == 0
+    stages = run_geometry(snapshots, model)
+    assert [set(figures) for figures in stages.values()] == [ALWAYS, ALWAYS]
+    assert stages["simcse"]["uniformity"] == 0
 
 
-def test_alignment_is_over_pairs_where_there_are_no_labels(tiny_folder: Path) -> None:
+def test_alignment_is_over_pairs_without_labels(tiny_folder: Path) -> None:
     model = fresh_model(tiny_folder)
     taken = Snapshots("validation", np.arange(3), np.full(3, -1), np.array([4, -1, 5]))
     taken.vectors = {BEFORE: np.eye(3, dtype=np.float32), "mnr": np.eye(3, dtype=np.float32)}
-    taken.beside = {BEFORE: np.eye(3, dtype=np.float32)[[1, 1]], "mnr": np.eye(3, dtype=np.float32)[[0, 1]]}
-    found = run_geometry(taken, model)
-    assert [set(figures) for figures in found.values()] == [ALWAYS | PAIRS, ALWAYS | PAIRS]
-    assert [figures["alignment"] for figures in found.values()] == pytest.approx([2.0, 1.0])
-    assert found["mnr"]["pairs"] == 2
+    taken.other_vectors = {BEFORE: np.eye(3, dtype=np.float32)[[1, 1]], "mnr": np.eye(3, dtype=np.float32)[[0, 1]]}
+    stages = run_geometry(taken, model)
+    assert [set(figures) for figures in stages.values()] == [ALWAYS | PAIRS, ALWAYS | PAIRS]
+    assert [figures["alignment"] for figures in stages.values()] == pytest.approx([2.0, 1.0])
+    assert stages["mnr"]["pairs"] == 2
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +230,7 @@ def test_a_run_on_pairs_stopped_or_not(
         train(run_spec(**given, out=tmp_path / "stopped"), StopAt(2))
     resume(tmp_path / "stopped", silent)
     assert stored_geometry(Run.open(tmp_path / "stopped")) == stored
-    measured = measure(Run.open(run), Sample.of(pairs), say=lambda _: None, device="cpu")
+    measured = measure(Run.open(run), Sample.of(pairs), warn=lambda _: None, device="cpu")
     assert list(measured) == list(stored) == [BEFORE, "mnr", "mnr-2"]
     for stage, figures in stored.items():
         assert measured[stage] == pytest.approx(figures, abs=1e-5), stage
@@ -238,7 +239,7 @@ def test_a_run_on_pairs_stopped_or_not(
     )
 
 
-def test_large_tables_are_sampled_and_classes_are_the_tables_own() -> None:
+def test_large_tables_are_sampled_with_their_own_classes() -> None:
     labels = [("a", str(row % 3)) for row in range(MOST_TEXTS + 50)]
     sample = Sample.of(Table("big", [str(row) for row in range(len(labels))], labels))
     assert len(sample.texts) == len(sample.codes) == MOST_TEXTS
@@ -255,7 +256,7 @@ def test_names_in_a_sentence() -> None:
 FIGURES = {"texts": 40, "alignment": 1.2, "uniformity": -3.1, "within": 0.4, "between": 0.1, "silhouette": 0.2}
 
 
-def test_a_panel_a_figure(tmp_path: Path) -> None:
+def test_one_panel_per_figure(tmp_path: Path) -> None:
     last = FIGURES | {"anisotropy": 0.15, "confidence_entropy": 0.34, "most_entropy": 2.0}
     geometry_figure({BEFORE: FIGURES, "a long name 日本": FIGURES, "finetune": last}, tmp_path / "g.png", "rhymes")
     read = words(tmp_path / "g.png")
@@ -277,7 +278,7 @@ def test_a_panel_a_figure(tmp_path: Path) -> None:
         ({"a": {"texts": 9, "confidence_entropy": 0.1}, "b": {"texts": 9, "uniformity": float("nan")}}, 0),
     ],
 )
-def test_whatever_there_is_is_drawn(tmp_path: Path, stages: dict[str, Any], panels: int) -> None:
+def test_all_available_figures_are_drawn(tmp_path: Path, stages: dict[str, Any], panels: int) -> None:
     canvas.laid_out(draw(list(stages.values()), list(stages), "texts"), list(stages))  # nothing to warn of
     geometry_figure(stages, tmp_path / "g.png")
     titles = {"Alignment", "Uniformity", "Cosine similarity", "Silhouette", "Anisotropy"}
@@ -296,7 +297,7 @@ def test_one_text_of_each_class(tmp_path: Path) -> None:
     assert wide > 2.5 * high, "three panels in one row"
 
 
-def test_pairs_and_texts_without_classes_are_not_talked_of_as_classes(tmp_path: Path) -> None:
+def test_captions_without_classes_do_not_mention_classes(tmp_path: Path) -> None:
     paired = {"texts": 5, "pairs": 4, "alignment": 1.0, "uniformity": -3.0, "anisotropy": 0.1}
     geometry_figure({BEFORE: paired, "mnr": paired}, tmp_path / "g.png")
     read = " ".join(words(tmp_path / "g.png"))
@@ -305,7 +306,7 @@ def test_pairs_and_texts_without_classes_are_not_talked_of_as_classes(tmp_path: 
     assert "class" not in read
 
 
-def test_what_drawing_warns_of_reaches_nobody(tmp_path: Path) -> None:
+def test_warnings_from_drawing_are_suppressed(tmp_path: Path) -> None:
     def worried(_: Sequence[str]) -> Figure:
         warnings.warn("constrained_layout not applied", UserWarning, stacklevel=1)
         return canvas.blank(1, 1)

@@ -1,4 +1,4 @@
-"""Going on from runs of several tasks, of several labels, of scores and of pairs, with a tiny encoder."""
+"""Continuing from runs of several tasks, of several labels, of scores and of pairs, with a tiny encoder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _no_reports() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables of every kind, and task files that name them."""
+    """Tables of every kind, and task files that list them."""
     folder = tmp_path_factory.mktemp("tables")
     write_csv(folder / "topics.csv", TEXTS, NAMES)
     more, names = make_table(60, classes=4, seed=7)
@@ -95,7 +95,7 @@ def pairs(go: Going) -> TrainResult:
 # --- one task ---------------------------------------------------------------------------------------------------------
 
 
-def test_one_task_goes_on_as_one_table(one: TrainResult, go: Going) -> None:
+def test_one_task_continues_as_one_table(one: TrainResult, go: Going) -> None:
     assert list(load_model(one.folder).heads) == ["topics"]
     again = go("more.csv", "on from one", model=str(one.folder))
     model = load_model(again.folder)
@@ -107,12 +107,12 @@ def test_one_task_goes_on_as_one_table(one: TrainResult, go: Going) -> None:
     assert model.predict_proba(TEXTS[:5]).shape == (5, 4)
 
 
-def test_one_task_goes_on_by_its_name(one: TrainResult, go: Going) -> None:
+def test_one_task_continues_by_its_name(one: TrainResult, go: Going) -> None:
     again = go("one.toml", "on by name", model=str(one.folder))
     assert list(load_model(again.folder).heads) == ["topics"]
 
 
-def test_the_head_of_one_task_is_the_one_that_goes_on(one: TrainResult, go: Going) -> None:
+def test_the_head_of_a_single_task_is_kept(one: TrainResult, go: Going) -> None:
     before = load_model(one.folder).head("topics")
     still = (*QUICK, f"finetune.head={before.kind}", "finetune.lr=1e-12", "finetune.lrs.head=1e-12")
     after = go("topics.csv", "same head", model=str(one.folder), settings=still).model.head("default").state_dict()
@@ -122,7 +122,7 @@ def test_the_head_of_one_task_is_the_one_that_goes_on(one: TrainResult, go: Goin
 
 def test_a_new_class_needs_a_phase_that_grows_the_head(one: TrainResult, go: Going) -> None:
     alone: dict[str, Any] = {"model": str(one.folder), "recipe": "simcse", "settings": ("simcse.max_steps=1",)}
-    with pytest.raises(RecipeError, match="simcse: the model does not know the class 'travel'; add a finetune phase"):
+    with pytest.raises(RecipeError, match="simcse: the model has no class 'travel'; add a finetune phase"):
         go("more.csv", "a new class", **alone)
     assert go("topics.csv", "no new class", **alone).model.space.names == ["food", "music", "weather"]
 
@@ -142,7 +142,7 @@ def prepared(run: TrainResult, data: Any, **options: Any) -> Prepared:
     return prepare(run_spec(data, **options), base_run(str(run.folder)))
 
 
-def test_a_small_table_goes_on_with_levels(go: Going, tmp_path: Path) -> None:
+def test_a_small_table_continues_with_levels(go: Going, tmp_path: Path) -> None:
     run = go("moods.csv", "levels", levels=LEVELS)
     few = write_csv(tmp_path / "few.csv", [f"new {row}" for row in range(12)], ["good", "bad"] * 6)
     again = go(str(few), "on with levels", model=str(run.folder))
@@ -154,15 +154,15 @@ def test_a_small_table_goes_on_with_levels(go: Going, tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_a_small_table_goes_on_with_scores(go: Going, tmp_path: Path) -> None:
+def test_a_small_table_continues_with_scores(go: Going, tmp_path: Path) -> None:
     run = go("stars.csv", "scores")
     few = write_csv(tmp_path / "few.csv", [f"new {row}" for row in range(12)], ["0.5", "1.5"] * 6)
-    found = prepared(run, few)
-    assert (found.space.kind, found.space) == ("score", run.model.space)
-    assert set(found.train.labels or ()) == {0.5, 1.5}
+    data = prepared(run, few)
+    assert (data.space.kind, data.space) == ("score", run.model.space)
+    assert set(data.train.labels or ()) == {0.5, 1.5}
 
 
-def test_a_small_table_goes_on_with_several_labels(go: Going, tmp_path: Path) -> None:
+def test_a_small_table_continues_with_several_labels(go: Going, tmp_path: Path) -> None:
     run = go("tags.csv", "tags")
     few = write_csv(tmp_path / "few.csv", [f"new {row}" for row in range(16)], ["a", "b", "", "d"] * 4)
     again = go(str(few), "on with tags", model=str(run.folder))
@@ -170,7 +170,7 @@ def test_a_small_table_goes_on_with_several_labels(go: Going, tmp_path: Path) ->
     assert again.model.predict_proba(TEXTS[:3]).shape == (3, 4)
 
 
-# --- what was trained on ----------------------------------------------------------------------------------------------
+# --- training texts of the base run -----------------------------------------------------------------------------------
 
 
 def test_pairs_that_a_run_was_trained_on_are_known_to_it(pairs: TrainResult, folder: Path) -> None:
@@ -189,19 +189,19 @@ def test_pairs_that_a_run_was_trained_on_are_known_to_it(pairs: TrainResult, fol
         assert set(base.knows(table).tolist()) == {known}
 
 
-def test_several_tasks_keep_what_they_were_trained_on_in_train(go: Going, folder: Path) -> None:
+def test_several_tasks_keep_their_training_texts_in_train(go: Going, folder: Path) -> None:
     run = go("three.toml", "three without refit", seed=1)
     base = base_run(str(run.folder))
     assert base is not None
     assert set(base.tasks) == {"topics", "stars", "pairs"}
     before = prepare(run_spec(str(folder / "three.toml"), seed=1), None, NEEDS)
     after = prepare(run_spec(str(folder / "three.toml"), seed=5), base, NEEDS)
-    for name, found in after.tasks.items():
+    for name, data in after.tasks.items():
         trained = set(before.tasks[name].train.same.tolist())
-        held = {number for part in (found.validation, found.test) if part for number in part.same.tolist()}
+        held = {number for part in (data.validation, data.test) if part for number in part.same.tolist()}
         assert held
         assert not held & trained
-        assert trained <= set(found.train.same.tolist())
+        assert trained <= set(data.train.same.tolist())
 
 
 def test_a_new_task_does_not_hold_out_texts_that_other_tasks_were_trained_on(three: TrainResult, folder: Path) -> None:
@@ -209,11 +209,11 @@ def test_a_new_task_does_not_hold_out_texts_that_other_tasks_were_trained_on(thr
     assert base is not None
     file = folder / "another.toml"
     file.write_text(task("another", "topics"))
-    found = prepare(run_spec(str(file)), base, NEEDS)
-    assert any("all rows were already trained on by" in note for note in found.notes), "three was refitted on all"
+    data = prepare(run_spec(str(file)), base, NEEDS)
+    assert any("was already trained on all of these rows" in note for note in data.notes), "three was refitted on all"
 
 
-# --- several tasks go on ----------------------------------------------------------------------------------------------
+# --- continuing with several tasks ------------------------------------------------------------------------------------
 
 
 def test_heads_of_tasks_grow_for_new_classes(three: TrainResult, go: Going) -> None:
@@ -241,7 +241,7 @@ def test_scores_of_a_task_keep_their_scale(three: TrainResult, go: Going, folder
     assert again.model.space_of("stars") == load_model(three.folder).space_of("stars")
 
 
-def test_the_rows_of_all_tasks_are_refitted_on(three: TrainResult) -> None:
+def test_refitting_uses_the_rows_of_all_tasks(three: TrainResult) -> None:
     assert three.metrics["refit"]["rows"] == 60 + 60 + 30
     assert read_json(three.folder / "metrics.json")["refit"]["rows"] == 150
     base = base_run(str(three.folder))
@@ -252,10 +252,10 @@ def test_the_rows_of_all_tasks_are_refitted_on(three: TrainResult) -> None:
 # --- pairs alone ------------------------------------------------------------------------------------------------------
 
 
-def test_pairs_that_belong_together_are_trained_on_and_the_others_are_not(go: Going) -> None:
-    heard: list[Event] = []
+def test_only_positive_pairs_are_trained_on(go: Going) -> None:
+    events: list[Event] = []
     quick = ("mnr.max_steps=1", "mnr.min_steps=1")
-    run = go("pairs.csv", "mnr", heard.append, recipe="mnr", settings=quick)
-    notes = [event.text for event in heard if isinstance(event, Note)]
-    assert any("15 of the 30 pairs belong together (label 'yes')" in note for note in notes)
+    run = go("pairs.csv", "mnr", events.append, recipe="mnr", settings=quick)
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert any("15 of the 30 pairs are positive pairs (label 'yes')" in note for note in notes)
     assert run.metrics["phases"][0]["steps"] == 1

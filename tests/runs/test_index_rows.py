@@ -22,17 +22,17 @@ def tasks(before: bool = False) -> Prepared:
     return Prepared("both", NoLabels(), train, None, None, None, "0", single.hygiene, tasks=own, before=before)
 
 
-def test_every_text_of_a_task_is_known_to_be_its_own() -> None:
+def test_every_text_has_the_number_of_its_task() -> None:
     for before in (False, True):
         prepared = tasks(before)
-        told = [
+        expected = [
             [-1, 0, 1, 1][["before", "single", "left", "right"].index(_kind(text))] for text in every_text(prepared)
         ]
-        assert task_numbers(prepared).tolist() == told
-        assert set(told) == ({-1, 0, 1} if before else {0, 1})
+        assert task_numbers(prepared).tolist() == expected
+        assert set(expected) == ({-1, 0, 1} if before else {0, 1})
 
 
-def test_a_row_of_pairs_has_both_texts_and_one_of_tasks_its_own() -> None:
+def test_a_row_of_pairs_has_both_texts_and_a_row_of_tasks_one() -> None:
     prepared = prepare(run_spec(PAIRS), None, Needs(labels_of_pairs=True))
     for left, right in row_texts(prepared, np.arange(len(prepared.train))):
         assert left.split() == ["left", right.removeprefix("right ")]

@@ -20,7 +20,7 @@ TEXTS = [f"{text} {text} {text} {text}" for text in TEXTS]
 
 
 @pytest.mark.parametrize("way", ["truncate", "head-tail", "windows"])
-def test_a_run_reads_long_texts_as_it_was_told(tiny_folder: Path, tmp_path: Path, way: str) -> None:
+def test_a_run_reads_long_texts_as_requested(tiny_folder: Path, tmp_path: Path, way: str) -> None:
     table = write_csv(tmp_path / "long.csv", TEXTS, LABELS)
     events: list[Event] = []
     settings = (*STEPS, f"long={way}")
@@ -54,7 +54,7 @@ def test_an_unknown_way_is_refused() -> None:
         read_recipe("finetune", {"long": "middle"})
 
 
-def test_a_recipe_keeps_it() -> None:
+def test_a_recipe_keeps_the_option() -> None:
     recipe = read_recipe("finetune", {"long": "windows"})
     assert recipe.long == "windows"
     assert 'long = "windows"' in recipe.to_toml()

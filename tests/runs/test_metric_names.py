@@ -102,16 +102,16 @@ def runs(folder: Path, tiny_folder: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_what_a_run_writes_is_registered(runs, name: str) -> None:
+def test_metrics_of_a_run_are_registered(runs, name: str) -> None:
     assert names_of(runs[name]) <= set(METRICS)
 
 
-def test_what_is_registered_is_written_by_some_run(runs) -> None:
+def test_registered_metrics_are_written_by_some_run(runs) -> None:
     assert set(METRICS) == set().union(*map(names_of, runs.values()))
 
 
 @pytest.mark.parametrize("name", ["single", "multi", "tree", "score", "levels"])
-def test_metrics_say_which_labels_they_are_of(runs, name: str) -> None:
+def test_metrics_name_their_label_kinds(runs, name: str) -> None:
     groups = {"levels": {"score", "levels"}}.get(name, {name})
     written = {key.removesuffix("_ci95") for key in runs[name]["test"]} - NOT_METRICS
     assert written == {metric.name for metric in METRICS.values() if groups & {*metric.of}} - (
@@ -141,9 +141,9 @@ def wrong_and_sure() -> Iterator[Metric]:
 def test_a_metric_can_be_added_watched_and_kept(folder: Path, tiny_folder: Path, wrong_and_sure: Metric) -> None:
     assert "sure_errors" in kind_named("single").watchable
     assert "sure_errors" not in kind_named("multi").watchable
-    found = train(folder, "single", tiny_folder, "-r finetune -s finetune.max_steps=3 -s finetune.watch=sure_errors")
-    assert 0 <= found["test"]["sure_errors"] <= 1
-    phase = found["phases"][-1]
+    metrics = train(folder, "single", tiny_folder, "-r finetune -s finetune.max_steps=3 -s finetune.watch=sure_errors")
+    assert 0 <= metrics["test"]["sure_errors"] <= 1
+    phase = metrics["phases"][-1]
     assert phase["watch"] == "sure_errors"
     history = read_json(folder / "single-run" / "history.json")
     seen = [entry["scores"]["sure_errors"] for entry in history if "sure_errors" in entry.get("scores", {})]

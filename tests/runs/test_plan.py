@@ -8,7 +8,7 @@ from specs import run_spec
 from tiny import make_table, write_csv
 
 
-def test_a_plan_says_what_would_be_done_and_writes_nothing(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_plan_lists_the_phases_and_writes_nothing(tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
     table = write_csv(tmp_path / "queries.csv", *make_table(80))
     monkeypatch.chdir(tmp_path)
     stages: list[str] = []
@@ -20,17 +20,17 @@ def test_a_plan_says_what_would_be_done_and_writes_nothing(tiny_folder: Path, tm
         "contrast.objective=cosine",
     )
     request = run_spec(table, model=str(tiny_folder), settings=settings, out=tmp_path / "run")
-    found = plan(request, lambda event: stages.append(event.name) if isinstance(event, Stage) else None)
-    assert [phase.name for phase in found.phases] == ["denoise", "contrast", "finetune"]
-    denoise, contrast, finetune = found.phases
+    result = plan(request, lambda event: stages.append(event.name) if isinstance(event, Stage) else None)
+    assert [phase.name for phase in result.phases] == ["denoise", "contrast", "finetune"]
+    denoise, contrast, finetune = result.phases
     assert (denoise.rows, denoise.steps) == (56, 21)
     assert denoise.pairs is None
     assert contrast.pairs
     assert denoise.parameters > denoise.trained_parameters > finetune.rows
-    assert all(phase.seconds > 0 for phase in found.phases)
-    assert found.seconds == sum(phase.seconds for phase in found.phases)
-    assert found.facts["rows"] == {"train": 56, "validation": 16, "test": 8}
-    assert any("of the phases alone" in note for note in found.notes)
+    assert all(phase.seconds > 0 for phase in result.phases)
+    assert result.seconds == sum(phase.seconds for phase in result.phases)
+    assert result.facts["rows"] == {"train": 56, "validation": 16, "test": 8}
+    assert any("for the phases only" in note for note in result.notes)
     assert "timing denoise" in stages
     assert [path.name for path in tmp_path.iterdir()] == ["queries.csv"]
 

@@ -1,4 +1,4 @@
-"""How one of several processes ends; torch's part is played by a fake."""
+"""How one of several processes exits, with a fake torch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Ended(BaseException):
 
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What a process in a group did on its way out, in order."""
+    """What a process of a group did when it exited, in order."""
     did: list[Any] = []
 
     def end(code: int) -> None:
@@ -42,7 +42,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return did
 
 
-def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_are_counted_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RANK", raising=False)
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     assert is_main_process()
@@ -53,11 +53,11 @@ def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert has_others()
 
 
-@pytest.mark.parametrize(("code", "found"), [(0, 0), (143, 143), (None, 0), ("words", 1)])
-def test_a_group_is_left_and_the_code_stays(done: list[Any], code: Any, found: int) -> None:
+@pytest.mark.parametrize(("code", "exit_code"), [(0, 0), (143, 143), (None, 0), ("words", 1)])
+def test_a_group_is_left_and_the_code_stays(done: list[Any], code: Any, exit_code: int) -> None:
     with pytest.raises(Ended), shutdown_process_group():
         raise SystemExit(code)
-    assert done == ["left", "handlers", found]
+    assert done == ["left", "handlers", exit_code]
 
 
 def test_others_that_are_dead_do_not_change_the_code(done: list[Any]) -> None:
@@ -72,7 +72,7 @@ def test_others_that_are_dead_do_not_change_the_code(done: list[Any]) -> None:
 
 def test_others_that_hang_are_not_waited_for(done: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     answered = threading.Event()
-    monkeypatch.setattr(processes, "PATIENCE", 0.01)
+    monkeypatch.setattr(processes, "TIMEOUT", 0.01)
     sys.modules["torch.distributed"].destroy_process_group = lambda: answered.wait(60)
     with pytest.raises(Ended), shutdown_process_group():
         raise SystemExit(143)
@@ -81,7 +81,7 @@ def test_others_that_hang_are_not_waited_for(done: list[Any], monkeypatch: pytes
 
 
 @pytest.mark.parametrize("loaded", [False, True])
-def test_a_process_of_its_own_ends_as_any_other(done: list[Any], monkeypatch, loaded: bool) -> None:
+def test_a_single_process_exits_normally(done: list[Any], monkeypatch, loaded: bool) -> None:
     if loaded:
         sys.modules["torch.distributed"].is_initialized = lambda: False
     else:
@@ -94,25 +94,25 @@ def test_a_process_of_its_own_ends_as_any_other(done: list[Any], monkeypatch, lo
     assert done == []
 
 
-def asked_then(error: Exception) -> None:
+def fail_after_signal(error: Exception) -> None:
     """An error while a phase is trained, after the signal."""
-    with Stop() as stop, stop.held():
+    with Stop() as stop, stop.deferred():
         os.kill(os.getpid(), signal.SIGTERM)
         raise error
 
 
-def test_another_that_stopped_first_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_process_that_stopped_first_is_not_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(Interrupted) as caught:
-        asked_then(RuntimeError("Connection closed by peer"))
+        fail_after_signal(RuntimeError("Connection closed by peer"))
     assert caught.value.signal == signal.SIGTERM
     with pytest.raises(TrainingError):
-        asked_then(TrainingError("the loss became nan"))
-    with pytest.raises(RuntimeError, match="without a signal"), Stop() as stop, stop.held():
+        fail_after_signal(TrainingError("the loss became nan"))
+    with pytest.raises(RuntimeError, match="without a signal"), Stop() as stop, stop.deferred():
         raise RuntimeError("without a signal")
 
 
 def test_alone_an_error_stays_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with pytest.raises(RuntimeError, match="a bug"):
-        asked_then(RuntimeError("a bug"))
+        fail_after_signal(RuntimeError("a bug"))

@@ -35,7 +35,7 @@ def run(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_it_is_part_of_the_saved_encoder(run: Path) -> None:
+def test_the_prompt_is_saved_with_the_encoder(run: Path) -> None:
     texts = make_table(10)[0]
     model = load_model(run)
     assert model.encoder.template == PROMPT
@@ -45,17 +45,17 @@ def test_it_is_part_of_the_saved_encoder(run: Path) -> None:
     assert len(model.predict(texts)) == len(texts)
 
 
-def test_going_on_keeps_it(run: Path, tmp_path: Path) -> None:
+def test_continuing_keeps_the_prompt(run: Path, tmp_path: Path) -> None:
     assert fit(run, tmp_path / "on").model.encoder.template == PROMPT
 
 
-def test_going_on_with_another_is_refused(run: Path, tmp_path: Path) -> None:
+def test_continuing_with_another_prompt_is_refused(run: Path, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"prompt: .* was trained with the prompt .* start from another model"):
         fit(run, tmp_path / "on", "prompt={text} and {mask}.")
 
 
 @pytest.mark.slow
-def test_real_weights_take_it(tmp_path: Path) -> None:
+def test_real_weights_accept_a_prompt(tmp_path: Path) -> None:
     encoder = load_encoder()
     whole, texts = Model(load_encoder()), ["A storm is coming.", "pizza, please"]
     encoder.set_template("{text} It is about {mask}.")

@@ -1,4 +1,4 @@
-"""Killed and resumed is never killed: the same weights, bit for bit."""
+"""A killed and resumed run matches an uninterrupted one: the same weights, bit for bit."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def never_killed(nursery: Nursery, wishes, tmp_path_factory: pytest.TempPathFact
 
 
 def timeless(value: Any) -> Any:
-    """Without what a clock said."""
+    """Without times."""
     if isinstance(value, dict):
         return {key: timeless(inner) for key, inner in value.items() if key != "seconds"}
     return [timeless(inner) for inner in value] if isinstance(value, list) else value
 
 
 def assert_same_run(one: Path, other: Path) -> None:
-    """The same files, and in them the same but for times and names."""
+    """The same files with the same content, except for times and names."""
     names = sorted(str(path.relative_to(one)) for path in one.rglob("*") if path.is_file())
     assert names == sorted(str(path.relative_to(other)) for path in other.rglob("*") if path.is_file())
     assert "encoder/model.safetensors" in names
@@ -147,7 +147,7 @@ def test_killed_from_outside_at_any_time(nursery: Nursery, wishes, never_killed:
     clock, run, kills = random.Random(seed), tmp_path / "run", 0
     if nursery.train(**wishes, out=run, after=clock.uniform(0.1, 1.5)) == KILLED:
         kills += 1
-    if not (run / "phasefit.json").exists():  # not even begun
+    if not (run / "phasefit.json").exists():  # not even started
         assert nursery.train(**wishes, out=run) == 0
     while kills < 4 and nursery.resume(run, after=clock.uniform(0.2, 1.5)) == KILLED:
         kills += 1

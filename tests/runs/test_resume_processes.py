@@ -38,7 +38,7 @@ class Pair:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "ACCELERATE_USE_CPU": "1"}
-        self._nursery, self._outputs = nursery, [folder / f"said-{rank}.txt" for rank in range(2)]
+        self._nursery, self._outputs = nursery, [folder / f"output-{rank}.txt" for rank in range(2)]
         self.processes = [
             nursery.start(
                 *("train", "--quiet", *words),
@@ -56,8 +56,8 @@ class Pair:
         return [self._nursery.wait(process) for process in self.processes]
 
     @property
-    def said(self) -> list[str]:
-        """What each wrote."""
+    def outputs(self) -> list[str]:
+        """The output of each."""
         return [output.read_text(encoding="utf-8") for output in self._outputs]
 
 
@@ -83,24 +83,24 @@ def test_two_processes_are_killed_stopped_and_resumed(pair, tiny_folder: Path, t
     resume = ("--resume", str(run))
 
     unbroken = pair(*wishes, "-o", str(whole))
-    assert unbroken.wait() == [0, 0], unbroken.said
+    assert unbroken.wait() == [0, 0], unbroken.outputs
 
     killed = pair(*wishes, "-o", str(run), rank0=(signal.SIGKILL, 3))
     codes = killed.wait()
-    assert codes[0] == KILLED, killed.said
-    assert codes[1] == 1, "the other cannot go on, and does not wait for ever"
+    assert codes[0] == KILLED, killed.outputs
+    assert codes[1] == 1, "the other cannot continue, and does not wait for ever"
     assert read_json(run / "phasefit.json")["status"] == "started"
     assert checkpoints(run) == 3
 
     # One hears it, and so late that the phase has no step left to agree in: both stop.
     stopped = pair(*resume, rank1=(signal.SIGTERM, 3))
-    assert stopped.wait() == [STOPPED, STOPPED], stopped.said
-    assert f"go on with: phasefit train --resume {run}" in stopped.said[0]
+    assert stopped.wait() == [STOPPED, STOPPED], stopped.outputs
+    assert f"resume it with: phasefit train --resume {run}" in stopped.outputs[0]
     assert checkpoints(run) == 7, "six steps and the end of the phase"
 
     stopped = pair(*resume, rank0=(signal.SIGTERM, 1), rank1=(signal.SIGTERM, 1))
-    assert stopped.wait() == [STOPPED, STOPPED], stopped.said
-    assert checkpoints(run) == 9, "the step that was begun is finished"
+    assert stopped.wait() == [STOPPED, STOPPED], stopped.outputs
+    assert checkpoints(run) == 9, "the started step is finished"
 
     # From outside it comes at any moment; too late is one of them.
     stopped, until = pair(*resume), time.monotonic() + 60
@@ -108,10 +108,10 @@ def test_two_processes_are_killed_stopped_and_resumed(pair, tiny_folder: Path, t
         time.sleep(0.01)
     for process in stopped.processes:
         os.kill(process, signal.SIGTERM)
-    assert set(stopped.wait()) <= {STOPPED, -signal.SIGTERM, 0}, stopped.said
+    assert set(stopped.wait()) <= {STOPPED, -signal.SIGTERM, 0}, stopped.outputs
 
     resumed = pair(*resume)
-    assert resumed.wait() == [0, 0], resumed.said
+    assert resumed.wait() == [0, 0], resumed.outputs
     for name in ("encoder/model.safetensors", "heads.safetensors"):
         one, other = load_file(run / name), load_file(whole / name)
         assert one.keys() == other.keys()

@@ -48,7 +48,7 @@ def silent(_: Event) -> None:
 
 
 class At:
-    """Does something at the `count`th event of a kind, and remembers the notes."""
+    """Calls an action at the `count`th event of a kind, and collects the notes."""
 
     def __init__(self, kind: type, count: int, what: Callable[[], object]) -> None:
         self.kind, self.left, self.what = kind, count, what
@@ -85,7 +85,7 @@ def stopped(request: RunSpec, step: int = 3) -> Path:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_waits_for_the_step_and_says_how_to_go_on(request_of, tmp_path: Path, number) -> None:
+def test_a_signal_waits_for_the_step_and_names_the_command_to_resume(request_of, tmp_path: Path, number) -> None:
     whole = train(request_of(out=tmp_path / "whole"), silent).folder
     run = tmp_path / "a run"
     before = signal.getsignal(number)
@@ -118,26 +118,26 @@ def test_a_second_signal_does_not_wait(request_of, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stage", range(2, 6))
 def test_a_signal_between_the_steps_stops_at_once(request_of, tmp_path: Path, stage: int) -> None:
-    heard: list[str] = []
+    stages: list[str] = []
 
     def listen(event: Event) -> None:
         if isinstance(event, Stage):
-            heard.append(event.name)
-            if len(heard) == stage:
+            stages.append(event.name)
+            if len(stages) == stage:
                 os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted):
         train(request_of(), listen)
-    assert len(heard) == stage
+    assert len(stages) == stage
     resume(tmp_path / "run", silent)
     load_model(tmp_path / "run")
 
 
-def test_an_unfinished_run_is_neither_loaded_nor_written_over(request_of, tmp_path: Path) -> None:
+def test_an_unfinished_run_is_neither_loaded_nor_overwritten(request_of, tmp_path: Path) -> None:
     run = stopped(request_of())
     with pytest.raises(ModelError, match=r"not finished.*--resume"):
         load_model(run)
-    with pytest.raises(RunError, match=r"unfinished run; go on with --resume .*--overwrite"):
+    with pytest.raises(RunError, match=r"unfinished run; resume it with --resume .*--overwrite"):
         train(request_of(), silent)
     train(request_of(overwrite=True), silent)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("run")] == ["run"]
@@ -154,7 +154,7 @@ def test_a_stopped_replacement_keeps_the_old_run_until_it_is_finished(request_of
     assert not {"resume", "replaces"} & read_json(run / "phasefit.json").keys()
 
 
-def test_a_finished_run_says_so_and_stays(request_of, tmp_path: Path) -> None:
+def test_a_finished_run_is_reported_and_unchanged(request_of, tmp_path: Path) -> None:
     done = train(request_of(), silent)
     listener = At(StepDone, 0, interrupt())
     again = resume(done.folder, listener)
@@ -168,7 +168,7 @@ def test_two_checkpoints_are_kept(request_of, tmp_path: Path) -> None:
     assert counts == [2]
 
 
-def test_a_damaged_checkpoint_is_passed_over(request_of, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_skipped(request_of, tmp_path: Path) -> None:
     whole = train(request_of(out=tmp_path / "whole"), silent).folder
     run = stopped(request_of(), 4)
     older, newest = sorted((run / "checkpoints").iterdir())
@@ -191,7 +191,7 @@ def test_without_any_good_checkpoint_it_starts_over(request_of, tmp_path: Path) 
     assert_same_weights(run, whole)
 
 
-def test_relative_places_are_found_from_elsewhere_and_called_as_before(request_of, tmp_path: Path, monkeypatch) -> None:
+def test_relative_paths_work_from_another_folder_and_keep_their_names(request_of, tmp_path: Path, monkeypatch) -> None:
     save_tiny(tmp_path / "models", "bert").rename(tmp_path / "tiny")
     monkeypatch.chdir(tmp_path)
     wishes = request_of().replace(data="queries.csv", model="tiny")
@@ -213,7 +213,7 @@ def test_the_folder_of_named_datasets_is_remembered(request_of, tmp_path: Path, 
     assert read_json(run / "phasefit.json")["status"] == "finished"
 
 
-def test_where_one_stands_can_be_resumed(request_of, monkeypatch) -> None:
+def test_the_current_folder_can_be_resumed(request_of, monkeypatch) -> None:
     run = stopped(request_of())
     monkeypatch.chdir(run)
     resume(Path(), silent)
@@ -230,7 +230,7 @@ def test_changed_data_are_refused_and_nothing_is_lost(request_of, tmp_path: Path
     table = tmp_path / "queries.csv"
     before = table.read_text()
     table.write_text(before + "one more song,music\n")
-    with pytest.raises(DataError, match=r"have changed since it began; put them back"):
+    with pytest.raises(DataError, match=r"have changed since it started; restore them"):
         resume(run, silent)
     table.unlink()
     with pytest.raises(DataError, match=r"queries\.csv"):
@@ -245,12 +245,12 @@ def test_a_changed_model_is_refused(request_of, tmp_path: Path) -> None:
     run = stopped(request_of(model=str(model)))
     shutil.rmtree(tmp_path / "model")
     assert save_tiny(tmp_path / "model", "bert", seed=1) == model
-    with pytest.raises(ModelError, match="has changed since the run began"):
+    with pytest.raises(ModelError, match="has changed since the run started"):
         resume(run, silent)
     assert (run / "checkpoints").is_dir()
 
 
-def test_what_is_no_run(tmp_path: Path, request_of) -> None:
+def test_a_folder_that_is_not_a_run(tmp_path: Path, request_of) -> None:
     with pytest.raises(RunError, match="no such folder"):
         resume(tmp_path / "nowhere", silent)
     with pytest.raises(RunError, match=r"no run to resume.*phasefit\.json is missing"):
@@ -261,7 +261,7 @@ def test_what_is_no_run(tmp_path: Path, request_of) -> None:
     with pytest.raises(RunError, match="upgrade phasefit"):
         resume(run, silent)
     manifest.write_text('{"format": 1, "status": "started"}')
-    with pytest.raises(RunError, match="no run that can be resumed"):
+    with pytest.raises(RunError, match=r"the run in .* cannot be resumed; train again with --overwrite"):
         resume(run, silent)
     manifest.write_text('{"format": 1, "status": "started", "resume": {}}')
     with pytest.raises(RunError, match="manifest is damaged"):
@@ -269,7 +269,7 @@ def test_what_is_no_run(tmp_path: Path, request_of) -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [("request", 3), ("recipe", 5), ("recipe", ["a"])])
-def test_a_manifest_with_something_else_inside_is_damaged(request_of, key: str, value: object) -> None:
+def test_a_manifest_with_unexpected_values_is_damaged(request_of, key: str, value: object) -> None:
     run = stopped(request_of())
     manifest = json.loads((run / "phasefit.json").read_text())
     manifest["resume"][key] = value
@@ -278,31 +278,34 @@ def test_a_manifest_with_something_else_inside_is_damaged(request_of, key: str, 
         resume(run, silent)
 
 
-def test_versions_that_are_none_are_only_told(request_of) -> None:
+def test_missing_versions_are_only_a_warning(request_of) -> None:
     run = stopped(request_of())
     manifest = json.loads((run / "phasefit.json").read_text())
     (run / "phasefit.json").write_text(json.dumps({**manifest, "versions": 3}))
     events: list[Event] = []
     resume(run, events.append)
-    assert any(isinstance(event, Note) and "was None when the run began" in event.text for event in events)
+    assert any(isinstance(event, Note) and "was None when the run started" in event.text for event in events)
 
 
-def test_a_table_from_python_cannot_be_found_again(request_of, tmp_path: Path) -> None:
+def test_a_table_from_python_cannot_be_resumed(request_of, tmp_path: Path) -> None:
     import pandas as pd
 
     run = stopped(request_of().replace(data=pd.read_csv(tmp_path / "queries.csv")))
-    with pytest.raises(RunError, match=r"begun from Python with a table in memory \(data\) and cannot be resumed$"):
+    expected = (
+        r"started from Python with a table in memory \(data\) and cannot be resumed; train again with --overwrite$"
+    )
+    with pytest.raises(RunError, match=expected):
         resume(run, silent)
 
 
-def test_who_stops_a_run_with_a_table_from_python_is_not_told_to_resume_it(request_of, tmp_path: Path) -> None:
+def test_stopping_a_run_with_a_table_from_python_does_not_suggest_resuming(request_of, tmp_path: Path) -> None:
     import pandas as pd
 
     def stop() -> None:
         raise KeyboardInterrupt
 
     spec = request_of().replace(data=pd.read_csv(tmp_path / "queries.csv"))
-    with pytest.raises(Interrupted, match=r"^its tables were in memory; repeat it with --overwrite$"):
+    with pytest.raises(Interrupted, match=r"^train again with --overwrite \(tables in memory cannot be resumed\)$"):
         train(spec, At(StepDone, 1, stop))
 
 
@@ -350,7 +353,7 @@ def test_a_full_disk_is_one_sentence_and_the_last_checkpoint_stays(request_of, t
     run = tmp_path / "run"
     with (
         monkeypatch.context() as patch,
-        pytest.raises(RunError, match="No space left on device; when that is") as caught,
+        pytest.raises(RunError, match="No space left on device; when this is fixed") as caught,
     ):
         train(request_of(), At(StepDone, 4, lambda: patch.setattr(checkpoints, "save_file", full)))
     assert f"phasefit train --resume {run}" in str(caught.value)
@@ -363,8 +366,8 @@ def test_a_full_disk_is_one_sentence_and_the_last_checkpoint_stays(request_of, t
     assert_same_weights(run, whole)
 
 
-def test_a_limit_of_the_system_is_no_traceback(request_of, tmp_path: Path) -> None:
-    """The system itself refuses to write on: a real failure in the middle of a file."""
+def test_a_limit_of_the_system_is_one_sentence(request_of, tmp_path: Path) -> None:
+    """The system refuses to write more: a real failure in the middle of a file."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))  # noqa: E731
@@ -378,7 +381,7 @@ def test_a_limit_of_the_system_is_no_traceback(request_of, tmp_path: Path) -> No
     resume(tmp_path / "run", silent)
 
 
-def test_no_room_for_the_model_leaves_a_run_that_can_go_on(request_of, tmp_path: Path, monkeypatch) -> None:
+def test_no_room_for_the_model_leaves_a_run_that_can_be_resumed(request_of, tmp_path: Path, monkeypatch) -> None:
     with monkeypatch.context() as patch, pytest.raises(RunError, match=r"cannot be written.*--resume"):
         train(request_of(), At(PhaseEnded, 1, lambda: patch.setattr("phasefit.models.storage.save_file", full)))
     with pytest.raises(ModelError, match="not finished"):
@@ -388,7 +391,7 @@ def test_no_room_for_the_model_leaves_a_run_that_can_go_on(request_of, tmp_path:
 
 
 def test_a_folder_that_cannot_be_written_to(request_of, tmp_path: Path, monkeypatch) -> None:
-    """As root nothing is read-only but a mount: the system's answer is played."""
+    """As root only a mount is read-only, so the error of the system is faked."""
 
     def read_only(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -402,7 +405,7 @@ def test_a_folder_that_cannot_be_written_to(request_of, tmp_path: Path, monkeypa
         with pytest.raises(RunError, match=r"other cannot be written to: Read-only file system"):
             train(request_of(out=tmp_path / "other"), silent)
         patch.setattr(Path, "mkdir", read_only)
-        with pytest.raises(RunError, match=r"third cannot be made: Read-only file system"):
+        with pytest.raises(RunError, match=r"cannot create the run folder .*third: Read-only file system"):
             train(request_of(out=tmp_path / "third"), silent)
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
     resume(run, silent)

@@ -1,4 +1,4 @@
-"""A run is opened once, and knows what lies in its folder."""
+"""A run is opened once, and reads the files of its folder."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_count_sees_every_way_to_read_it(folder: Path, reads: Counter[str]) 
     assert reads[manifest.MANIFEST] == 2
 
 
-def test_it_knows_what_lies_in_its_folder(folder: Path) -> None:
+def test_a_run_reads_the_files_of_its_folder(folder: Path) -> None:
     run = Run.open(folder)
     assert list(run.heads) == list(run.spaces)
     assert run.table().columns == Columns("words", ("topic",), ())
@@ -86,7 +86,7 @@ def test_a_run_that_continues_from_it_knows_its_classes_and_columns(folder: Path
     assert base.of_task(next(iter(base.tasks))).columns == base.columns
 
 
-def test_a_plain_encoder_is_no_run(tiny_folder: Path) -> None:
+def test_a_plain_encoder_is_not_a_run(tiny_folder: Path) -> None:
     plain = Run.open_model(tiny_folder)
     assert plain.is_encoder
     assert (plain.heads, plain.base(), plain.recipe, plain.table().columns) == ({}, None, None, None)

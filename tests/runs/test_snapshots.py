@@ -30,7 +30,7 @@ def test_stages_are_kept_in_order_for_the_same_validation_texts(data: PhaseData,
     encoder.train()
     for name in ("before training", "denoise", "before training"):
         snapshots.take(name, encoder, data.tokens)
-    assert encoder.training, "it is left as it was"
+    assert encoder.training, "its mode is unchanged"
     assert list(snapshots.vectors) == ["before training", "denoise"]
     expected = encode_rows(encoder, data.tokens, data.validation).numpy()
     for vectors in snapshots.vectors.values():
@@ -38,7 +38,7 @@ def test_stages_are_kept_in_order_for_the_same_validation_texts(data: PhaseData,
         assert np.array_equal(vectors, expected), "without dropout"
 
 
-def test_training_texts_stand_in_where_there_is_no_validation(tiny_folder: Path) -> None:
+def test_training_texts_are_used_without_validation(tiny_folder: Path) -> None:
     texts, labels = make_table(rows=40)
     data = make_data(fresh_model(tiny_folder).encoder, texts, labels, validation=0, unlabelled=["a song"])
     snapshots = Snapshots.of(data, seed=0, most=10)
@@ -51,7 +51,7 @@ def test_training_texts_stand_in_where_there_is_no_validation(tiny_folder: Path)
 
 
 @pytest.mark.parametrize(("validation", "split"), [(12, "validation"), (0, "train"), (None, "unlabelled")])
-def test_any_texts_where_there_are_no_labels(data: PhaseData, validation: int | None, split: str) -> None:
+def test_any_texts_are_used_without_labels(data: PhaseData, validation: int | None, split: str) -> None:
     rows, none = np.arange(20), np.empty(0, np.int64)
     cut = len(rows) - (validation or 0)
     parts = (none, none, rows) if validation is None else (rows[:cut], rows[cut:], none)
@@ -75,16 +75,16 @@ def test_a_few_of_each_class_then_in_proportion() -> None:
     assert counts[0] / counts[1] == pytest.approx(10, rel=0.1)
 
 
-def test_more_classes_than_places() -> None:
+def test_more_classes_than_texts() -> None:
     chosen = some_of_each(np.repeat(np.arange(30), 2), 20, np.random.default_rng(0))
     assert len(set((chosen // 2).tolist())) == 20, "no class twice before others have one"
 
 
-def test_few_texts_are_all_taken() -> None:
+def test_few_texts_are_all_used() -> None:
     assert some_of_each(np.array([1, 0, 1]), 500, np.random.default_rng(0)).tolist() == [0, 1, 2]
 
 
-def test_of_pairs_without_labels_both_texts_are_taken(data: PhaseData, tiny_folder: Path) -> None:
+def test_both_texts_of_unlabelled_pairs_are_used(data: PhaseData, tiny_folder: Path) -> None:
     encoder = fresh_model(tiny_folder).encoder
     others = np.full((len(data.codes), 2), -1)
     others[data.validation[:5], 0] = data.train[:5]
@@ -97,7 +97,7 @@ def test_of_pairs_without_labels_both_texts_are_taken(data: PhaseData, tiny_fold
     again = Snapshots.from_json(json.loads(json.dumps(taken.to_json())), taken.arrays)
     assert again.to_json() == taken.to_json()
     assert all(map(np.array_equal, again.arrays, taken.arrays))
-    assert list(again.beside) == ["mnr"]
+    assert list(again.other_vectors) == ["mnr"]
     labelled = Snapshots.of(replace(data, others=others), seed=0)
     labelled.take("mnr", encoder, data.tokens)
     assert labelled.pairs("mnr") is None, "alignment is over classes there"
@@ -115,7 +115,7 @@ def test_what_is_missing_in_a_checkpoint_is_named() -> None:
             Snapshots.from_json({key: value for key, value in whole.items() if key != name}, vectors)
 
 
-def test_the_label_of_a_pair_is_no_class_of_its_first_text(data) -> None:
-    found = Snapshots.of(replace(data, of_pairs=True), 0)
-    assert (found.codes == -1).all()
-    assert not found.paired.any(), "not every pair belongs together"
+def test_the_label_of_a_pair_is_not_the_class_of_its_first_text(data) -> None:
+    snapshots = Snapshots.of(replace(data, of_pairs=True), 0)
+    assert (snapshots.codes == -1).all()
+    assert not snapshots.paired.any(), "not every pair belongs together"

@@ -1,4 +1,4 @@
-"""What a run is asked to do: flat option names outside, sections inside, and the same on every way in."""
+"""The specification of a run: flat option names for users, sections inside, the same from every interface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from phasefit.runs.saved_specification import spec_from_json, spec_to_json
 from phasefit.runs.specification import DEFAULTS, OPTIONS, SECTIONS, run_spec
 
 
-def test_options_find_their_sections() -> None:
+def test_options_are_sorted_into_sections() -> None:
     spec = run_spec("some.csv", rows=9, recipe="finetune", threads=2, out=Path("out"), seed=3, text=("a", "b"))
     assert (spec.data.source, spec.data.text, spec.split.rows) == ("some.csv", ("a", "b"), 9)
     assert (spec.recipe.name, spec.machine.threads, spec.output.folder, spec.seed) == ("finetune", 2, Path("out"), 3)
@@ -35,7 +35,7 @@ def test_no_two_sections_have_an_option_of_the_same_name() -> None:
     assert len(OPTIONS) == inside + len({"model", "model_name", "seed"})
 
 
-def test_an_option_is_changed_and_the_rest_stays() -> None:
+def test_replace_changes_only_the_given_options() -> None:
     spec = run_spec("some.csv", rows=9, seed=3)
     other = spec.replace(seed=4, test_size=0.0, data="other.csv")
     assert (other.seed, other.split.test_size, other.split.rows, other.data.source) == (4, 0.0, 9, "other.csv")
@@ -57,7 +57,7 @@ def test_settings_may_be_tables_or_dotted_paths() -> None:
     assert run_spec("some.csv", settings=None) == run_spec("some.csv")
 
 
-def test_it_goes_through_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_specification_survives_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PHASEFIT_DATA", raising=False)
     (tmp_path / "some.csv").write_text("text,label\n")
@@ -91,15 +91,15 @@ def test_commands_declare_an_option_once(command: object) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seed": True}, "--seed takes a whole number, not True"),
-        ({"validation_size": "0.2"}, "--validation-size takes a number, not '0.2'"),
-        ({"rows": 1.5}, "--rows takes a whole number or None, not 1.5"),
-        ({"fold": (1, "b")}, "--fold takes 2 whole numbers or None, not (1, 'b')"),
-        ({"text": (1,)}, "--text takes a list of strings, not (1,)"),
-        ({"kind": ["single"]}, "--kind takes a string or None, not ['single']"),
-        ({"model": 3}, "--model takes a string or None, not 3"),
-        ({"data_dir": 3}, "--data-dir takes a path or None, not 3"),
-        ({"refit": 1}, "--refit takes True or False, not 1"),
+        ({"seed": True}, "--seed must be a whole number, not True"),
+        ({"validation_size": "0.2"}, "--validation-size must be a number, not '0.2'"),
+        ({"rows": 1.5}, "--rows must be a whole number or None, not 1.5"),
+        ({"fold": (1, "b")}, "--fold must be 2 whole numbers or None, not (1, 'b')"),
+        ({"text": (1,)}, "--text must be a list of strings, not (1,)"),
+        ({"kind": ["single"]}, "--kind must be a string or None, not ['single']"),
+        ({"model": 3}, "--model must be a string or None, not 3"),
+        ({"data_dir": 3}, "--data-dir must be a path or None, not 3"),
+        ({"refit": 1}, "--refit must be True or False, not 1"),
         ({"settings": {3: 4}}, "settings: 3 is not the name of an option; names look like 'finetune.epochs'"),
         ({"settings": {"finetune.objective": {3: 4}}}, "settings: 3 is not the name of an option"),
     ],
@@ -110,7 +110,7 @@ def test_values_of_a_wrong_type_are_refused_by_name(options: dict[str, Any], mes
     assert str(caught.value).startswith(message)
 
 
-def test_numbers_and_paths_of_libraries_are_taken() -> None:
+def test_numbers_and_paths_of_libraries_are_accepted() -> None:
     spec = run_spec(
         "some.csv", seed=np.int64(3), test_size=np.float32(0.5), reject=0, fold=(1, np.int64(5)), model=Path("m")
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def silent(_: Event) -> None:
 
 @pytest.fixture
 def with_pictures() -> None:
-    """For the tests that are about them; the run of the fixture `whole` has them too."""
+    """For the tests that need them; the run of the fixture `whole` has them too."""
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +78,7 @@ def quick(table: Any, folder: Path, out: Path, **options: Any) -> RunSpec:
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
-def test_the_folder_is_whole(whole) -> None:
+def test_the_folder_is_complete(whole) -> None:
     result, _ = whole
     names = {path.name for path in result.folder.iterdir()}
     assert names >= {
@@ -120,7 +121,7 @@ def test_the_metrics(whole) -> None:
     assert [phase["steps"] for phase in metrics["phases"]] == [2, 2, 4]
 
 
-def test_the_history_has_every_step_and_every_look(whole) -> None:
+def test_the_history_has_every_step_and_every_evaluation(whole) -> None:
     rows = read_json(whole[0].folder / "history.json")
     losses = [(row["phase"], row["step"]) for row in rows if "loss" in row]
     assert losses == [
@@ -128,12 +129,12 @@ def test_the_history_has_every_step_and_every_look(whole) -> None:
         for name, steps in (("denoise", 2), ("contrast", 2), ("finetune", 4))
         for step in range(1, steps + 1)
     ]
-    looks = [row for row in rows if "scores" in row]
-    assert all(row["watch"] in row["scores"] for row in looks)
-    assert {row["phase"] for row in looks} == {"denoise", "contrast", "finetune"}
+    evaluations = [row for row in rows if "scores" in row]
+    assert all(row["watch"] in row["scores"] for row in evaluations)
+    assert {row["phase"] for row in evaluations} == {"denoise", "contrast", "finetune"}
 
 
-def test_the_recipe_is_the_one_that_was_run(whole) -> None:
+def test_the_saved_recipe_is_the_one_that_was_run(whole) -> None:
     text = (whole[0].folder / "recipe.toml").read_text()
     recipe = parse_recipe(text, name="three-phase", where="recipe.toml")
     assert [phase.max_steps for phase in recipe.phases] == [2, 2, 4]
@@ -152,7 +153,7 @@ def test_the_model_that_is_returned_is_the_one_that_is_saved(whole) -> None:
     assert plain == pytest.approx(saved.embed(texts), abs=1e-5)
 
 
-def test_events_tell_the_story(whole) -> None:
+def test_events_follow_the_phases(whole) -> None:
     listener = whole[1]
     assert [event.phase for event in listener.of(PhaseStarted)] == ["denoise", "contrast", "finetune"]
     assert [(event.index, event.phases) for event in listener.of(PhaseStarted)] == [(1, 3), (2, 3), (3, 3)]
@@ -213,7 +214,7 @@ def test_given_splits_are_used(table: Path, tiny_folder: Path, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("with_pictures")
-def test_without_held_out_rows_all_are_trained_on(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_without_held_out_rows_all_rows_are_trained_on(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     result = train(quick(table, tiny_folder, tmp_path / "run", validation_size=0.0, test_size=0.0), silent)
     assert set(result.metrics) == {"phases", "geometry"}
     assert not (result.folder / "confusion.png").exists()
@@ -249,7 +250,7 @@ def test_long_texts_are_cut_with_a_warning(tiny_folder: Path, tmp_path: Path) ->
     assert "of all tokens are lost (median" in warning.text
 
 
-def test_the_longest_text_can_be_found_or_set(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_the_maximum_length_can_be_detected_or_set(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     for wanted, low, high in (("auto", 8, 24), ("12", 12, 12)):
         out = tmp_path / wanted
         result = train(quick(table, tiny_folder, out, settings=(f"max_length={wanted}",)), silent)
@@ -257,10 +258,10 @@ def test_the_longest_text_can_be_found_or_set(table: Path, tiny_folder: Path, tm
         assert low <= read_json(out / "phasefit.json")["max_length"] <= high
 
 
-# --- refit, going on, unseen labels -----------------------------------------------------------------------------------
+# --- refit, continuing, unseen labels ---------------------------------------------------------------------------------
 
 
-def test_refit_takes_all_rows_and_the_chosen_steps(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_refit_uses_all_rows_and_the_chosen_steps(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     listener = Listener()
     result = train(quick(table, tiny_folder, tmp_path / "run", refit=True), listener)
     assert result.metrics["refit"]["rows"] == 80
@@ -273,7 +274,7 @@ def test_refit_takes_all_rows_and_the_chosen_steps(table: Path, tiny_folder: Pat
     assert not np.array_equal(plain.model.predict_proba(texts), result.model.predict_proba(texts))
 
 
-def test_going_on_keeps_the_classes_and_adds_new_ones(whole, tmp_path: Path) -> None:
+def test_continuing_keeps_the_classes_and_adds_new_ones(whole, tmp_path: Path) -> None:
     texts, labels = make_table(60, classes=4, seed=6)
     table = write_csv(tmp_path / "more.csv", texts, labels)
     result = train(quick(table, whole[0].folder, tmp_path / "run"), silent)
@@ -281,7 +282,7 @@ def test_going_on_keeps_the_classes_and_adds_new_ones(whole, tmp_path: Path) -> 
     assert load_model(result.folder).predict_proba(texts).shape == (60, 4)
 
 
-def test_going_on_with_fewer_classes_forgets_none(whole, tmp_path: Path) -> None:
+def test_continuing_with_fewer_classes_forgets_none(whole, tmp_path: Path) -> None:
     texts, labels = make_table(40, classes=2, seed=6)
     result = train(quick(write_csv(tmp_path / "few.csv", texts, labels), whole[0].folder, tmp_path / "run"), silent)
     assert list(result.model.space.classes) == ["food", "music", "weather"]
@@ -305,15 +306,15 @@ def test_a_recipe_without_a_head_leaves_an_encoder(table: Path, tiny_folder: Pat
     assert model.embed(["rain"]).shape == (1, 32)
 
 
-def test_going_on_with_another_kind_of_labels_is_refused(whole, tmp_path: Path) -> None:
+def test_continuing_with_another_label_kind_is_refused(whole, tmp_path: Path) -> None:
     texts, labels = make_table(40, classes=4)
     table = write_csv(tmp_path / "tree.csv", texts, ["/".join(path) for path in tree(labels)])
-    with pytest.raises(LabelError, match="kind 'single', the table of kind 'tree'"):
+    with pytest.raises(LabelError, match="kind 'single', but the table has kind 'tree'"):
         train(quick(table, whole[0].folder, tmp_path / "run", tree="/"), silent)
 
 
 @pytest.mark.parametrize("damage", ["unfinished", "labels", "list"])
-def test_going_on_from_a_damaged_run_is_refused(whole, table: Path, tmp_path: Path, damage: str) -> None:
+def test_continuing_from_a_damaged_run_is_refused(whole, table: Path, tmp_path: Path, damage: str) -> None:
     import json
     import shutil
 
@@ -333,7 +334,7 @@ def test_unseen_labels(tiny_folder: Path, tmp_path: Path) -> None:
     texts, labels = make_table(20, classes=4, seed=2)
     test = write_csv(tmp_path / "test.csv", texts, labels)
     with pytest.raises(
-        LabelError, match=r"test.*: 5 rows with a label that no training row has, e.g. 'travel'.*--unseen"
+        LabelError, match=r"test.*: 5 rows with a label that is not in the training rows, e.g. 'travel'.*--unseen"
     ):
         train(quick(table, tiny_folder, tmp_path / "error", test=test), silent)
     assert not (tmp_path / "error").exists()
@@ -342,7 +343,7 @@ def test_unseen_labels(tiny_folder: Path, tmp_path: Path) -> None:
     assert len(dropped.model.space) == 3
     kept = train(quick(table, tiny_folder, tmp_path / "keep", test=test, unseen="keep"), silent)
     assert kept.metrics["test"]["rows"] == 20
-    assert load_model(kept.folder).predict_proba(texts).shape == (20, 3), "nobody was taught the fourth"
+    assert load_model(kept.folder).predict_proba(texts).shape == (20, 3), "the fourth class was not trained"
 
 
 # --- failing ----------------------------------------------------------------------------------------------------------
@@ -389,7 +390,7 @@ def test_a_loss_that_is_not_a_number_leaves_no_folder(table: Path, tiny_folder: 
     assert not (tmp_path / "run").exists()
 
 
-def test_an_existing_run_is_not_written_over(whole, table: Path, tiny_folder: Path) -> None:
+def test_an_existing_run_is_not_overwritten(whole, table: Path, tiny_folder: Path) -> None:
     with pytest.raises(RunError, match="--overwrite"):
         train(quick(table, tiny_folder, whole[0].folder), silent)
 
@@ -413,34 +414,34 @@ def test_the_same_seed_gives_the_same_run(whole, table: Path, tiny_folder: Path,
         assert (other.folder / name).read_bytes() != (whole[0].folder / name).read_bytes(), name
 
 
-def test_without_a_name_runs_are_counted(table: Path, tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_runs_without_a_name_are_numbered(table: Path, tiny_folder: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     request = run_spec(table, model=str(tiny_folder), recipe="finetune", settings=QUICK)
     assert [train(request, silent).folder for _ in range(2)] == [Path("runs/queries"), Path("runs/queries-2")]
 
 
-def test_a_tracker_is_told(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_a_tracker_receives_the_scores(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     result = train(quick(table, tiny_folder, tmp_path / "run", track="tensorboard"), silent)
     assert any("tfevents" in path.name for path in result.folder.rglob("*"))
 
 
-def test_unlabelled_texts_that_will_be_scored_are_left_out(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_unlabelled_texts_that_will_be_scored_are_dropped(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
     prepared = prepare(quick(table, tiny_folder, tmp_path / "run", unlabelled=str(table)))
     scored = {*prepared.validation.texts, *prepared.test.texts}
     assert not scored & set(prepared.unlabelled.texts)
-    assert "unlabelled texts are also validation or test texts" in " ".join(prepared.notes)
+    assert "unlabelled texts dropped because they are also validation or test texts" in " ".join(prepared.notes)
 
 
-def test_going_on_with_one_new_class_alone(whole, tmp_path: Path) -> None:
+def test_continuing_with_a_single_new_class(whole, tmp_path: Path) -> None:
     more = write_csv(tmp_path / "more.csv", [f"a journey number {row}" for row in range(20)], ["travel"] * 20)
     result = train(quick(more, whole[0].folder, tmp_path / "run", recipe="finetune"), silent)
     assert set(result.model.space.classes) == {*whole[0].model.space.classes, "travel"}
 
 
-def test_a_run_cannot_go_on_in_its_own_place(whole, table: Path) -> None:
+def test_a_run_cannot_be_replaced_by_its_continuation(whole, table: Path) -> None:
     folder = whole[0].folder
-    with pytest.raises(RunError, match="is the run to go on from"):
+    with pytest.raises(RunError, match="holds the run to continue from"):
         train(quick(table, folder, folder, overwrite=True), silent)
     assert load_model(folder).spaces
 
@@ -454,32 +455,32 @@ def test_a_picture_that_cannot_be_drawn_does_not_cost_the_model(
 
     with monkeypatch.context() as patch:
         patch.setattr("phasefit.report.pictures.confusion_figure", broken)
-        with pytest.raises(RunError, match="No space left on device; when that is mended, go on with"):
+        with pytest.raises(RunError, match="No space left on device; when this is fixed, resume it with"):
             train(quick(table, tiny_folder, tmp_path / "run"), silent)
-    told = Listener()
-    assert resume(tmp_path / "run", told).model.spaces
-    assert not told.of(StepDone), "nothing was trained again"
+    listener = Listener()
+    assert resume(tmp_path / "run", listener).model.spaces
+    assert not listener.of(StepDone), "nothing was trained again"
 
 
 def test_refit_repeats_the_learning_rates(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
-    told = Listener()
+    listener = Listener()
     settings = ("finetune.epochs=2", "finetune.slack=100")
     request = quick(table, tiny_folder, tmp_path / "run", recipe="finetune", settings=settings, refit=True)
-    train(request, told)
-    rates = [event.lr for event in told.of(StepDone)]
+    train(request, listener)
+    rates = [event.lr for event in listener.of(StepDone)]
     half = len(rates) // 2
     assert rates[:half] == rates[half:], "with much slack the last step is the one to keep"
 
 
 def test_long_test_texts_are_counted(tiny_folder: Path, tmp_path: Path) -> None:
     texts, labels = make_table()
-    told = Listener()
+    listener = Listener()
     test = ([*texts[:5], "word " * 500], [*labels[:5], labels[0]])
-    train(quick((texts, labels), tiny_folder, tmp_path / "run", test=test, recipe="finetune"), told)
-    assert "test: 1 of 6 texts are longer than" in told.notes
+    train(quick((texts, labels), tiny_folder, tmp_path / "run", test=test, recipe="finetune"), listener)
+    assert "test: 1 of 6 texts are longer than" in listener.notes
 
 
-def test_going_on_never_scores_what_the_run_was_trained_on(whole, table: Path, tmp_path: Path) -> None:
+def test_continuing_never_scores_training_texts_of_the_base_run(whole, table: Path, tmp_path: Path) -> None:
     texts, labels = make_table(80)
     new = [f"a journey number {row} by train" for row in range(30)]
     grown = write_csv(tmp_path / "grown.csv", [*texts, *new], [*labels, *["travel"] * 30])
@@ -488,9 +489,9 @@ def test_going_on_never_scores_what_the_run_was_trained_on(whole, table: Path, t
     trained = prepare(run_spec(table, settings=SHORT)).train
     assert not set(trained.texts) & {*prepared.validation.texts, *prepared.test.texts}
     assert len(prepared.train) + len(prepared.validation) + len(prepared.test) == 110
-    assert "classes and 1 new ones: travel" in " ".join(prepared.notes)
+    assert "known classes, 1 new: travel" in " ".join(prepared.notes)
     again = prepare(quick(table, folder, tmp_path / "run", test=str(table)), base_run(str(folder)))
-    assert "test texts were trained on by" in " ".join(again.notes)
+    assert re.search(r"was trained on \d+ of the \d+ test texts", " ".join(again.notes))
 
 
 def test_texts_on_both_sides_are_counted(tiny_folder: Path, tmp_path: Path) -> None:
@@ -499,7 +500,7 @@ def test_texts_on_both_sides_are_counted(tiny_folder: Path, tmp_path: Path) -> N
     assert "of the 7 test texts are also training texts" in " ".join(prepared.notes)
 
 
-def test_labels_kept_as_mistakes_are_no_classes_of_the_model(tiny_folder: Path, tmp_path: Path) -> None:
+def test_labels_kept_as_mistakes_are_not_classes_of_the_model(tiny_folder: Path, tmp_path: Path) -> None:
     texts, labels = make_table(80)
     request = quick((texts, labels), tiny_folder, tmp_path / "run", test=(texts[:4], ["unheard"] * 4), unseen="keep")
     result = train(request, silent)

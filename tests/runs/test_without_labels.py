@@ -1,4 +1,4 @@
-"""Runs without labels: what is read and split, what comes out, and what can be done with it."""
+"""Runs without labels: reading, splitting, the result, and how it can be used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs, needs_of
 from phasefit.recipes.reading import parse_recipe, read_recipe
 from phasefit.runs.execution import fit_spec
-from phasefit.runs.fitting.index_rows import index_rows, texts_beside
+from phasefit.runs.fitting.index_rows import index_others, index_rows
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.job import TrainResult
 from phasefit.runs.plan import plan
@@ -30,7 +30,7 @@ from tiny import fresh_model, make_table
 
 TEXTS, LABELS = make_table(80)
 PAIRS = list(zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True))
-ALONE, BESIDE = Needs(labels=False, texts=True), Needs(labels=False, pairs=True)
+ALONE, PAIRED = Needs(labels=False, texts=True), Needs(labels=False, pairs=True)
 DENOISE = '[[phase]]\nkind = "denoise"\nmax_steps = 3\nbatch_size = 16\nevaluate_every = 1\n'
 FINETUNE: dict[str, Any] = {"recipe": "finetune", "settings": ("finetune.max_steps=2",)}
 
@@ -43,7 +43,7 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def silent(_: Any) -> None:
-    """Nobody listens."""
+    """Ignore all events."""
 
 
 def read(data: Any, needs: Needs = ALONE, **options: Any) -> Prepared:
@@ -58,8 +58,8 @@ def test_needs() -> None:
     assert needs_of(read_recipe("finetune")) == Needs(labels=True, labels_of_pairs=True)
     assert needs_of(read_recipe("multitask")) == Needs(labels=False, tasks=True)
     assert needs_of(parse_recipe(DENOISE, name="r", where="r")) == ALONE
-    assert needs_of(read_recipe("mnr")) == BESIDE
-    assert [needs.sides for needs in (Needs(), ALONE, BESIDE)] == ["one", "each", "pairs"]
+    assert needs_of(read_recipe("mnr")) == PAIRED
+    assert [needs.sides for needs in (Needs(), ALONE, PAIRED)] == ["one", "each", "pairs"]
 
 
 def test_pairs_and_labels_in_one_recipe_are_refused() -> None:
@@ -72,104 +72,108 @@ def test_pairs_and_labels_in_one_recipe_are_refused() -> None:
 
 
 def test_texts_alone_are_split_at_random_and_not_tested() -> None:
-    found = read(TEXTS)
-    assert (len(found.train), len(found.validation), found.test) == (64, 16, None)
-    assert sorted([*found.train.texts, *found.validation.texts]) == sorted(TEXTS)
-    assert found.validation.texts != read(TEXTS, seed=1).validation.texts
-    assert isinstance(found.space, NoLabels)
-    assert (found.space.names, len(found.space), found.space.kind) == ([], 0, "none")
-    assert found.codes(found.train).tolist() == [-1] * 64
-    assert found.facts()["rows"] == {"train": 64, "validation": 16}
-    assert "split off, at random, before training: 20% for validation" in found.notes
-    assert "data: 80 rows, 6 to 8 words; no repeated texts" in found.notes
-    assert len(merged(found).train) == 80
+    prepared = read(TEXTS)
+    assert (len(prepared.train), len(prepared.validation), prepared.test) == (64, 16, None)
+    assert sorted([*prepared.train.texts, *prepared.validation.texts]) == sorted(TEXTS)
+    assert prepared.validation.texts != read(TEXTS, seed=1).validation.texts
+    assert isinstance(prepared.space, NoLabels)
+    assert (prepared.space.names, len(prepared.space), prepared.space.kind) == ([], 0, "none")
+    assert prepared.codes(prepared.train).tolist() == [-1] * 64
+    assert prepared.facts()["rows"] == {"train": 64, "validation": 16}
+    assert "split off before training (at random): 20% for validation" in prepared.notes
+    assert "data: 80 rows, 6 to 8 words per text; no repeated texts" in prepared.notes
+    assert len(merged(prepared).train) == 80
 
 
 def test_copies_stay_together() -> None:
-    found = read([text for text in TEXTS for _ in range(3)])
-    assert not {*found.train.texts} & {*found.validation.texts}
+    prepared = read([text for text in TEXTS for _ in range(3)])
+    assert not {*prepared.train.texts} & {*prepared.validation.texts}
 
 
-def test_pairs_stay_together_and_are_their_rows() -> None:
-    found = read([*PAIRS, *PAIRS[:20]], BESIDE)
-    rows = [{*zip(*part.sides, strict=True)} for part in (found.train, found.validation)]
+def test_pairs_stay_together() -> None:
+    prepared = read([*PAIRS, *PAIRS[:20]], PAIRED)
+    rows = [{*zip(*part.sides, strict=True)} for part in (prepared.train, prepared.validation)]
     assert rows[0] | rows[1] == {*PAIRS}
     assert not rows[0] & rows[1]
-    again = merged(found).train
+    again = merged(prepared).train
     assert sorted(zip(*again.sides, strict=True)) == sorted([*PAIRS, *PAIRS[:20]])
 
 
-def test_labels_that_are_there_watch() -> None:
-    found = read((TEXTS, LABELS))
-    assert found.space.names == ["food", "music", "weather"]
-    assert {*found.validation.labels} == {*LABELS}
-    assert found.test is None
+def test_available_labels_are_used_for_evaluation() -> None:
+    prepared = read((TEXTS, LABELS))
+    assert prepared.space.names == ["food", "music", "weather"]
+    assert {*prepared.validation.labels} == {*LABELS}
+    assert prepared.test is None
 
 
 @pytest.mark.parametrize(
     ("data", "options", "note"),
     [
-        ((TEXTS, ["x"] * 80), {}, "the labels are left alone: there is only one class"),
-        ((TEXTS, [f"x{row}" for row in range(80)]), {}, "are left alone: there are 80 classes for 80 rows"),
-        ({"text": TEXTS, "label": [*LABELS[1:], None]}, {}, "column 'label' is left alone: it does not hold one class"),
-        ((TEXTS, LABELS), {"validation": make_table(9, seed=4)[0]}, "the labels are left alone: validation has none"),
-        ({"anchor": TEXTS, "positive": TEXTS, "label": LABELS}, {}, "'label' is left alone: it is about whole rows"),
+        ((TEXTS, ["x"] * 80), {}, "ignoring the labels: there is only one class"),
+        ((TEXTS, [f"x{row}" for row in range(80)]), {}, "ignoring the labels: there are 80 classes for 80 rows"),
+        (
+            {"text": TEXTS, "label": [*LABELS[1:], None]},
+            {},
+            "the label column 'label': it does not have one class",
+        ),
+        ((TEXTS, LABELS), {"validation": make_table(9, seed=4)[0]}, "ignoring the labels: validation has no labels"),
+        ({"anchor": TEXTS, "positive": TEXTS, "label": LABELS}, {}, "column 'label': it describes whole rows"),
     ],
-    ids=["one class", "a class a row", "missing", "validation without", "of pairs"],
+    ids=["one class", "one class per row", "missing", "validation without", "of pairs"],
 )
-def test_labels_that_cannot_watch_are_left_alone(data: Any, options: dict[str, Any], note: str) -> None:
-    found = read(data, **options)
-    assert any(note in said for said in found.notes)
-    assert isinstance(found.space, NoLabels)
-    assert found.train.labels is None
-    assert found.validation is None or found.validation.labels is None
+def test_unusable_labels_are_ignored(data: Any, options: dict[str, Any], note: str) -> None:
+    prepared = read(data, **options)
+    assert any(note in text for text in prepared.notes)
+    assert isinstance(prepared.space, NoLabels)
+    assert prepared.train.labels is None
+    assert prepared.validation is None or prepared.validation.labels is None
 
 
-def test_labels_of_pairs_are_warned_of() -> None:
-    found = read({"text_a": TEXTS, "text_b": TEXTS, "label": LABELS}, BESIDE)
-    heard: list[Note] = []
-    found.tell(heard.append)
-    [warned] = [note.text for note in heard if note.warning]
-    assert "is taken as texts that belong together, whatever its column 'label' says" in warned
-    assert found.columns == {"text": "text_a", "others": ("text_b",)}
-    assert "columns: text 'text_a', beside it 'text_b'" in found.notes
+def test_labels_of_pairs_are_a_warning() -> None:
+    prepared = read({"text_a": TEXTS, "text_b": TEXTS, "label": LABELS}, PAIRED)
+    events: list[Note] = []
+    prepared.report(events.append)
+    [warned] = [note.text for note in events if note.warning]
+    assert "is used as a positive pair and its column 'label' is ignored" in warned
+    assert prepared.columns == {"text": "text_a", "others": ("text_b",)}
+    assert "columns: texts 'text_a', 'text_b' (one pair per row)" in prepared.notes
 
 
 def test_a_test_is_not_scored() -> None:
     assert "test is not scored: the recipe trains no classifier" in read(TEXTS, test=(TEXTS, LABELS)).notes
-    found = read(TEXTS, test=TEXTS[:9])
-    assert any("test has no labels: it is not scored" in note for note in found.notes)
-    assert found.test is None
+    prepared = read(TEXTS, test=TEXTS[:9])
+    assert any("test has no labels and is not scored" in note for note in prepared.notes)
+    assert prepared.test is None
 
 
 def test_a_sample_is_random() -> None:
-    found = read(TEXTS, rows=30)
-    assert len(found.train) + len(found.validation) == 30
-    assert "a random sample of 30 of the 80 rows is used" in found.notes
+    prepared = read(TEXTS, rows=30)
+    assert len(prepared.train) + len(prepared.validation) == 30
+    assert "using a random sample of 30 of the 80 training rows" in prepared.notes
 
 
-def test_unlabelled_texts_that_validate_are_left_out() -> None:
-    found = read(PAIRS, BESIDE, unlabelled=[*TEXTS, "another one"])
-    held_out = {text for row in zip(*found.validation.sides, strict=True) for text in row}
-    assert {*found.unlabelled.texts} == {*TEXTS, "another one"} - held_out
+def test_unlabelled_texts_that_validate_are_dropped() -> None:
+    prepared = read(PAIRS, PAIRED, unlabelled=[*TEXTS, "another one"])
+    held_out = {text for row in zip(*prepared.validation.sides, strict=True) for text in row}
+    assert {*prepared.unlabelled.texts} == {*TEXTS, "another one"} - held_out
 
 
 def test_pairs_as_more_texts() -> None:
-    found = prepare(run_spec((TEXTS, LABELS), unlabelled={"anchor": ["a b"], "positive": ["c d"]}))
-    assert found.unlabelled.texts == ["a b", "c d"]
+    prepared = prepare(run_spec((TEXTS, LABELS), unlabelled={"anchor": ["a b"], "positive": ["c d"]}))
+    assert prepared.unlabelled.texts == ["a b", "c d"]
 
 
 def test_too_few_texts_to_split() -> None:
-    with pytest.raises(DataError, match="for want of several different texts; give --validation, or --validation-size"):
+    with pytest.raises(DataError, match="too few distinct texts; give --validation, or use --validation-size"):
         read(["a b", "a b"])
 
 
-def test_what_needs_labels_still_does() -> None:
+def test_recipes_that_need_labels_still_do() -> None:
     with pytest.raises(LabelError, match="labels are needed"):
         prepare(run_spec(TEXTS))
 
 
-def test_the_request_goes_through_json(tmp_path: Path) -> None:
+def test_the_specification_survives_json(tmp_path: Path) -> None:
     request = run_spec("d.csv", text=("a", "b"), out=tmp_path)
     saved = spec_to_json(request)
     assert spec_from_json(saved, tmp_path).data.text == ("a", "b")
@@ -180,9 +184,9 @@ def test_the_request_goes_through_json(tmp_path: Path) -> None:
 # --- the numbers of the texts -----------------------------------------------------------------------------------------
 
 
-def test_texts_beside_have_numbers_of_their_own(tiny_folder: Path) -> None:
+def test_other_texts_have_their_own_numbers(tiny_folder: Path) -> None:
     triples = [(first, second, f"{first} not") for first, second in PAIRS]
-    prepared = read(triples, BESIDE, validation=PAIRS[:4], unlabelled=["the rain", "a song"])
+    prepared = read(triples, PAIRED, validation=PAIRS[:4], unlabelled=["the rain", "a song"])
     recipe = parse_recipe(DENOISE, name="r", where="r")
     data = index_rows(fresh_model(tiny_folder), prepared, recipe, 0, silent)
     texts = np.array(data.texts, dtype=object)
@@ -196,9 +200,9 @@ def test_texts_beside_have_numbers_of_their_own(tiny_folder: Path) -> None:
     assert (data.codes == -1).all()
 
 
-def test_no_texts_beside() -> None:
+def test_no_other_texts() -> None:
     texts = list(TEXTS)
-    assert texts_beside([read(TEXTS).train], texts) is None
+    assert index_others([read(TEXTS).train], texts) is None
     assert texts == TEXTS
 
 
@@ -228,7 +232,7 @@ def test_a_run_ends_with_an_encoder(encoder_run: TrainResult) -> None:
     assert "0 classes" not in card
 
 
-def test_a_classifier_goes_on_from_an_encoder(encoder_run: TrainResult) -> None:
+def test_a_classifier_continues_from_an_encoder(encoder_run: TrainResult) -> None:
     assert base_run(str(encoder_run.folder)) is None
     result = fit_spec(run_spec((TEXTS, LABELS), model=str(encoder_run.folder), **FINETUNE), silent)
     assert result.model.space.names == ["food", "music", "weather"]
@@ -238,13 +242,13 @@ def test_a_classifier_goes_on_from_an_encoder(encoder_run: TrainResult) -> None:
 def test_texts_alone_after_a_classifier(recipe: str, tiny_folder: Path, tmp_path: Path) -> None:
     first = fit_spec(run_spec((TEXTS, LABELS), model=str(tiny_folder), **FINETUNE), silent)
     save_model(first.model, tmp_path / "first")
-    heard: list[Any] = []
+    events: list[Any] = []
     more = run_spec(make_table(40, seed=5)[0], recipe=recipe, model=str(tmp_path / "first"))
-    result = fit_spec(more, heard.append)
+    result = fit_spec(more, events.append)
     assert result.model.space.names == ["food", "music", "weather"]
     assert {*result.metrics} == {"phases"}
-    warned = [note.text for note in heard if isinstance(note, Note) and note.warning]
-    assert any("stays as it is while the encoder under it changes" in text for text in warned)
+    warned = [note.text for note in events if isinstance(note, Note) and note.warning]
+    assert any("changes the encoder but neither trains nor scores the classifier of" in text for text in warned)
     scored = prepare(run_spec(TEXTS, test=(TEXTS, LABELS)), base_run(str(tmp_path / "first")), ALONE)
     assert len(scored.test) == 80
     parts = {"train": TEXTS, "test": TEXTS[:9]}
@@ -252,9 +256,9 @@ def test_texts_alone_after_a_classifier(recipe: str, tiny_folder: Path, tmp_path
 
 
 def test_the_plan(recipe: str, tiny_folder: Path) -> None:
-    found = plan(run_spec(TEXTS, recipe=recipe, model=str(tiny_folder)), silent)
-    assert [phase.rows for phase in found.phases] == [64]
-    assert not {"classes", "kind"} & {*found.facts}
+    prepared = plan(run_spec(TEXTS, recipe=recipe, model=str(tiny_folder)), silent)
+    assert [phase.rows for phase in prepared.phases] == [64]
+    assert not {"classes", "kind"} & {*prepared.facts}
 
 
 @pytest.mark.parametrize("name", ["simcse", "mnr"])

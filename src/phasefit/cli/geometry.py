@@ -153,7 +153,7 @@ def measured(run: Run, table: Table, quiet: bool, *, device: str, threads: int |
     return measure(
         run,
         sample,
-        say=warn,
+        warn=warn,
         counting=lambda stage: counting(f"embedding, {stage}", len(sample), quiet),
         device=device,
         batch_size=batch_size,

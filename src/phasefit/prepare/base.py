@@ -1,4 +1,4 @@
-"""A run that training continues from, as far as its rows and labels matter. Imports no torch."""
+"""The rows and labels of a run that training continues from. Imports no torch."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ class TableReading:
 
 @dataclass(frozen=True)
 class Base:
-    """A run to go on from: its name, its classes, and the hashes of the texts and pairs it was trained on.
+    """A run to continue from: its name, its classes, and the hashes of the texts and pairs it was trained on.
 
-    One that was trained on several tasks has a space for each, and none of its own.
+    A run with several tasks has one label space per task, and `space` is None.
     """
 
     name: str
     space: LabelSpace | None
     seen: np.ndarray
     tasks: Mapping[str, LabelSpace] = field(default_factory=dict)
-    table: TableReading = field(default_factory=TableReading)  # its own table
-    tables: Mapping[str, TableReading] = field(default_factory=dict)  # those of its tasks
+    table: TableReading = field(default_factory=TableReading)  # the table of a run with one task
+    tables: Mapping[str, TableReading] = field(default_factory=dict)  # the tables of several tasks
 
     def of_task(self, task: str) -> Base:
-        """As one of its tasks goes on from it; a new task knows its texts only."""
+        """The base for one task; for a new task, only the training texts are known."""
         table = self.tables.get(task, TableReading())
         return replace(self, space=self.tasks.get(task), tasks={}, table=table, tables={})
 
     @property
     def columns(self) -> Columns | None:
-        """The columns of its own table."""
+        """The columns of the table of a run with one task."""
         return None if self.space is None else self.table.columns
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How the labels of its own table were read, by the names of a DataSpec."""
+        """How the labels of that table were read, by the names of a DataSpec."""
         return {} if self.space is None else {**self.table.labels, **kind_of(self.space).reading(self.space)}
 
     def knows(self, table: Table) -> np.ndarray:
-        """Which rows have a text, or both texts of a pair, that it was trained on."""
+        """A mask of the rows whose text, or pair of texts, the run was trained on."""
         return are_among(table.same, self.seen)

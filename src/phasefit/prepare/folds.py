@@ -1,4 +1,4 @@
-"""Parts of a table that studies ask for: one fold of a cross-validation, the rows of some classes. Imports no torch."""
+"""Parts of a table: one fold of a cross-validation, or the rows of selected classes. Imports no torch."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from phasefit.prepare.splitting import labels_of, space_of
 def held_out_fold(
     train: Table, fold: tuple[int, int], seed: int, base: Base | None, notes: list[str]
 ) -> tuple[Table, Table | None, Table]:
-    """One fold of the training table as the test; validation is split off the others afterwards."""
+    """Use one fold of the training table as the test set; validation is split off the other folds later."""
     if base is not None:
-        raise DataError("a fold cannot be held out from a run that goes on: it may have been trained on; leave one out")
+        raise DataError("--fold cannot be combined with --model RUN: the fold may have been trained on")
     which, number = fold
     if not 1 <= which <= number:
-        raise DataError(f"there is no fold {which} of {number}; they are counted from 1")
+        raise DataError(f"there is no fold {which} of {number}; folds are numbered from 1")
     labels = labels_of(train)
     fold_numbers = folds(space_of(train, None).encode(labels), number, seed, train.same)
     test = np.flatnonzero(fold_numbers == which - 1)
     if not len(test):
-        raise DataError(f"{train.name}: {len(train):,} rows do not fill {number} folds; ask for fewer")
+        raise DataError(f"{train.name}: {len(train):,} rows are too few for {number} folds; use fewer folds")
     notes.append(
-        f"fold {which} of {number} of the training table is the test, stratified; splits it came with are unused"
+        f"fold {which} of {number} of the training table is the test set (stratified); existing splits are ignored"
     )
     return train.take(np.flatnonzero(fold_numbers != which - 1)), None, train.take(test)
 
@@ -37,34 +37,34 @@ def held_out_fold(
 def keep_classes(
     train: Table, validation: Table | None, test: Table | None, spec: SplitSpec, notes: list[str]
 ) -> tuple[Table, Table | None, Table | None]:
-    """The rows of the classes that were named, or of the most frequent ones."""
+    """Keep only rows of the selected classes, or of the most frequent ones."""
     if not spec.classes and spec.top_classes is None:
         return train, validation, test
     if spec.classes and spec.top_classes is not None:
-        raise DataError("classes are named, or the most frequent ones are taken; leave one out")
+        raise DataError("--classes and --top-classes cannot be combined; use only one of them")
     counts = Counter(map(label_name, labels_of(train)))
-    wanted = {*spec.classes}
+    selected = {*spec.classes}
     for name in spec.classes:
         if name not in counts:
             raise DataError(f"{train.name} has no class '{name}'; {did_you_mean(name, counts)}")
     if spec.top_classes is not None:
         ranked = sorted(counts, key=lambda name: (-counts[name], name))
         if spec.top_classes > len(ranked):
-            raise DataError(f"{train.name} has {len(ranked)} classes, not {spec.top_classes}")
-        wanted = {*ranked[: spec.top_classes]}
-    if len(wanted) < 2:
-        raise DataError(f"a classifier needs two classes at least, and {len(wanted)} is asked for")
-    notes.append(f"only the rows of {len(wanted)} of the {len(counts)} classes are used")
-    kept = (_only(table, wanted) for table in (validation, test))
-    return train.take(_rows(train, wanted)), *kept  # type: ignore[return-value]
+            raise DataError(f"{train.name} has only {len(ranked)} classes, but --top-classes is {spec.top_classes}")
+        selected = {*ranked[: spec.top_classes]}
+    if len(selected) < 2:
+        raise DataError(f"a classifier needs at least two classes, but only {len(selected)} is selected")
+    notes.append(f"using only the rows of {len(selected)} of the {len(counts)} classes")
+    kept = (_only(table, selected) for table in (validation, test))
+    return train.take(_rows(train, selected)), *kept  # type: ignore[return-value]
 
 
-def _only(table: Table | None, wanted: set[str]) -> Table | None:
+def _only(table: Table | None, selected: set[str]) -> Table | None:
     if table is None or table.labels is None:
         return table
-    rows = _rows(table, wanted)
+    rows = _rows(table, selected)
     return table.take(rows) if len(rows) else None
 
 
-def _rows(table: Table, wanted: set[str]) -> np.ndarray:
-    return np.flatnonzero([label_name(label) in wanted for label in labels_of(table)])
+def _rows(table: Table, selected: set[str]) -> np.ndarray:
+    return np.flatnonzero([label_name(label) in selected for label in labels_of(table)])

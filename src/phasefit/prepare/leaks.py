@@ -1,4 +1,4 @@
-"""Rows that are both trained on and scored: what `--leaked` leaves out, and unlabelled texts that will be scored."""
+"""Rows that are both trained on and scored: `--leaked` drops them, and unlabelled texts that are scored go too."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def without_leaks(
     base: Base | None,
     notes: list[str],
 ) -> tuple[Table, Table | None, Table | None]:
-    """The parts without the texts that are on both sides, as `leaked` says."""
+    """Drop texts on both sides of the split from the side that `leaked` names."""
     if spec.leaked not in LEAKED:
-        raise DataError(f"leaked: unknown choice '{spec.leaked}'; {did_you_mean(spec.leaked, LEAKED)}")
+        raise DataError(f"--leaked {spec.leaked}: unknown choice; {did_you_mean(spec.leaked, LEAKED)}")
     if spec.leaked == "drop-scored":
         validation = _unknown_rows("validation", validation, train, base, notes)
         test = _unknown_rows("test", test, train, base, notes)
@@ -39,18 +39,18 @@ def without_leaks(
 
 
 def without_scored(unlabelled: Table | None, scored: Sequence[Table | None], notes: list[str]) -> Table | None:
-    """Unlabelled texts but for those that will be scored: no phase may see them."""
+    """Drop unlabelled texts that will be scored: no phase may see them."""
     if unlabelled is None:
         return None
     held_out = shared(unlabelled, [None if table is None else table.flat() for table in scored])
     if not held_out.any():
         return unlabelled
-    notes.append(f"{held_out.sum():,} unlabelled texts are also validation or test texts: they are left out")
+    notes.append(f"unlabelled texts dropped because they are also validation or test texts: {held_out.sum():,}")
     return None if held_out.all() else unlabelled.take(np.flatnonzero(~held_out))
 
 
 def _unknown_rows(part: str, table: Table | None, train: Table, base: Base | None, notes: list[str]) -> Table | None:
-    """The rows of a part to be scored whose texts were never trained on, here or in the run before."""
+    """The rows to score whose texts are not training texts, neither of this run nor of the base run."""
     if table is None:
         return None
     leaked = shared(table, [train])
@@ -58,11 +58,11 @@ def _unknown_rows(part: str, table: Table | None, train: Table, base: Base | Non
         leaked |= base.knows(table)
     if leaked.all():
         raise DataError(
-            f"{table.name}: all {len(table):,} {part} texts are also training texts, and --leaked drop-scored leaves "
+            f"{table.name}: all {len(table):,} {part} texts are also training texts, so --leaked drop-scored leaves "
             f"none to score; use --leaked drop-train, or give other {part} rows with --{part}"
         )
     if leaked.any():
-        notes.append(f"{leaked.sum():,} of the {len(table):,} {part} rows are left out: their texts are trained on")
+        notes.append(f"dropped {leaked.sum():,} of the {len(table):,} {part} rows: their texts are also training texts")
         table = table.take(np.flatnonzero(~leaked))
     return table
 
@@ -74,31 +74,31 @@ def _unscored_rows(
     leaked = shared(train, scored)
     if leaked.all():
         raise DataError(
-            f"{train.name}: all {len(train):,} training texts are also validation or test texts, and "
+            f"{train.name}: all {len(train):,} training texts are also validation or test texts, so "
             "--leaked drop-train leaves none to train on; use --leaked keep, or give other rows"
         )
     if not leaked.any():
         return train
     left = train.take(np.flatnonzero(~leaked))
     notes.append(
-        f"{leaked.sum():,} of the {len(train):,} training rows are left out: they are also validation or test texts"
+        f"dropped {leaked.sum():,} of the {len(train):,} training rows: their texts are also validation or test texts"
     )
-    gone = _lost_classes(train, left, base)
-    if gone:
-        problem = f"{_classes(len(gone))} no training row left without those that are scored too, e.g. '{gone[0]}'"
+    lost = _lost_classes(train, left, base)
+    if lost:
+        problem = f"{_classes(len(lost))} no training rows left after --leaked drop-train, e.g. '{lost[0]}'"
         if unseen == "error":
-            raise LabelError(f"{train.name}: {problem}; use --leaked drop-scored, or say --unseen drop or keep")
+            raise LabelError(f"{train.name}: {problem}; use --leaked drop-scored, --unseen drop or --unseen keep")
         notes.append(problem)
     return left
 
 
 def _lost_classes(train: Table, left: Table, base: Base | None) -> list[str]:
-    gone = _names(train) - _names(left)
-    return sorted(gone - set(base.space.names if base is not None and base.space is not None else ()))
+    lost = _names(train) - _names(left)
+    return sorted(lost - set(base.space.names if base is not None and base.space is not None else ()))
 
 
 def _names(table: Table) -> set[str]:
-    """The classes of a table; several labels count each for itself, and scores are none."""
+    """The classes of a table: with several labels per text each label is one, with scores there are none."""
     return kind_named(table.label_kind).class_names(table.labels) if table.labels else set()
 
 

@@ -14,14 +14,14 @@ from phasefit.prepare.splitting import labels_of
 
 
 def merged(prepared: Prepared) -> Prepared:
-    """Train, validation and test rows together; nothing is left to score."""
+    """Train, validation and test rows as one training table, with nothing left to score."""
     if prepared.tasks:
         tasks = {name: merged(task) for name, task in prepared.tasks.items()}
         return replace(prepared, validation=None, tasks=tasks)
     tables = [table for table in (prepared.train, prepared.validation, prepared.test) if table is not None]
-    if prepared.train.labels is not None:  # --unseen keep has labels that are not known
+    if prepared.train.labels is not None:  # --unseen keep leaves unknown labels in
         tables = [table.take(_known(table, prepared.space)) for table in tables]
-    together = Table(
+    whole = Table(
         prepared.train.name,
         [text for table in tables for text in table.texts],
         None if prepared.train.labels is None else [label for table in tables for label in labels_of(table)],
@@ -29,7 +29,7 @@ def merged(prepared: Prepared) -> Prepared:
         levels=prepared.train.levels,
         kind=prepared.train.kind,
     )
-    return replace(prepared, train=together, validation=None, test=None)
+    return replace(prepared, train=whole, validation=None, test=None)
 
 
 def _known(table: Table, space: LabelSpace) -> np.ndarray:
@@ -37,5 +37,5 @@ def _known(table: Table, space: LabelSpace) -> np.ndarray:
 
 
 def _joined(parts: Sequence[tuple[Sequence[str], ...]]) -> tuple[list[str], ...]:
-    """The texts beside the texts; where some rows have a negative and others none, all do without."""
+    """The other texts of pairs and triples; negatives are dropped if only some tables have them."""
     return tuple([text for side in sides for text in side] for sides in zip(*parts, strict=False))

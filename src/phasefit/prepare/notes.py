@@ -1,4 +1,4 @@
-"""What is said of the data before training: one line for a clean table, one more for each thing to look at."""
+"""Notes about the data before training: one line for a clean table, one more for each thing worth checking."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SHOWN = 60  # characters of a text in a note
 
 
 def data_notes(hygiene: Hygiene, labels: bool = True) -> list[str]:
-    """Sentences about a run's tables; `labels` tells whether those of pairs are learned, which have negatives else."""
-    noted = [
+    """Notes about a run's tables. `labels` is False if pairs are learned with in-batch negatives instead of labels."""
+    candidates = [
         _repeated(hygiene),
         _conflicting(hygiene),
         _near_empty(hygiene),
@@ -24,17 +24,17 @@ def data_notes(hygiene: Hygiene, labels: bool = True) -> list[str]:
         *leak_notes(hygiene),
         _missing(hygiene),
     ]
-    notes = [note for note in noted if note]
+    notes = [note for note in candidates if note]
     labelled = any(part.classes is not None for part in hygiene.parts.values())
     repeated = "rows" if _of_pairs(hygiene) else "texts"
-    clean = "" if any(noted[:2]) else f"; no repeated {repeated}" + (", no conflicting labels" if labelled else "")
+    clean = "" if any(candidates[:2]) else f"; no repeated {repeated}" + (", no conflicting labels" if labelled else "")
     return [_headline(hygiene) + clean, *notes]
 
 
 def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -> str:
-    """How classes with one, two or three rows were split; nothing where there are none."""
+    """How classes with one, two or three rows were split; empty if there are none."""
     sizes = np.bincount(codes)
-    sizes_in_words = []
+    groups = []
     for size, name in NUMBERS.items():
         count = int((sizes == size).sum())
         if not count:
@@ -42,21 +42,20 @@ def few_rows_note(codes: np.ndarray, validation: np.ndarray, test: np.ndarray) -
         held = {
             part: int((sizes[codes[rows]] == size).sum()) for part, rows in (("validation", validation), ("test", test))
         }
-        went = {"train": count * size - sum(held.values()), **held}
-        where = ", ".join(f"{rows:,} to {part}" for part, rows in went.items() if rows)
-        sizes_in_words.append(f"{count:,} of {name} ({'trained on and never scored' if size == 1 else where})")
-    return f"classes with few rows: {'; '.join(sizes_in_words)}" if sizes_in_words else ""
+        where = shares_of({"train": count * size - sum(held.values()), **held})
+        groups.append(f"{count:,} with {name} ({'in train only, never scored' if size == 1 else where})")
+    return f"classes with few rows: {'; '.join(groups)}" if groups else ""
 
 
 def columns_note(table: Table) -> list[str]:
-    """Which columns were taken, which may have been a guess."""
+    """The columns that are used: they may have been detected."""
     columns = table.columns
     if columns is None:
         return []
     texts = f"text '{columns.text}'"
     if columns.others:
-        beside = f"{texts}, beside it {_listed(columns.others)}"
-        texts = beside if table.others else f"texts {_listed(columns.texts)}, each on its own"
+        how = ("used separately", "one pair per row", "one triple per row")[len(table.others)]
+        texts = f"texts {_listed(columns.texts)} ({how})"
     return [f"columns: {texts}" + (f", label {_listed(columns.labels)}" if table.labels is not None else "")]
 
 
@@ -65,19 +64,19 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def class_notes(classes: Sequence[str], rows: int) -> list[str]:
-    """What looks wrong about the classes themselves; these make every score meaningless."""
-    alike, notes = look_alikes(classes), []
+    """Warnings about the classes themselves; such problems make every score meaningless."""
+    alike, notes = similar_names(classes), []
     if alike:
-        notes.append(f"classes that differ only in case or white space: {alike}; are they meant to be the same?")
+        notes.append(f"some classes differ only in case or white space: {alike}; merge them if they mean the same")
     if len(classes) > rows / 2 and rows >= 20:
         notes.append(
-            f"there are {len(classes):,} classes for {rows:,} training rows; is that the column of the labels?"
+            f"there are {len(classes):,} classes for {rows:,} training rows; check that --label names the right column"
         )
     return notes
 
 
-def look_alikes(classes: Iterable[str]) -> str:
-    """The first few groups of class names that a reader would take for one; nothing where there are none."""
+def similar_names(classes: Iterable[str]) -> str:
+    """The first few groups of class names that differ only in case or white space; empty if there are none."""
     groups: dict[str, list[str]] = {}
     for name in classes:
         groups.setdefault(normal_form(name), []).append(name)
@@ -86,12 +85,12 @@ def look_alikes(classes: Iterable[str]) -> str:
 
 
 def shares_of(rows: dict[str, int]) -> str:
-    """`train 3, test 1`: the parts where there is something to count."""
-    return ", ".join(f"{part} {count:,}" for part, count in rows.items() if count)
+    """`3 in train, 1 in test`: the parts with a count above zero."""
+    return ", ".join(f"{count:,} in {part}" for part, count in rows.items() if count)
 
 
 def conflict_text(conflict: Conflict) -> str:
-    """One conflict in words."""
+    """One conflict as text."""
     text = conflict.text if len(conflict.text) <= SHOWN else conflict.text[: SHOWN - 1] + "…"
     labelled_rows = zip(conflict.labels, conflict.rows, strict=True)
     return f"'{text}' is " + ", ".join(f"'{label}' in row {row:,}" for label, row in labelled_rows)
@@ -103,7 +102,7 @@ def _headline(hygiene: Hygiene) -> str:
     if train is not None:
         counts.append(f"{len(train.sizes):,} classes ({_span(train.sizes.values())} training rows each)")
     words = [part.words for part in hygiene.parts.values()]
-    counts.append(f"{_span([length.least for length in words] + [length.most for length in words])} words")
+    counts.append(f"{_span([length.least for length in words] + [length.most for length in words])} words per text")
     return f"data: {', '.join(counts)}"
 
 
@@ -115,8 +114,8 @@ def _span(values: Iterable[int]) -> str:
 
 def _repeated(hygiene: Hygiene) -> str:
     where = shares_of({name: part.repeated for name, part in hygiene.parts.items()})
-    what = "an earlier one" if _of_pairs(hygiene) else "the text of an earlier one"
-    return f"{_count(hygiene.repeated, 'row repeats', 'rows repeat')} {what}: {where}" if where else ""
+    what = "an earlier row" if _of_pairs(hygiene) else "the text of an earlier row"
+    return f"{_count(hygiene.repeated, 'row repeats', 'rows repeat')} {what} ({where})" if where else ""
 
 
 def _of_pairs(hygiene: Hygiene) -> bool:
@@ -128,22 +127,21 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def _pairs(hygiene: Hygiene, labelled: bool) -> list[str]:
-    """What makes pairs and triples teach little, or the wrong thing."""
+    """Notes about pairs and triples that teach little, or the wrong thing."""
     parts = {name: part.pairs for name, part in hygiene.parts.items() if part.pairs is not None}
     notes = []
     alike = {name: of.alike for name, of in parts.items()}
     if any(alike.values()):
         name, of = next((name, of) for name, of in parts.items() if of.alike)
         rows = f"{name} row{'s' * (of.alike > 1)} {', '.join(f'{row:,}' for row in of.alike_rows[:3])}"
-        many = _count(sum(alike.values()), "row holds", "rows hold")
-        notes.append(f"{many} the same text twice: {shares_of(alike)}; e.g. {rows}")
-    for what in ("anchor", "partner"):
-        shared = {name: getattr(of, f"shared_{what}s") for name, of in parts.items()}
+        many = _count(sum(alike.values()), "row has", "rows have")
+        notes.append(f"{many} the same text twice ({shares_of(alike)}), e.g. {rows}")
+    for which, attribute in (("first", "shared_anchors"), ("second", "shared_partners")):
+        shared = {name: getattr(of, attribute) for name, of in parts.items()}
         if any(shared.values()):
             notes.append(
-                f"{sum(shared.values()):,} rows have {'an' if what == 'anchor' else 'a'} {what} that other rows have "
-                f"too ({shares_of(shared)})"
-                + ("" if labelled else ": in one batch they count as each other's negatives")
+                f"{sum(shared.values()):,} rows share their {which} text with another row ({shares_of(shared)})"
+                + ("" if labelled else "; within a batch they count as each other's negatives")
             )
     return notes
 
@@ -156,7 +154,7 @@ def _conflicting(hygiene: Hygiene) -> str:
     name, part = next((name, part) for name, part in hygiene.parts.items() if part.conflicts)
     many = f"{sum(texts.values()):,} texts have" if sum(texts.values()) > 1 else "1 text has"
     first = f"{name}: {conflict_text(part.conflicts[0])}"
-    return f"{many} different labels, in {rows:,} rows ({shares_of(texts)}), e.g. {first}"
+    return f"{many} conflicting labels in {rows:,} rows ({shares_of(texts)}), e.g. {first}"
 
 
 def _near_empty(hygiene: Hygiene) -> str:
@@ -165,23 +163,23 @@ def _near_empty(hygiene: Hygiene) -> str:
         return ""
     name, part = next((name, part) for name, part in hygiene.parts.items() if part.near_empty)
     rows = ", ".join(f"{row:,}" for row in part.near_empty_rows[:3])
-    return f"near-empty texts ({NEAR_EMPTY}): {where}; e.g. {name} row{'s' * (part.near_empty > 1)} {rows}"
+    return f"near-empty texts ({NEAR_EMPTY}): {where}, e.g. {name} row{'s' * (part.near_empty > 1)} {rows}"
 
 
 def leak_notes(hygiene: Hygiene) -> list[str]:
-    """Texts that are on both sides of a line: they make a score look better than it is."""
+    """Warnings about texts on both sides of a split: they make scores too optimistic."""
     notes = []
     for overlap in hygiene.overlaps:
         if not overlap.rows:
             continue
-        there = "training" if overlap.other == "train" else overlap.other
+        other = "training" if overlap.other == "train" else overlap.other
         note = (
-            f"{overlap.rows:,} of the {hygiene.parts[overlap.part].rows:,} {overlap.part} texts are also {there} texts"
+            f"{overlap.rows:,} of the {hygiene.parts[overlap.part].rows:,} {overlap.part} texts are also {other} texts"
         )
         if overlap.other_label:
-            note += f", {overlap.other_label:,} of them with another label"
+            note += f", {overlap.other_label:,} of them with a different label"
         if overlap.other == "train":
-            note += "; --leaked drop-scored or drop-train leaves them out"
+            note += "; drop them with --leaked drop-scored or --leaked drop-train"
         notes.append(note)
     return notes
 
@@ -189,4 +187,4 @@ def leak_notes(hygiene: Hygiene) -> list[str]:
 def _missing(hygiene: Hygiene) -> str:
     scored = {name: part.classes for name, part in hygiene.parts.items() if name in ("validation", "test")}
     missing = [f"{len(of.missing):,} in {name}" for name, of in scored.items() if of is not None and of.missing]
-    return f"classes without a row: {', '.join(missing)}" if missing else ""
+    return f"classes without rows: {', '.join(missing)}" if missing else ""

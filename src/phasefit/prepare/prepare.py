@@ -1,4 +1,4 @@
-"""From a specification to rows: tables read, labels coded, splits made, before anything is trained. No torch."""
+"""From a specification to rows: read tables, encode labels, split, before anything is trained. Imports no torch."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from phasefit.recipes.needs import Needs
 LABELS = Needs()
 OTHER_USE = {
     NoLabelsError: "or learn from the texts alone with --recipe simcse",
-    PairsError: "or learn from the pairs with --recipe finetune where they have labels (beside an objective with --set "
-    "finetune.pair=together), with --recipe mnr where they have none",
+    PairsError: "or learn from labelled pairs with --recipe finetune (with an auxiliary objective, add --set "
+    "finetune.pair=together), from unlabelled pairs with --recipe mnr",
 }
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The tables of a run after splitting, the label space, and what is worth telling about them."""
+    """The tables of a run after splitting, the label space, and notes about them."""
 
     name: str
     space: LabelSpace
@@ -49,14 +49,14 @@ class Prepared:
     sha256: str
     hygiene: Hygiene
     notes: list[str] = field(default_factory=list)
-    columns: dict[str, object] | None = None  # where texts and labels stood, for whoever reads such tables later
-    serious: tuple[str, ...] = ()  # notes of its own that are warnings
-    tasks: Mapping[str, Prepared] = field(default_factory=dict)  # of a task file; then `train` is what comes before
-    before: bool = False  # whether `train` is a table of its own, or the texts of the tasks
+    columns: dict[str, object] | None = None  # text and label columns, to read similar tables later
+    serious: tuple[str, ...] = ()  # notes that are warnings, besides those computed from the data
+    tasks: Mapping[str, Prepared] = field(default_factory=dict)  # of a task file; `train` is then for phases before
+    before: bool = False  # whether `train` comes from the [before] table or from the tasks' texts
     file: TaskFile | None = None
 
-    def tell(self, listen: Callable[[Note], None]) -> None:
-        """Say it all; what makes scores look better than they are, or mean nothing, as a warning."""
+    def report(self, listen: Callable[[Note], None]) -> None:
+        """Send all notes; those about misleading or meaningless scores are warnings."""
         for note in self.notes:
             listen(Note(note, warning=note in self.warnings))
 
@@ -67,12 +67,12 @@ class Prepared:
 
     @property
     def trained_texts(self) -> Iterator[str]:
-        """Every text that something is trained on."""
+        """Every training text, of all tasks."""
         return chain(*(table.all_texts for table in self.trained_tables))
 
     @property
     def trained_tables(self) -> list[Table]:
-        """Every table that something is trained on."""
+        """Every training table, of all tasks."""
         return [self.train, *(task.train for task in self.tasks.values())]
 
     def codes(self, table: Table | None) -> np.ndarray:
@@ -82,13 +82,13 @@ class Prepared:
         return self.space.encode(table.labels, where=table.name)
 
     def values(self, table: Table | None) -> np.ndarray:
-        """What losses and metrics see of a table's labels."""
+        """The labels of a table as losses and metrics use them."""
         if table is None or table.labels is None:
             return self.space.none(len(table or ()))
         return self.space.values(table.labels, where=table.name)
 
     def facts(self) -> dict[str, object]:
-        """Sizes for the record."""
+        """Sizes and columns for the manifest."""
         if self.tasks:
             each = {name: task.facts() for name, task in self.tasks.items()}
             before = {"before": len(self.train)} if self.before else {}
@@ -120,34 +120,35 @@ class Prepared:
 def prepare(
     data: DataSpec, split: SplitSpec, *, seed: int = 0, base: Base | None = None, needs: Needs = LABELS
 ) -> Prepared:
-    """Read and split; `base` is a run to go on from: its classes stay, its training texts are not scored.
+    """Read and split. `base` is a run to continue from: its classes stay, its training texts are not scored.
 
-    `needs` is what the recipe must have of every row; without it, a label.
+    `needs` is what the recipe requires of every row; default: a label.
     """
     if needs.tasks:
         from phasefit.prepare.tasks import prepare_tasks
 
         return prepare_tasks(data, split, seed, needs, base)
     if is_task_file(data.source):
-        raise DataError(f"{data.source} is a task file: train it with --recipe multitask")
+        raise DataError(f"{data.source} is a task file; train it with --recipe multitask")
     data = _like_base(data, base)
     dataset = _read(data, needs, None if base is None else base.columns)
     train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
-    free_unused()  # the frames are gone, before rows are copied
+    free_unused()  # the frames are no longer needed: free them before rows are copied
 
     notes: list[str] = []
     serious: list[str] = []
-    goes_on = base is not None and base.space is not None
-    scores = needs.labels or goes_on  # whether there will be a classifier
+    continues = base is not None and base.space is not None
+    scores = needs.labels or continues  # whether the run has a classifier
     if test is not None and test.labels is None and (scores or data.test is not None):
-        notes.append(f"{test.name} has no labels: it is not scored; give it as --unlabelled to learn from its texts")
+        notes.append(f"{test.name} has no labels and is not scored; pass it with --unlabelled to learn from its texts")
         test = None
     if needs.labels and validation is not None and validation.labels is None:
-        notes.append(f"{validation.name} has no labels and is left alone; validation rows are split off instead")
+        notes.append(f"{validation.name} has no labels and is ignored; validation rows are split off train instead")
         validation = None
     if not needs.labels:
-        train, validation, test = drop_unused_labels(train, validation, test, base if goes_on else None, notes, serious)
-        if not goes_on or train.labels is None:
+        classifier_run = base if continues else None
+        train, validation, test = drop_unused_labels(train, validation, test, classifier_run, notes, serious)
+        if not continues or train.labels is None:
             split = replace(split, test_size=0.0)  # there is nothing to score
     old = None if base is None else base.space
     train, validation, test = keep_classes(train, validation, test, split, notes)
@@ -160,10 +161,10 @@ def prepare(
     train, validation, test = without_leaks(train, validation, test, split, base, notes)
     space = known_space(base) if train.labels is None else space_of(train, old)
     if base is not None and base.space is not None:
-        fresh = [name for name in space.names if name not in base.space.names]
-        added = f"{len(fresh)} new ones: {', '.join(fresh[:10])}" if fresh else "no new ones"
-        known = f"its {len(base.space)} classes and {added}" if kind_of(space).has_classes else "its scale of scores"
-        notes.append(f"going on from {base.name}: {known}")
+        new = [name for name in space.names if name not in base.space.names]
+        added = f"{len(new)} new: {', '.join(new[:10])}" if new else "none new"
+        kept = f"{len(base.space)} known classes, {added}" if kind_of(space).has_classes else "same scale of scores"
+        notes.append(f"continuing from {base.name}: {kept}")
     if train.labels is not None:
         notes += [kind_of(space).note(space, train.labels), *class_notes(space.names, len(train))]
         validation = known_only(validation, space, "error" if split.unseen == "error" else "drop", notes)
@@ -172,7 +173,7 @@ def prepare(
     if not split.score_test:
         test = None  # neither trained on nor scored
     note_known({"validation": validation, "test": test}, base, notes)
-    looked = hygiene({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
+    data_check = hygiene({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
     return Prepared(
         dataset.name,
         space,
@@ -181,15 +182,15 @@ def prepare(
         test,
         unlabelled,
         dataset.sha256,
-        looked,
-        [*columns_note(train), *data_notes(looked, train.labels is not None), *notes, *serious],
+        data_check,
+        [*columns_note(train), *data_notes(data_check, train.labels is not None), *notes, *serious],
         _about_columns(train, data),
         tuple(serious),
     )
 
 
 def _like_base(data: DataSpec, base: Base | None) -> DataSpec:
-    """Labels are read as those of the run to go on from, where nobody says how: a few rows may look otherwise."""
+    """By default, read labels as the base run did: a few rows may not show their kind."""
     own = {} if base is None else base.reading
     is_specified = data.levels or data.tree or data.separator or len(as_names(data.label)) > 1
     if not own or is_specified or data.kind not in (None, own["kind"]):
@@ -198,7 +199,7 @@ def _like_base(data: DataSpec, base: Base | None) -> DataSpec:
 
 
 def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
-    """All tables, without the columns that nothing is trained on; `usual` are those of the run before."""
+    """All tables, without unused columns; `usual` are the columns of the base run."""
     options: dict[str, Any] = {
         "text": data.text,
         "label": data.label,
@@ -217,13 +218,13 @@ def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
         raise type(error)(f"{error}, {OTHER_USE[type(error)]}") from error
     validation, test, unlabelled = dataset.validation, dataset.test, dataset.unlabelled
     if dataset.train.labels is not None and not (data.tree or data.separator or data.levels):
-        options["kind"] = data.kind or dataset.train.label_kind  # what a few rows look like may differ
+        options["kind"] = data.kind or dataset.train.label_kind  # a few rows may not show it
     if data.validation is not None:
         validation = read_table(data.validation, split="validation", what="validation", **options)
     if data.test is not None:
         test = read_table(data.test, split="test", what="test", **options)
     if data.unlabelled is not None:
-        one = data.text if len(as_names(data.text)) == 1 else ()  # the columns of a pair are found again
+        one = data.text if len(as_names(data.text)) == 1 else ()  # the columns of a pair are detected again
         more = {**options, "text": one, "label": (), "need_labels": False, "sides": "each"}
         more |= {"kind": None, "tree": None, "separator": None, "levels": ()}
         unlabelled = read_table(data.unlabelled, what="unlabelled", **more)
@@ -238,7 +239,7 @@ def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
 
 
 def _about_columns(train: Table, data: DataSpec) -> dict[str, object] | None:
-    """Where texts and labels stood; labels that were left alone did not."""
+    """The text and label columns; ignored labels are not listed."""
     if train.columns is None:
         return None
     about = asdict(train.columns) | ({} if train.labels is not None else {"labels": ()})

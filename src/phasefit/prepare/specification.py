@@ -1,4 +1,4 @@
-"""What `prepare` is asked for: which tables, how their labels are read, and which rows train, validate and test."""
+"""The input of `prepare`: which tables, how their labels are read, and which rows train, validate and test."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ class DataSpec:
     validation: Any = None
     test: Any = None
     unlabelled: Any = None  # more texts for the phases that need no labels
-    text: tuple[str, ...] = ()  # the text column, found by its usual names when not given; several: a pair, a triple
+    text: tuple[str, ...] = ()  # the text column, detected by default; several columns are a pair or a triple
     label: tuple[str, ...] = ()  # the label column; several are the levels of a tree
-    kind: str | None = None  # of labels: single, multi, tree or score; found out when not given
-    tree: str | None = None  # what separates the levels inside one label, e.g. "/"
-    separator: str | None = None  # what separates several labels in one cell; "|" when not given
+    kind: str | None = None  # label kind: single, multi, tree or score; detected by default
+    tree: str | None = None  # the separator of the levels inside one label, e.g. "/"
+    separator: str | None = None  # the separator of several labels in one cell; default: "|"
     levels: tuple[str, ...] = ()  # the names of an ordered scale, lowest first
-    data_dir: Path | None = None  # where named datasets are looked for first
+    data_dir: Path | None = None  # the folder searched first for named datasets
 
 
 @dataclass(frozen=True)
 class SplitSpec:
-    """Which rows of the tables are used, and for what."""
+    """Which rows of the tables are used, and how."""
 
-    validation_size: float = 0.2  # share split off where no validation table is given
+    validation_size: float = 0.2  # share split off when there is no validation table
     test_size: float = 0.1
-    rows: int | None = None  # use a sample of this many training rows, stratified where they have labels
-    validation_rows: int | None = None  # choose on a sample of this many of the validation rows that were given
-    test_rows: int | None = None  # score on a sample of this many of the test rows that were given
-    score_test: bool = True  # False: test rows are split off and left alone, for whoever chooses on validation
-    classes: tuple[str, ...] = ()  # use only the rows of these classes
-    top_classes: int | None = None  # use only the rows of the N most frequent classes
-    fold: tuple[int, int] | None = None  # (2, 5): the second fifth of the training table is the test, splits are unused
-    unseen: str = "error"  # labels only validation or test has: "error", "drop" those rows, "keep" them as mistakes
-    leaked: str = "keep"  # texts both trained on and scored: "keep", or "drop-scored" or "drop-train" those rows
+    rows: int | None = None  # size of a sample of the training rows, stratified by label
+    validation_rows: int | None = None  # size of a sample of the given validation rows
+    test_rows: int | None = None  # size of a sample of the given test rows
+    score_test: bool = True  # False: test rows are split off but not scored, for choices made on validation
+    classes: tuple[str, ...] = ()  # use only rows of these classes
+    top_classes: int | None = None  # use only rows of the N most frequent classes
+    fold: tuple[int, int] | None = None  # (2, 5): the second fifth of the training table is the test set
+    unseen: str = "error"  # labels missing from train: "error", "drop" those rows, "keep" them as mistakes
+    leaked: str = "keep"  # texts both trained on and scored: "keep", "drop-scored" or "drop-train"
 
     def __post_init__(self) -> None:
         if self.unseen not in UNSEEN:
             raise DataError(f"--unseen {self.unseen}: unknown choice; {did_you_mean(str(self.unseen), UNSEEN)}")
         if self.fold is not None and not (isinstance(self.fold, tuple) and len(self.fold) == 2):
-            raise DataError(f"a fold is two numbers such as (2, 5), not {self.fold!r}")
+            raise DataError(f"--fold must be two numbers such as (2, 5), not {self.fold!r}")

@@ -1,4 +1,4 @@
-"""Which rows are trained on, validated on and tested on; what happens to labels that cross the lines."""
+"""Which rows are in train, validation and test, and what happens to labels that are missing from train."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from phasefit.seeds import generator
 
 
 def labels_of(table: Table) -> Sequence[Label]:
-    """The labels of a table that must have some."""
+    """The labels of a table that needs them."""
     if table.labels is None:
-        raise LabelError(f"{table.name} has no labels; name their column with --label")
+        raise LabelError(f"{table.name} has no labels; name the label column with --label")
     return table.labels
 
 
 def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
-    """The label space of a table; one to go on from keeps its classes and gets the new ones."""
+    """The label space of a table; a base space keeps its classes and gets the new ones."""
     labels = labels_of(table)
     if base is None:
         space = label_space(labels, table.label_kind, table.name, table.levels)
@@ -34,27 +34,27 @@ def space_of(table: Table, base: LabelSpace | None) -> LabelSpace:
     kind = table.label_kind
     if kind != base.kind:
         raise LabelError(
-            f"the model has labels of kind '{base.kind}', the table of kind '{kind}'; they must be the same"
+            f"the model has labels of kind '{base.kind}', but the table has kind '{kind}'; they must be the same"
         )
     kind_of(base).check_same(base, table.levels)
     return base.extend(labels)
 
 
 def sampled(train: Table, rows: int | None, seed: int, base: LabelSpace | None, notes: list[str]) -> Table:
-    """A sample, if one is asked for: stratified where there are labels."""
+    """A sample of the training rows if `rows` is set; stratified if there are labels."""
     if rows is None or rows >= len(train):
         return train
     codes = _strata(train, base)
     how = "random" if train.labels is None else "stratified"
-    notes.append(f"a {how} sample of {rows:,} of the {len(train):,} rows is used")
+    notes.append(f"using a {how} sample of {rows:,} of the {len(train):,} training rows")
     return train.take(sample(codes, rows, seed))
 
 
 def subsample(table: Table | None, rows: int | None, seed: int, what: str, notes: list[str]) -> Table | None:
-    """At most so many rows of a table, drawn at random: what is scored stays as it is distributed."""
+    """At most `rows` rows of a table, drawn at random, so that the class distribution is kept."""
     if table is None or rows is None or rows >= len(table):
         return table
-    notes.append(f"{rows:,} of the {len(table):,} {what} rows are used, drawn at random")
+    notes.append(f"using a random sample of {rows:,} of the {len(table):,} {what} rows")
     return table.take(np.sort(generator(seed, "cut", what).permutation(len(table))[:rows]))
 
 
@@ -67,9 +67,9 @@ def split_off(
     base: Base | None,
     notes: list[str],
 ) -> tuple[Table, Table | None, Table | None]:
-    """Split off what is not given, stratified; rows that the run to go on from was trained on stay in train.
+    """Split off the missing parts, stratified, or at random without labels.
 
-    Without labels it is at random.
+    Rows that the base run was trained on stay in train.
     """
     shares = {
         "validation": 0.0 if validation is not None else spec.validation_size,
@@ -80,7 +80,7 @@ def split_off(
     codes = _strata(train, None if base is None else base.space)
     free = np.arange(len(train)) if base is None else np.flatnonzero(~base.knows(train))
     if base is not None and not len(free):
-        notes.append(f"all rows were already trained on by {base.name}: the scores below are too good to be true")
+        notes.append(f"{base.name} was already trained on all of these rows: scores on them are too optimistic")
         free = np.arange(len(train))
     drawn = split(codes[free], **shares, seed=seed, same=train.same[free])
     held = {"validation": free[drawn.validation], "test": free[drawn.test]}
@@ -88,13 +88,17 @@ def split_off(
         held = kind_named(train.label_kind).trainable(held, train.labels)
     for name, rows in held.items():
         if shares[name] and not len(rows):
-            want = "several different texts" if train.labels is None else "classes with several different texts"
+            where = "" if train.labels is None else " per class"
             raise DataError(
-                f"{train.name}: no {name} rows can be split off, for want of {want}; give --{name}, or --{name}-size 0"
+                f"{train.name}: no {name} rows can be split off: too few distinct texts{where}; give --{name}, or use "
+                f"--{name}-size 0"
             )
-    made = " and ".join(f"{share:.0%} for {name}" for name, share in shares.items() if share)
-    new = "" if len(free) == len(train) else f" of the {len(free):,} rows that {base.name} has not seen" if base else ""
-    notes.append(f"split off, {'at random' if train.labels is None else 'stratified'}, before training: {made}{new}")
+    parts = " and ".join(f"{share:.0%} for {name}" for name, share in shares.items() if share)
+    how = "at random" if train.labels is None else "stratified"
+    note = f"split off before training ({how}): {parts}"
+    if base is not None and len(free) < len(train):
+        note += f", from the {len(free):,} rows that {base.name} was not trained on"
+    notes.append(note)
     if train.labels is not None:
         _note_small_classes(codes, free, drawn, notes)
     validation = train.take(held["validation"]) if shares["validation"] else validation
@@ -104,7 +108,7 @@ def split_off(
 
 
 def _strata(table: Table, base: LabelSpace | None) -> np.ndarray:
-    """What rows are drawn from in proportion: their classes, or all of them together where there are no labels."""
+    """The strata to sample from: the classes, or a single one without labels."""
     if table.labels is None:
         return np.zeros(len(table), dtype=np.int64)
     return space_of(table, base).encode(table.labels)
@@ -117,11 +121,11 @@ def _note_small_classes(codes: np.ndarray, free: np.ndarray, parts: Splits, note
     copies = parts.lone - int((np.bincount(codes[free]) == 1).sum())
     if copies:
         many = "1 class has" if copies == 1 else f"{copies:,} classes have"
-        notes.append(f"{many} a single text, in several copies: it is trained on and never scored")
+        notes.append(f"{many} a single text in several copies (in train only, never scored)")
 
 
 def known_only(table: Table | None, space: LabelSpace, unseen: str, notes: list[str]) -> Table | None:
-    """What to do with labels that no training row has: refuse, leave those rows out, or keep them as mistakes."""
+    """Handle labels that are not in the training rows: refuse them, drop those rows, or keep them as mistakes."""
     if table is None:
         return None
     labels = labels_of(table)
@@ -131,24 +135,24 @@ def known_only(table: Table | None, space: LabelSpace, unseen: str, notes: list[
     row = int(np.flatnonzero(~known)[0])
     number = table.row_numbers(np.array(row))
     count = f"{(~known).sum()} row{'s' if (~known).sum() > 1 else ''}"
-    problem = f"{table.name}: {count} with a label that no training row has, e.g. '{space.name(labels[row])}'"
+    problem = f"{table.name}: {count} with a label that is not in the training rows, e.g. '{space.name(labels[row])}'"
     if not known.any() and unseen != "keep":
         trained = ", ".join(f"'{name}'" for name in space.names[:5]) + (" ..." if len(space) > 5 else "")
         raise LabelError(
-            f"{problem} (row {number}), and no row is left without them: is it the right file and column? Training has "
-            f"{trained}"
+            f"{problem} (row {number}), and no other rows; check the file and the label column (training labels: "
+            f"{trained})"
         )
     if unseen == "error":
         raise LabelError(
-            f"{problem} (row {number}); leave them out with --unseen drop, or count them as mistakes with --unseen keep"
+            f"{problem} (row {number}); drop them with --unseen drop, or count them as mistakes with --unseen keep"
         )
-    notes.append(f"{problem}: " + ("left out" if unseen == "drop" else "each counts as a mistake"))
+    notes.append(f"{problem}: " + ("dropped" if unseen == "drop" else "counted as mistakes"))
     return table.take(np.flatnonzero(known)) if unseen == "drop" else table
 
 
 def note_known(scored: Mapping[str, Table | None], base: Base | None, notes: list[str]) -> None:
-    """Say how many of the rows to be scored have a text that the run before was trained on."""
+    """Note how many of the rows to score have a text that the base run was trained on."""
     for name, table in scored.items():
-        before = 0 if base is None or table is None else int(base.knows(table).sum())
-        if base is not None and table is not None and before:
-            notes.append(f"{before:,} of the {len(table):,} {name} texts were trained on by {base.name}")
+        known = 0 if base is None or table is None else int(base.knows(table).sum())
+        if base is not None and table is not None and known:
+            notes.append(f"{base.name} was trained on {known:,} of the {len(table):,} {name} texts")

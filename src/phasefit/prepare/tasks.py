@@ -1,4 +1,4 @@
-"""From a task file to rows: each task prepared as a table of its own, and what comes before them. Imports no torch."""
+"""From a task file to rows: each task's table is prepared separately, and so is [before]. Imports no torch."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ TASK = Needs(labels=True, labels_of_pairs=True)
 
 
 def prepare_tasks(data: DataSpec, split: SplitSpec, seed: int, needs: Needs, base: Base | None = None) -> Prepared:
-    """All tables of a task file; `needs` is what the phases before the tasks must have."""
+    """All tables of a task file; `needs` is what the phases before the tasks require."""
     if not is_task_file(data.source):
         raise DataError(
-            "this recipe learns several tasks from a task file: give a TOML file with [[task]] tables as DATA, or "
-            "'cs224n'; 'phasefit recipes' has recipes for one table"
+            "this recipe trains several tasks and needs a task file as DATA: a TOML file with [[task]] tables, or "
+            "'cs224n'; 'phasefit recipes' lists recipes for a single table"
         )
     for name in OF_A_TABLE:
         if getattr(data, name):
-            raise DataError(f"--{name} is about one table; write it into the [[task]] tables of {data.source}")
+            raise DataError(f"--{name} applies to a single table; set it in the [[task]] tables of {data.source}")
     file = read_task_file(data.source)
     prepared = partial(_prepared, data.data_dir, split, seed)
     tasks = {
@@ -39,10 +39,10 @@ def prepare_tasks(data: DataSpec, split: SplitSpec, seed: int, needs: Needs, bas
         )
         for task in file.tasks
     }
-    wanted = _needs_before(file, needs)
+    needs_before = _needs_before(file, needs)
     before = None
-    if file.before is not None and wanted is not None:
-        before = prepared(file.before, wanted, f"{file.name}.toml, before")
+    if file.before is not None and needs_before is not None:
+        before = prepared(file.before, needs_before, f"{file.name}.toml, before")
     train = Table(file.name, list(chain.from_iterable(task.train.all_texts for task in tasks.values())))
     notes = [f"{name}: {note}" for name, task in tasks.items() for note in task.notes]
     serious = [f"{name}: {note}" for name, task in tasks.items() for note in task.warnings]
@@ -76,7 +76,7 @@ def _prepared(
     where: str,
     base: Base | None = None,
 ) -> Prepared:
-    """One table of the file; what is wrong with it is said with its place."""
+    """One table of the file; errors start with its place in the file."""
     data = DataSpec(task.data, validation=task.validation, test=task.test, data_dir=data_dir, **task.options())
     try:
         return prepare(data, replace(split, rows=task.rows or split.rows), seed=seed, base=base, needs=needs)
@@ -85,12 +85,12 @@ def _prepared(
 
 
 def _needs_before(file: TaskFile, needs: Needs) -> Needs | None:
-    """What the phases before the tasks need of a table of their own; those that need texts alone take the tasks'."""
+    """What the phases before the tasks need of the [before] table; None if they can use the texts of the tasks."""
     if file.before is None or not (needs.pairs or needs.texts):
         if needs.pairs:
             raise DataError(
-                f"{file.name}: the recipe learns from pairs of texts before the tasks, and the file names none; add "
-                "a table [before] with data"
+                f"{file.name}: the recipe learns from pairs of texts before the tasks, but the file has none; add a "
+                "[before] table with data"
             )
         return None
     return Needs(labels=False, pairs=needs.pairs, texts=True)

@@ -1,4 +1,4 @@
-"""Labels that nobody needs: kept where they can watch over the training, left alone where they cannot."""
+"""Labels that the recipe does not need: kept if they can serve to evaluate training, ignored otherwise."""
 
 from __future__ import annotations
 
@@ -21,76 +21,76 @@ def drop_unused_labels(
     notes: list[str],
     serious: list[str],
 ) -> tuple[Table, Table | None, Table | None]:
-    """The tables for a recipe that needs no labels: train and validation with labels or both without.
+    """The tables for a recipe that needs no labels: train and validation both with labels or both without.
 
-    A test is for the classifier of the run to go on from, if there is one: `base`.
+    A test table is kept only for the classifier of `base`, the run to continue from.
     """
     if test is not None and base is None:
         notes.append(f"{test.name} is not scored: the recipe trains no classifier")
         test = None
     if train.others:
         which = positives_of(train)
-        validation = None if validation is None else _together(validation, which, [], [])
-        train = _together(train, which, notes, serious) or train  # there is one, or it would not be known which
-        why = ""
+        validation = None if validation is None else _positive_pairs(validation, which, [], [])
+        train = _positive_pairs(train, which, notes, serious) or train  # never None: `which` comes from its rows
+        reason = ""
     else:
-        why = _why_left_alone(train, validation, base)
-    if why:
-        notes.append(why)
-    if why or train.others or train.labels is None:
+        reason = _why_ignored(train, validation, base)
+    if reason:
+        notes.append(reason)
+    if reason or train.others or train.labels is None:
         train, validation = replace(train, labels=None), _unlabelled(validation)
     if base is not None and train.labels is None and test is None:
         serious.append(
-            f"the classifier of {base.name} stays as it is while the encoder under it changes, and nothing scores it "
-            "here; evaluate it, or train it again, before it is used"
+            f"this run changes the encoder but neither trains nor scores the classifier of {base.name}; evaluate or "
+            "retrain the classifier before you use it"
         )
     return train, validation, test
 
 
 def known_space(base: Base | None) -> LabelSpace:
-    """The label space of a run without labels: that of the run it goes on from, or none."""
+    """The label space of a run without labels: that of the run it continues from, if any."""
     return NoLabels() if base is None or base.space is None else base.space
 
 
-def _why_left_alone(train: Table, validation: Table | None, base: Base | None) -> str:
-    """Why labels that seem to be there cannot be used; nothing where they can, or where there are none."""
+def _why_ignored(train: Table, validation: Table | None, base: Base | None) -> str:
+    """Why the labels of a table cannot be used; empty if they can, or if there are none."""
     names = _listed(train.columns.labels) if train.columns else ""
     if train.labels is None:
         if not names:
             return ""
         of_rows = train.columns is not None and train.columns.others
-        return f"the column {names} is left alone: " + (
-            "it is about whole rows, not about each text" if of_rows else "it does not hold one class for every text"
+        return f"ignoring the label column {names}: " + (
+            "it describes whole rows, not single texts" if of_rows else "it does not have one class for every text"
         )
-    start = f"the labels{f' ({names})' if names else ''} are left alone: "
+    start = f"ignoring the labels{f' ({names})' if names else ''}: "
     classes = len(set(train.labels))
     if base is None and classes < 2:
         return f"{start}there is only one class"
     if base is None and classes > len(train) / 2:
         return f"{start}there are {classes:,} classes for {len(train):,} rows"
     if validation is not None and validation.labels is None:
-        return f"{start}{validation.name} has none"
+        return f"{start}{validation.name} has no labels"
     return ""
 
 
-def _together(table: Table, which: Positives | None, notes: list[str], serious: list[str]) -> Table | None:
-    """The rows whose texts belong together, as far as labels tell; else all, with a warning."""
+def _positive_pairs(table: Table, which: Positives | None, notes: list[str], serious: list[str]) -> Table | None:
+    """The rows whose texts belong together; all rows, with a warning, if the labels do not show which."""
     if which is None or table.labels is None:
-        serious += _taken_as_positive(table)
+        serious += _all_positive(table)
         return table
     rows = which.rows(table)
-    notes.append(f"{len(rows):,} of the {len(table):,} pairs belong together ({which.how}); the others are left out")
+    notes.append(f"{len(rows):,} of the {len(table):,} pairs are positive pairs ({which.how}); the others are dropped")
     return table.take(rows) if len(rows) else None
 
 
-def _taken_as_positive(train: Table) -> list[str]:
+def _all_positive(train: Table) -> list[str]:
     names = _listed(train.columns.labels) if train.columns else ""
     if not names and train.labels is None:
         return []
-    what = f"column {names}" if names else "label"
+    ignored = f"column {names}" if names else "label"
     return [
-        f"every row of {train.name} is taken as texts that belong together, whatever its {what} says; keep only the "
-        "rows for which that is so"
+        f"every row of {train.name} is used as a positive pair and its {ignored} is ignored; remove the rows whose "
+        "texts do not belong together"
     ]
 
 

@@ -1,4 +1,4 @@
-"""How a run folder is left when its run does not come to its end: taken back, or ready to be resumed."""
+"""Clean up a run folder after a failure: remove the run, or leave it ready to be resumed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 @contextmanager
 def cleanup_on_failure(folder: RunFolder, listen: Listener, *, fresh: bool, resumable: bool = True) -> Iterator[None]:
-    """Whatever happens inside, the folder is locked until then, and after it nothing is lost that could be used.
+    """Keep the folder locked while the run is active, and keep whatever can be used when it fails.
 
-    A new run that fails before its first checkpoint, or in a way that would only repeat itself, is taken back. A
-    stopped one stays and can be resumed, unless its tables were in memory; so does one that failed for want of room,
-    or by a bug.
+    A new run that fails before its first checkpoint, or with an error that would only repeat, is removed. An
+    interrupted run stays and can be resumed, unless its tables were in memory; so does a run that failed because of a
+    full disk or a bug.
     """
     advice = (
-        f"go on with: {command(folder.path)}" if resumable else "its tables were in memory; repeat it with --overwrite"
+        f"resume it with: {command(folder.path)}"
+        if resumable
+        else "train again with --overwrite (tables in memory cannot be resumed)"
     )
     try:
         yield
@@ -42,13 +44,13 @@ def cleanup_on_failure(folder: RunFolder, listen: Listener, *, fresh: bool, resu
         if repeats or (isinstance(error, RunError) and not resumable):
             raise
         if isinstance(error, OSError) and (isinstance(error, RunError) or error.errno is not None):
-            raise RunError(f"{_sentence(error)}; when that is mended, {advice}") from error
-        listen(Note(f"what was done so far is kept; {advice}", warning=True))
+            raise RunError(f"{_sentence(error)}; when this is fixed, {advice}") from error
+        listen(Note(f"the progress so far is kept; {advice}", warning=True))
         raise
 
 
 def command(path: Path) -> str:
-    """What a user types to resume a run."""
+    """The command that resumes a run."""
     return f"phasefit train --resume {shlex.quote(str(path))}"
 
 

@@ -1,4 +1,4 @@
-"""A specification fitted in memory: what Python's estimators and the run folder's job share."""
+"""Fit a specification in memory, for the estimators and for runs with a folder."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from phasefit.training.device import make_accelerator, set_threads
 
 @dataclass(frozen=True)
 class FitResult:
-    """A trained model with its metrics and how it got there."""
+    """A trained model with its metrics and history."""
 
     model: Model
     metrics: dict[str, Any]
     fitted: Fitted
     threads: int
-    outputs: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the rows scored, by split and task
+    outputs: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the scored rows, by split and task
 
 
 def fit_spec(spec: RunSpec, listen: Listener) -> FitResult:
@@ -47,7 +47,7 @@ def fit_spec(spec: RunSpec, listen: Listener) -> FitResult:
     recipe = requested_recipe(spec)
     needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
-    prepared.tell(listen)
+    prepared.report(listen)
     recipe = resolve_recipe(spec, recipe, prepared, listen)
     return fit_prepared(spec, recipe, prepared, listen)
 
@@ -60,11 +60,11 @@ def fit_prepared(
     folder: str | None = None,
     checkpointer: Checkpointer | NullCheckpointer | None = None,
 ) -> FitResult:
-    """Train phase by phase; validation chose the weights, test is looked at once, at the end; then perhaps refit."""
+    """Train phase by phase, evaluate, then refit if requested. Validation chooses the weights; test is scored once."""
     recipe.check()
     checkpointer = checkpointer or NullCheckpointer()
-    before = checkpointer.facts
-    threads = set_threads(before.get("threads", spec.machine.threads))
+    saved = checkpointer.facts
+    threads = set_threads(saved.get("threads", spec.machine.threads))
     skips = any(options.skips_parameters for options in recipe.phases)
     accelerator = make_accelerator(
         spec.machine.device, spec.machine.precision, skips_parameters=skips, track=spec.machine.track, folder=folder
@@ -72,23 +72,25 @@ def fit_prepared(
     listen(Stage("loading the model"))
     model = starting_model(spec, prepared).to(accelerator.device)
     if isinstance(checkpointer, Checkpointer):
-        checkpointer.common = {"threads": threads, "began_with": _same_start(model, before)}
+        checkpointer.common = {"threads": threads, "began_with": _same_start(model, saved)}
     outputs: dict[str, dict[str, np.ndarray]] = {}
-    if "first" in before:  # the run was stopped while it was refitting
-        fitted, metrics = Fitted.from_json(before["first"], checkpointer.snapshots), before["first"]["metrics"]
+    if "first" in saved:  # the run was stopped while refitting
+        fitted, metrics = Fitted.from_json(saved["first"], checkpointer.snapshots), saved["first"]["metrics"]
         model.decisions = _decisions(metrics)
     else:
-        steps = History(before.get("history", ())).steps
-        with tracked(accelerator, spec, recipe.name, listen, steps) as heard:
-            fitted = fit(model, prepared, recipe, accelerator, seed=spec.seed, listen=heard, checkpointer=checkpointer)
+        steps = History(saved.get("history", ())).steps
+        with tracked(accelerator, spec, recipe.name, listen, steps) as tracker:
+            fitted = fit(
+                model, prepared, recipe, accelerator, seed=spec.seed, listen=tracker, checkpointer=checkpointer
+            )
         metrics = _evaluate(model, prepared, recipe, spec, listen, outputs) | {"phases": fitted.phases}
-        if shape := run_geometry(fitted.snapshots, model):
-            metrics["geometry"] = shape
+        if stages := run_geometry(fitted.snapshots, model):
+            metrics["geometry"] = stages
     if spec.recipe.refit:
         if isinstance(checkpointer, Checkpointer):
             checkpointer.common["first"] = fitted.to_json() | {"metrics": metrics}
         listen(Stage("refitting on all rows"))
-        decisions = model.decisions  # no rows are left to choose others on
+        decisions = model.decisions  # no rows are left to choose new ones on
         model = starting_model(spec, prepared).to(accelerator.device)
         everything = merged(prepared)
         how: dict[str, Any] = {"seed": spec.seed, "listen": listen, "repeat": fitted, "checkpointer": checkpointer}
@@ -100,11 +102,14 @@ def fit_prepared(
     return FitResult(model, metrics, fitted, threads, outputs)
 
 
-def _same_start(model: Model, before: dict[str, Any]) -> int:
-    """The checksum of the model that training starts from; resuming needs the same one."""
+def _same_start(model: Model, saved: dict[str, Any]) -> int:
+    """The checksum of the model that training starts from; a resumed run needs the same model."""
     checksum = fingerprint(model)
-    if before.get("began_with", checksum) != checksum:
-        raise ModelError(f"the model '{model.encoder.name}' has changed since the run began; train it again")
+    if saved.get("began_with", checksum) != checksum:
+        raise ModelError(
+            f"the model '{model.encoder.name}' has changed since the run started; restore it, or train again with "
+            "--overwrite"
+        )
     return checksum
 
 
@@ -116,9 +121,9 @@ def _evaluate(
     listen: Listener,
     outputs: dict[str, dict[str, np.ndarray]],
 ) -> dict[str, Any]:
-    """Score validation, choosing there how the model decides, then test; of several tasks each, and their mean.
+    """Score validation, where the decision thresholds are chosen, then test: each task, and the mean of the tasks.
 
-    What the model said of each row goes into `outputs`, as float32.
+    The model's outputs for each row are added to `outputs`, as float32.
     """
     metrics: dict[str, Any] = {}
     tasks = prepared.tasks or ({TASK: prepared} if TASK in model.heads else {})
@@ -145,12 +150,12 @@ def _evaluate(
 
 
 def _outputs(model: Model, table: Table, task: str, split: str, spec: RunSpec, listen: Listener) -> np.ndarray:
-    """What the model says of one table; on validation it is first decided how it answers."""
+    """The model's outputs for one table; on validation, the decision thresholds are chosen first."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TextsCut)
         predicted = model.predict_outputs(table.inputs, task=task)
     for warning in caught:
-        if split == "test":  # the validation texts were counted when they were tokenised
+        if split == "test":  # validation texts were reported when they were tokenised
             listen(Note(f"{split}: {warning.message}", warning=True))
     if split == "validation":
         of = "" if task == TASK else f"{task}: "
@@ -161,6 +166,6 @@ def _outputs(model: Model, table: Table, task: str, split: str, spec: RunSpec, l
 
 
 def _decisions(metrics: dict[str, Any]) -> dict[str, Decision]:
-    """What a fit before this one chose."""
-    known = metrics.get("decisions", {TASK: metrics["decision"]} if "decision" in metrics else {})
-    return {task: Decision.from_json(content) for task, content in known.items()}
+    """The decisions of an earlier fit."""
+    decisions = metrics.get("decisions", {TASK: metrics["decision"]} if "decision" in metrics else {})
+    return {task: Decision.from_json(content) for task, content in decisions.items()}

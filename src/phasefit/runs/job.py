@@ -1,4 +1,4 @@
-"""What a new and a resumed run have in common: the rows are read, the phases fitted, the results saved.
+"""The steps that new and resumed runs share: read the rows, fit the phases, save the results.
 
 Torch is imported when the phases are fitted.
 """
@@ -38,7 +38,7 @@ class TrainResult:
 
 @dataclass(frozen=True)
 class Job:
-    """What a run works with, be it new or resumed."""
+    """The input of a new or resumed run."""
 
     spec: RunSpec
     recipe: Recipe
@@ -53,12 +53,12 @@ def read_job(spec: RunSpec, recipe: Recipe, listen: Listener) -> Job:
     base = base_run(spec.model, spec.model_name)
     needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base, needs=needs)
-    prepared.tell(listen)
+    prepared.report(listen)
     return Job(spec, recipe, base, prepared)
 
 
 def carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report: Reporter | None) -> TrainResult:
-    """Everything behind the beginning; whatever is cut short here is done again when the run is resumed."""
+    """Fit, save and report a started run; a resumed run repeats whatever was interrupted here."""
     write_text(folder.path / "recipe.toml", job.recipe.to_toml())
     write_hygiene(folder.path, job.prepared.hygiene)
     result, fitted = fit_job(job, folder.path, stop, listen)
@@ -71,18 +71,18 @@ def carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report:
 
 
 def fit_job(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainResult, FitResult]:
-    """Take the model through its phases, from the checkpoint where there is one."""
+    """Train the model phase by phase, from a checkpoint if the run is resumed."""
     listen(Stage("starting torch"))
     from phasefit.runs.execution import fit_prepared
     from phasefit.runs.fitting.checkpointer import Checkpointer
     from phasefit.training.checkpoints import read_checkpoint
 
-    # A new run looks at none: another process may not yet have set aside the run that it replaces.
+    # A new run reads none: another process may not yet have moved away the run that it replaces.
     checkpoint, damaged = read_checkpoint(path) if job.resumed else (None, [])
     for note in damaged:
         listen(Note(note, warning=True))
     if job.resumed and checkpoint is None:
-        listen(Note("there is no checkpoint yet: it starts from the beginning"))
+        listen(Note("there is no checkpoint yet; starting from the beginning"))
     how: dict[str, Any] = {"minutes": job.spec.machine.checkpoint_minutes, "keep_phases": job.spec.output.keep_phases}
     checkpointer = Checkpointer(path, stop, checkpoint=checkpoint, **how)
     fitted = fit_prepared(

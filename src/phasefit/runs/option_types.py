@@ -1,4 +1,4 @@
-"""Whether options of a run have their declared types and bounds: Python and manifests may hold anything."""
+"""Check the types and bounds of a run's options: values from Python and from manifests may be anything."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ LEAST = {
     "top_classes": 2,
     "threads": 1,
 }
-MOST = {"threads": 1024}  # torch ends the process where the system cannot start so many
+MOST = {"threads": 1024}  # torch aborts the process if the system cannot start that many
 
 
 def check_option(name: str, value: Any, declared: Any) -> None:
-    """Refuse a value that is not of the declared type; what NumPy and pathlib have for it is fine."""
+    """Refuse a value that does not have the declared type; equivalents from NumPy and pathlib are accepted."""
     if not _fits(value, declared):
-        raise RecipeError(f"--{name.replace('_', '-')} takes {_described(declared)}, not {value!r}")
+        raise RecipeError(f"--{name.replace('_', '-')} must be {_described(declared)}, not {value!r}")
     least, most = LEAST.get(name, -inf), MOST.get(name, inf)
     if name in LEAST and value is not None and not least <= value <= most:
-        bounds = f"from {least} to {most}" if name in MOST else f"from {least} on"
-        raise RecipeError(f"--{name.replace('_', '-')} takes a number {bounds}, not {value!r}")
+        bounds = f"from {least} to {most}" if name in MOST else f"at least {least}"
+        raise RecipeError(f"--{name.replace('_', '-')} must be {bounds}, not {value!r}")
 
 
 def _fits(value: Any, declared: Any) -> bool:

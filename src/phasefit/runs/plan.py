@@ -1,4 +1,4 @@
-"""`--plan`: what a run would do and how long it may take, from a few real steps of each phase on this machine."""
+"""`--plan`: what a run would do and how long it may take, estimated from a few real steps of each phase."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIMED_ROWS = 64
 
 @dataclass(frozen=True)
 class PhasePlan:
-    """The most a phase can take; early stopping may end it sooner."""
+    """The upper limits of a phase; early stopping may end it sooner."""
 
     name: str
     rows: int
@@ -39,7 +39,7 @@ class PhasePlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """All phases, the facts of the data, and what is worth knowing."""
+    """All phases, facts about the data, and notes."""
 
     phases: list[PhasePlan]
     facts: dict[str, Any]
@@ -71,20 +71,20 @@ def plan(spec: RunSpec, listen: Listener) -> Plan:
     model = starting_model(spec, prepared).to(accelerator.device)
     notes = [*prepared.notes, *(note.text for note in recipe_notes)]
 
-    def hear(event: Any) -> None:
+    def collect(event: Any) -> None:
         if isinstance(event, Note):
             notes.append(event.text)
         else:
             listen(event)
 
-    data = index_rows(model, prepared, recipe, spec.seed, hear)
+    data = index_rows(model, prepared, recipe, spec.seed, collect)
     phases = []
     for phase in build_phases(model, data, recipe, spec.seed):
         listen(Stage(f"timing {phase.name}"))
         phases.append(_plan_phase(phase, accelerator, spec.seed))
         notes.extend(phase.notes())
     notes.append(
-        "times are of the phases alone, from a few steps on this machine as it is; early stopping may end them sooner"
+        "times are for the phases only, estimated from a few steps on this machine; early stopping may end them sooner"
     )
     facts = {**prepared.facts(), "model": model.encoder.name, "max_length": model.encoder.max_length}
     return Plan(phases, {**facts, "threads": threads, "device": str(accelerator.device)}, notes)
@@ -96,10 +96,10 @@ def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
 
     schedule = Schedule.of(phase.options, len(phase.batches))
     events = list(train_phase(phase, accelerator, seed=seed, fixed_steps=min(TIMED_STEPS, schedule.total)))
-    took = [event.seconds for event in events if isinstance(event, StepDone)]
+    step_seconds = [event.seconds for event in events if isinstance(event, StepDone)]
     facts = next(event.facts for event in events if isinstance(event, PhaseStarted))
-    look = _seconds_per_row(phase) * phase.evaluation_rows()
-    looks = schedule.total // schedule.every + 1
+    evaluation_seconds = _seconds_per_row(phase) * phase.evaluation_rows()
+    evaluations = schedule.total // schedule.every + 1
     return PhasePlan(
         phase.name,
         int(facts["rows"]),
@@ -107,15 +107,15 @@ def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
         int(facts["pairs"]) if "pairs" in facts else None,
         int(facts["parameters"]),
         int(facts["trained"]),
-        median(took[2:] or took) * schedule.total + look * looks,
+        median(step_seconds[2:] or step_seconds) * schedule.total + evaluation_seconds * evaluations,
     )
 
 
 def _seconds_per_row(phase: Phase) -> float:
-    """Of encoding, from a few rows: a whole look at a large table of long texts takes minutes."""
+    """The time to encode a row, from a few rows: a whole evaluation of many long texts takes minutes."""
     from phasefit.models.encoder.inference import encode_rows
 
     rows = phase.data.train[:: max(len(phase.data.train) // TIMED_ROWS, 1)][:TIMED_ROWS]
-    begun = time.perf_counter()
+    started = time.perf_counter()
     encode_rows(phase.encoder, phase.data.tokens, rows)
-    return (time.perf_counter() - begun) / len(rows)
+    return (time.perf_counter() - started) / len(rows)

@@ -1,4 +1,4 @@
-"""One of several processes? Known from the environment, before torch is imported; and how such a process ends."""
+"""Whether this is one of several processes, from the environment (without torch), and how such a process exits."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-PATIENCE = 10.0  # seconds for taking leave of processes that may be dead
+TIMEOUT = 10.0  # seconds to wait for other processes, which may be dead
 
 
 def is_main_process() -> bool:
-    """Whether this process writes files and speaks to the user."""
+    """Whether this process writes files and prints."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def has_others() -> bool:
-    """Whether more than one process works on the run."""
+    """Whether several processes train the run."""
     return os.environ.get("WORLD_SIZE", "1") != "1"
 
 
 @contextmanager
 def shutdown_process_group() -> Iterator[None]:
-    """A command that joined other processes leaves them before it ends, however it ends; for all else it is nothing.
+    """Leave the process group before a command exits; without a group, do nothing.
 
-    Gloo's threads may still hold tensors of the last exchange, and a thread that lets go of one while the interpreter
-    is taken down aborts the process. Destroying the group does not end those threads once DDP has used it, so that the
-    process ends as those of Python's `multiprocessing` do: its exit handlers are run, then the system ends it.
+    Gloo's threads may still hold tensors of the last exchange, and a thread that releases one while the interpreter
+    shuts down aborts the process. Destroying the group does not end those threads once DDP has used it, so the process
+    exits as those of Python's `multiprocessing` do: exit handlers first, then `os._exit`.
     """
     try:
         yield
-    except SystemExit as ending:
+    except SystemExit as error:
         if not _leave_group():
             raise
-        code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
         with suppress(KeyboardInterrupt):
             atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
@@ -45,17 +45,17 @@ def shutdown_process_group() -> Iterator[None]:
 
 
 def _leave_group() -> bool:
-    """Whether there was a group of processes; torch is not imported to find out."""
+    """Leave the process group; False if there is none. Does not import torch."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return False
 
     def leave() -> None:
-        with suppress(Exception):  # the others may have gone without a word
+        with suppress(Exception):  # the others may have died
             distributed.destroy_process_group()
 
     leaving = threading.Thread(target=leave, daemon=True)
     leaving.start()
     with suppress(KeyboardInterrupt):
-        leaving.join(PATIENCE)
+        leaving.join(TIMEOUT)
     return True

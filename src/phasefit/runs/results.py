@@ -1,4 +1,4 @@
-"""What a finished run leaves in its folder: model, metrics, history, data check and report."""
+"""Save the results of a run: model, metrics, history, data check and report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DATA = "data.json"
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What the report of a run is written from."""
+    """The input of a run's report."""
 
     folder: Path
     recipe: Recipe
@@ -42,7 +42,7 @@ Reporter: TypeAlias = Callable[[FinishedRun], None]
 
 
 def save_results(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
-    """The model, its metrics and history; the manifest, which makes them valid, comes last and is the caller's."""
+    """Write the model, its metrics and history; the caller writes the manifest last, which makes them valid."""
     from phasefit.models.storage import write_model
 
     model = fitted.model
@@ -63,25 +63,25 @@ def save_results(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
 
 
 def report_run(finished: FinishedRun, report: Reporter | None, listen: Listener) -> None:
-    """Pictures and card; a model is not held up by a picture that cannot be drawn."""
+    """Write the report; if that fails, the model is saved all the same."""
     if report is None:
         return
     try:
         report(finished)
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a plotting library may raise
+    except Exception as error:  # noqa: BLE001 - a plotting library may raise anything
         what = f"{type(error).__name__}: {error}"
         listen(Note(f"the report could not be written ({what}); the model is complete", warning=True))
 
 
 def write_hygiene(folder: Path, hygiene: Hygiene, cut: Truncation | None = None) -> None:
-    """Write `data.json`: what the tables are like and, once the texts are tokenised, what is cut off."""
+    """Write `data.json`: facts about the tables and, once the texts are tokenised, about truncation."""
     write_json(folder / DATA, hygiene.to_json() | ({} if cut is None else {"tokens": cut.to_json()}))
 
 
 def save_model(model: Model, folder: Path, *, overwrite: bool = False, facts: Mapping[str, Any] | None = None) -> None:
-    """Save a model into a folder of its own, complete with its manifest, which `facts` are written into too."""
+    """Save a model as a folder with a manifest; `facts` are added to the manifest."""
     from phasefit.models.storage import write_model
 
     target = RunFolder(folder, overwrite=overwrite)

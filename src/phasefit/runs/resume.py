@@ -1,4 +1,4 @@
-"""Resuming a run that was stopped or killed, from its folder alone."""
+"""Resume a run that was stopped or killed, from its folder alone."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from phasefit.events import Note
 from phasefit.files.manifest import FINISHED, versions
 from phasefit.recipes.reading import parse_recipe
 from phasefit.runs.cleanup import cleanup_on_failure
-from phasefit.runs.folder import RunFolder, read_begun
+from phasefit.runs.folder import RunFolder, read_started
 from phasefit.runs.job import Job, TrainResult, carry_out, fit_job, read_job
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.results import Reporter
 from phasefit.runs.run import Run
-from phasefit.runs.saved_specification import is_resumable, spec_from_json
+from phasefit.runs.saved_specification import AGAIN, is_resumable, spec_from_json
 from phasefit.runs.stop import Stop
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def resume(path: Path, listen: Listener, *, device: str | None = None, report: Reporter | None = None) -> TrainResult:
-    """Go on with a run that was stopped or killed; it ends as if it never had been."""
+    """Resume a run that was stopped or killed; the result matches an uninterrupted run."""
     with Stop() as stop:
-        manifest = read_begun(path)
+        manifest = read_started(path)
         if not is_main_process() and manifest.get("status") != FINISHED:
             return fit_job(_read_again(path, manifest, device, listen), path, stop, listen)[0]
         folder = RunFolder.reopen(path) if is_main_process() else None
@@ -39,7 +39,7 @@ def resume(path: Path, listen: Listener, *, device: str | None = None, report: R
 
 
 def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: Listener) -> TrainResult:
-    """Nothing is left to do, but perhaps to clear up what a kill at the very end left."""
+    """Return the finished run, after removing files that a kill at the very end may have left."""
     if folder is not None:
         folder.clear()
     listen(Note(f"the run in {path} is already finished"))
@@ -48,28 +48,28 @@ def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: 
 
 
 def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen: Listener) -> Job:
-    """The job of a run that was begun; data that have changed since are refused."""
+    """The job of a started run; data that have changed since are refused."""
     try:
         spec = spec_from_json(manifest["resume"]["request"], path)
         toml, sha256, name = manifest["resume"]["recipe"], manifest["data"]["sha256"], manifest["recipe"]
         if not isinstance(toml, str) or not isinstance(name, str):
             raise TypeError(f"recipe is {toml!r}")
     except (KeyError, TypeError) as error:
-        raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error})") from error
+        raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error}); {AGAIN}") from error
     if device is not None:
         spec = spec.replace(device=device)
     recipe = parse_recipe(toml, name=name, where=f"{path}/recipe.toml")
     job = replace(read_job(spec, recipe, listen), resumed=True)
     if job.prepared.sha256 != sha256:
         raise DataError(
-            f"the data of the run in '{path}' have changed since it began; put them back, or train again with "
+            f"the data of the run in '{path}' have changed since it started; restore them, or train again with "
             "--overwrite"
         )
-    begun_with = manifest.get("versions")
-    begun_with = begun_with if isinstance(begun_with, dict) else {}
+    saved_versions = manifest.get("versions")
+    saved_versions = saved_versions if isinstance(saved_versions, dict) else {}
     for package, now in versions().items():
-        then = begun_with.get(package)
+        then = saved_versions.get(package)
         if then != now:
-            text = f"{package} was {then} when the run began and is {now} now: the last digits may come out otherwise"
+            text = f"{package} was {then} when the run started and is {now} now: results may differ slightly"
             listen(Note(text, warning=True))
     return job

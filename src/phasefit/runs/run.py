@@ -1,7 +1,4 @@
-"""A Run: a finished run or a saved model, opened once and asked for whatever is needed of it.
-
-Imports no torch before the model is asked for.
-"""
+"""A Run: a finished run or a saved model, opened once. Imports torch only to load the model."""
 
 from __future__ import annotations
 
@@ -28,9 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """The manifest of a folder, and what else lies there, each file read when it is first asked for.
+    """The manifest of a run folder and its other files, each read on first use.
 
-    A plain encoder (a folder or a hub id) has an empty manifest: nothing is known of it but its model.
+    A plain encoder (a folder or a hub id) has an empty manifest.
     """
 
     source: str | Path
@@ -38,27 +35,27 @@ class Run:
 
     @classmethod
     def open(cls, folder: str | Path) -> Run:
-        """A finished run or a saved model; anything else is refused."""
+        """Open a finished run or a saved model; anything else is refused."""
         return cls(folder, read_manifest(Path(folder).expanduser()))
 
     @classmethod
     def open_model(cls, source: str | Path) -> Run:
-        """The same, or a plain encoder."""
+        """Open a finished run, a saved model or a plain encoder."""
         return cls.open(source) if (Path(source).expanduser() / MANIFEST).is_file() else cls(source)
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The run folder."""
         return Path(self.source).expanduser()
 
     @property
     def is_encoder(self) -> bool:
-        """Whether it is a plain encoder and no run."""
+        """Whether it is a plain encoder, not a run."""
         return not self.manifest
 
     @property
     def heads(self) -> dict[str, dict[str, Any]]:
-        """How its heads are built, by task."""
+        """The configuration of its heads, by task."""
         heads = self.manifest.get("heads")
         return {str(task): dict(head) for task, head in heads.items()} if isinstance(heads, Mapping) else {}
 
@@ -68,15 +65,15 @@ class Run:
         return self.manifest.get("heads") == {}
 
     def takes_pairs(self, task: str | None = None) -> bool:
-        """Whether its head, or that of one of its tasks, takes pairs of texts."""
+        """Whether its head, or that of the given task, reads pairs of texts."""
         heads = self.heads
         return bool(heads) and bool((heads.get(task or "") or next(iter(heads.values()))).get("pair"))
 
     def table(self, task: str | None = None) -> TableReading:
-        """How the table that it was trained on was read, or that of one of its tasks."""
+        """How its training table, or that of the given task, was read."""
         facts = self._data(task)
-        known = facts.get("columns")
-        columns = known if isinstance(known, Mapping) else {}
+        saved = facts.get("columns")
+        columns = saved if isinstance(saved, Mapping) else {}
         labels = {"kind": facts.get("kind"), **{name: columns.get(name) for name in ("tree", "separator")}}
         labels["levels"] = tuple(columns.get("levels") or ())
         if not columns:
@@ -95,14 +92,14 @@ class Run:
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
-        """metrics.json; nothing for a model that was saved from Python."""
+        """metrics.json; empty for a model saved from Python."""
         path = self.folder / "metrics.json"
         metrics = read_json(path) if path.is_file() else {}
         return metrics if isinstance(metrics, dict) else {}
 
     @cached_property
     def recipe(self) -> Recipe | None:
-        """The recipe as it was run; None for a model that was saved from Python."""
+        """The recipe of the run; None for a model saved from Python."""
         path = self.folder / "recipe.toml"
         if not path.is_file():
             return None
@@ -114,14 +111,14 @@ class Run:
 
     @cached_property
     def trained_texts(self) -> np.ndarray:
-        """The hashes of the texts and pairs that it was trained on."""
+        """The hashes of its training texts and pairs."""
         return read_seen(self.folder)
 
     def base(self, name: str | None = None) -> Base | None:
-        """What a run that continues from it must know; None where it has no classifier."""
+        """The base for a run that continues from it; None without a classifier."""
         if self.is_encoder or not self.spaces:
             return None
-        only = next(iter(self.spaces.values())) if len(self.spaces) == 1 else None  # of several tasks none is meant
+        only = next(iter(self.spaces.values())) if len(self.spaces) == 1 else None  # ambiguous with several tasks
         tables = {task: self.table(task) for task in self.spaces}
         return Base(name or str(self.source), only, self.trained_texts, self.spaces, self.table(), tables)
 

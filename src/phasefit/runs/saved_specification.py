@@ -15,11 +15,12 @@ from phasefit.runs.specification import OPTIONS, RunSpec, run_spec
 SOURCES = ("data", "validation", "test", "unlabelled")
 PLACES = (*SOURCES, "model", "data_dir")  # options that may name a file or folder
 NAMES = ("text", "label", "levels", "classes")
-IN_MEMORY = {"in memory": True}  # what stands for a table that came from Python
+AGAIN = "train again with --overwrite"
+IN_MEMORY = {"in memory": True}  # placeholder for a table passed from Python
 
 
 def spec_to_json(spec: RunSpec) -> dict[str, Any]:
-    """Every option; places are made absolute, so that the run can be resumed from anywhere."""
+    """Every option; paths are made absolute, so that the run can be resumed from any folder."""
     options = spec.options()
     options["model_name"] = spec.model_name or spec.model
     options["data_dir"] = spec.data.data_dir or os.environ.get(VARIABLE) or None
@@ -34,14 +35,15 @@ def is_resumable(content: Mapping[str, Any]) -> bool:
 
 
 def spec_from_json(content: Mapping[str, Any], out: Path) -> RunSpec:
-    """The specification of a run that was begun in the folder `out`."""
+    """The specification of a run that was started in the folder `out`."""
     if not isinstance(content, Mapping):
-        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged (request is {content!r})")
+        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged (request: {content!r}); {AGAIN}")
     options = {name: value for name, value in content.items() if name in OPTIONS}
     for name in SOURCES:
         if options.get(name) == IN_MEMORY:
             raise RunError(
-                f"the run in '{out}' was begun from Python with a table in memory ({name}) and cannot be resumed"
+                f"the run in '{out}' was started from Python with a table in memory ({name}) and cannot be resumed; "
+                f"{AGAIN}"
             )
     try:
         paths = {"data_dir": Path(options["data_dir"]) if options.get("data_dir") else None, "out": out}
@@ -49,7 +51,7 @@ def spec_from_json(content: Mapping[str, Any], out: Path) -> RunSpec:
         fold = {"fold": tuple(options["fold"]) if options.get("fold") else None}
         return run_spec(**(options | paths | lists | fold))
     except (KeyError, TypeError, PhasefitError) as error:
-        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged ({error})") from error
+        raise RunError(f"the run in '{out}' cannot be resumed: its manifest is damaged ({error}); {AGAIN}") from error
 
 
 def _place(value: Any) -> Any:

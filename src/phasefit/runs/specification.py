@@ -1,6 +1,6 @@
-"""What a run is asked to do, in sections; command line, estimators and studies all build it here. Imports no torch.
+"""The specification of a run, in sections; command line, estimators and studies all build it. Imports no torch.
 
-Outside, options have flat names (`--test-size`, `test_size=`); `run_spec` sorts them into the sections.
+For users, options have flat names (`--test-size`, `test_size=`); `run_spec` sorts them into the sections.
 """
 
 from __future__ import annotations
@@ -14,56 +14,56 @@ from phasefit.errors import did_you_mean
 from phasefit.prepare.specification import DataSpec, SplitSpec
 from phasefit.runs.option_types import check_option
 
-DEFAULT_RECIPE = "default"  # whatever fits the rows
-AUTO = "auto"  # chosen by trying several, on the command line
+DEFAULT_RECIPE = "default"  # chosen by the number of rows per class
+AUTO = "auto"  # chosen by trying several recipes; command line only
 
 
 @dataclass(frozen=True)
 class RecipeSpec:
-    """The recipe and what is done around its phases."""
+    """The recipe, its settings, and the steps after its phases."""
 
     name: str = DEFAULT_RECIPE  # or a TOML file
-    recipe_toml: str | None = None  # the recipe itself, where it was made in Python
+    recipe_toml: str | None = None  # the content of a recipe made in Python
     settings: Mapping[str, Any] = field(default_factory=dict)  # {"contrast.epochs": 4}
     refit: bool = False
-    calibrate: bool = True  # probabilities are fitted to validation rows by a temperature
-    reject: float = 0.0  # the share of validation rows that may go unanswered; sets how sure an answer must be
+    calibrate: bool = True  # calibrate probabilities on validation rows with a temperature
+    reject: float = 0.0  # share of validation rows left unanswered; sets the confidence threshold
 
 
 @dataclass(frozen=True)
 class MachineSpec:
-    """Where and how it is computed."""
+    """Device, threads, precision and checkpoints."""
 
     device: str = "auto"
     threads: int | None = None
     precision: str = "auto"
-    compile: bool = False  # the Transformer's layers through torch.compile: minutes ahead, less for each step
+    compile: bool = False  # torch.compile for the Transformer's layers: minutes at the start, faster steps
     track: str | None = None
-    checkpoint_minutes: float = 5.0  # between two checkpoints; 0 writes one after every step
+    checkpoint_minutes: float = 5.0  # time between checkpoints; 0 writes one after every step
 
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """What is written, and where."""
+    """Which files are written, and where."""
 
     folder: Path | None = None
     overwrite: bool = False
-    report: bool = True  # pictures, page and card of the run
-    keep_phases: bool = False  # the encoder after each phase stays in the run's folder
-    command: str = ""  # how it was called, for the record
+    report: bool = True  # write the pictures, page and card
+    keep_phases: bool = False  # save the encoder after each phase in the run folder
+    command: str = ""  # the command line, for the manifest
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A run before it begins."""
+    """Everything that defines a run."""
 
     data: DataSpec
     split: SplitSpec = field(default_factory=SplitSpec)
     recipe: RecipeSpec = field(default_factory=RecipeSpec)
     machine: MachineSpec = field(default_factory=MachineSpec)
     output: OutputSpec = field(default_factory=OutputSpec)
-    model: str | None = None  # a local folder, a hub id, a run to continue from; None is the default model
-    model_name: str | None = None  # what records call the model, where `model` is only where it lies now
+    model: str | None = None  # a folder, a hub id or a run to continue from; None is the default model
+    model_name: str | None = None  # the model's name in records, if `model` is only its current location
     seed: int = 0
 
     def options(self) -> dict[str, Any]:
@@ -83,8 +83,8 @@ class RunSpec:
             options["settings"] = as_settings(options["settings"] or {})
         for name, value in options.items():
             if isinstance(value, str) and TYPES.get(name) == tuple[str, ...]:
-                options[name] = (value,)  # one name stands for a list of one
-        changes = _sorted_in(options)
+                options[name] = (value,)  # one name is a list of one
+        changes = _by_section(options)
         changed = {name: replace(getattr(self, name), **inside) for name, inside in changes.items() if name}
         spec = replace(self, **changed, **changes.get("", {}))
         check_options(options)
@@ -119,7 +119,7 @@ TYPES = {
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options, by their flat names, with a value of another type than the declared one."""
+    """Refuse options, by their flat names, whose value does not have the declared type."""
     for name, value in options.items():
         check_option(name, value, TYPES[name])
 
@@ -129,7 +129,7 @@ def run_spec(data: Any, **options: Any) -> RunSpec:
     return RunSpec(DataSpec(data)).replace(**options)
 
 
-def _sorted_in(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _by_section(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Options by section."""
     sections: dict[str, dict[str, Any]] = {}
     for name, value in options.items():
@@ -144,4 +144,4 @@ def _place(name: str) -> tuple[str, str]:
     return OPTIONS[name]
 
 
-DEFAULTS = RunSpec(DataSpec(None)).options()  # every option but `data` has one
+DEFAULTS = RunSpec(DataSpec(None)).options()  # for every option but `data`

@@ -1,4 +1,4 @@
-"""Control-C and SIGTERM while a run is on: a training step is finished and saved first, anything else stops at once."""
+"""Control-C and SIGTERM during a run: a training step is finished and saved first, anything else stops at once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """Listens for signals between entering and leaving; only a process's main thread can."""
+    """Handles signals inside a `with` block; works only in the main thread."""
 
     def __init__(self) -> None:
-        self.asked: int | None = None  # the signal that came while stopping was held back
-        self._held = False
+        self.pending: int | None = None  # the signal that arrived while stopping was deferred
+        self._deferred = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._hear) for number in SIGNALS}
+            self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -33,23 +33,23 @@ class Stop:
             signal.signal(number, handler)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Whoever holds a signal back must look at `asked` now and then; a second signal is not held back."""
-        self._held = True
+    def deferred(self) -> Iterator[None]:
+        """Defer the first signal: the block must check `pending` regularly. A second signal stops at once."""
+        self._deferred = True
         try:
             yield
         except RuntimeError as error:
-            if self.asked is None or isinstance(error, PhasefitError) or not has_others():
+            if self.pending is None or isinstance(error, PhasefitError) or not has_others():
                 raise
-            # Another process heard the signal a moment earlier and has gone: what this one waited for never came.
-            raise Interrupted(signal=self.asked) from error
+            # Another process received the signal earlier and has exited, so the exchange with it failed.
+            raise Interrupted(signal=self.pending) from error
         finally:
-            self._held = False
-        if self.asked is not None:
-            raise Interrupted(signal=self.asked)
+            self._deferred = False
+        if self.pending is not None:
+            raise Interrupted(signal=self.pending)
 
-    def _hear(self, number: int, _: FrameType | None) -> None:
-        if self._held and self.asked is None:
-            self.asked = number
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if self._deferred and self.pending is None:
+            self.pending = number
             return
         raise Interrupted(signal=number)

@@ -1,4 +1,4 @@
-"""Experiment trackers, through Accelerate: TensorBoard, Weights & Biases, MLflow. Off unless asked for. No torch."""
+"""Experiment trackers, through Accelerate: TensorBoard, Weights & Biases, MLflow. Off by default. No torch."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def check_tracker(name: str | None) -> None:
     if name not in TRACKERS:
         raise PhasefitError(f"--track {name}: unknown tracker; {did_you_mean(name, TRACKERS)}")
     if find_spec(TRACKERS[name]) is None:
-        raise MissingExtra(f"--track {name}: {name} is not installed; pip install {TRACKERS[name]}")
+        raise MissingExtra(f"--track {name}: {name} is not installed; run: pip install {TRACKERS[name]}")
 
 
 @contextmanager
 def tracked(
     accelerator: Accelerator, spec: RunSpec, recipe: str, listen: Listener, total: int = 0
 ) -> Iterator[Listener]:
-    """A listener that also tells the tracker; steps are counted through all phases, from `total` on."""
+    """A listener that also logs to the tracker; steps are counted across phases, starting after `total`."""
     if spec.machine.track is None:
         yield listen
         return
@@ -44,8 +44,8 @@ def tracked(
         nonlocal total
         if isinstance(event, StepDone):
             total += 1
-            figures = {"loss": event.loss, "lr": event.lr, **event.scalars}
-            accelerator.log({f"{event.phase}/{name}": value for name, value in figures.items()}, step=total)
+            values = {"loss": event.loss, "lr": event.lr, **event.scalars}
+            accelerator.log({f"{event.phase}/{name}": value for name, value in values.items()}, step=total)
         elif isinstance(event, Scored):
             accelerator.log({f"{event.phase}/{name}": value for name, value in event.scores.items()}, step=total)
         listen(event)

@@ -1,4 +1,4 @@
-"""The main job: from a specification to a finished run folder, which is begun before torch is imported."""
+"""Train a run: from a specification to a finished run folder, which is created before torch is imported."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def train(
 ) -> TrainResult:
     """Read, split, train phase by phase, evaluate once on test, save, report.
 
-    `files` are written into the folder when it is begun: how the recipe was chosen, for instance. `report` writes the
-    page, pictures and card; without it, or where the specification wants none, the run has none.
+    `files` are written into the new folder, for instance how the recipe was chosen. `report` writes the page, pictures
+    and card, unless the specification turns them off.
     """
     recipe = requested_recipe(spec)
     recipe.check_files()
@@ -75,5 +75,5 @@ def _refuse_in_place(spec: RunSpec) -> None:
     model, out = Path(spec.model).expanduser().resolve(), Path(str(spec.output.folder)).resolve()
     if out in (model, *model.parents):
         raise RunError(
-            f"{spec.output.folder} is the run to go on from and cannot be replaced by it; give another folder with -o"
+            f"{spec.output.folder} holds the run to continue from and cannot be replaced; give another folder with -o"
         )

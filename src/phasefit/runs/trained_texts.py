@@ -1,6 +1,6 @@
-"""Which texts a run was trained on, as hashes: who goes on from it must not score them as if they were new.
+"""Hashes of the texts a run was trained on: a run that continues from it must not score them as new texts.
 
-Imports no torch: splits are made before it is needed.
+Imports no torch: rows are split before it is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SEEN = "trained_on.safetensors"
 def write_seen(
     folder: Path, texts: Iterable[str], before: np.ndarray | None = None, rows: Iterable[np.ndarray] = ()
 ) -> None:
-    """Note the texts of this run and those of the run it went on from; `rows` are hashes of whole pairs."""
+    """Save the hashes of this run's texts and of those `before` it; `rows` are hashes of whole pairs."""
     from safetensors.numpy import save_file
 
     earlier = before if before is not None else np.empty(0, np.int64)
@@ -30,7 +30,7 @@ def write_seen(
 
 
 def read_seen(folder: Path) -> np.ndarray:
-    """The hashes of a run's training texts; none for a model that was saved without them."""
+    """The hashes of a run's training texts; empty for a model saved without them."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 

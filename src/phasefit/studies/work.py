@@ -38,7 +38,7 @@ from phasefit.models.model import Model
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.splitting import subsample
 from phasefit.runs.evaluation.score import score_outputs
-from phasefit.runs.folder import read_begun
+from phasefit.runs.folder import read_started
 from phasefit.runs.resume import resume
 from phasefit.runs.specification import RunSpec
 from phasefit.runs.train import train
@@ -137,7 +137,7 @@ def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _is_resumable(run: Path) -> bool:
     with suppress(PhasefitError):
-        return bool(read_begun(run))
+        return bool(read_started(run))
     return False
 
 

@@ -1,1 +1,1 @@
-"""Evaluation: how a trained model decides, how it scores, and what its embedding space looks like."""
+"""Evaluation: decision thresholds, scores and the geometry of the embedding space."""

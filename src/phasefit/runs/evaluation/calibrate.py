@@ -1,5 +1,5 @@
-"""Answers that can be trusted: a temperature, thresholds of several labels and, if asked for, one below which nothing
-is answered, all chosen on validation rows."""
+"""Choose, on validation rows, a temperature, the thresholds of several labels and, optionally, a threshold below which
+no answer is given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from phasefit.runs.specification import RunSpec
 
 
 def decide(model: Model, validation: Table, outputs: np.ndarray, spec: RunSpec, task: str = TASK) -> list[str]:
-    """Choose how the model decides, given its head's own outputs of the validation rows; what was chosen."""
+    """Choose how the model decides from its uncalibrated outputs for the validation rows; return notes about it."""
     space = model.space_of(task)
     values = space.values(labels_of(validation), where=validation.name)
     kind, recipe = kind_of(space), spec.recipe

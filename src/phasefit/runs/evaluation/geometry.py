@@ -1,4 +1,4 @@
-"""The geometry of a run: stored with it at the end of training, and measured anew on a table of the user's.
+"""The geometry of a run: stored at the end of training, and measured again on another table.
 
 Imports torch only to measure.
 """
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from phasefit.models.model import Model
 
 Geometry = dict[str, dict[str, Any]]  # figures by stage, in order
-MOST_TEXTS = 2000  # all pairs of them are looked at
-TRAINED = "trained"  # the only stage of a model that was saved without a word about its phases
+MOST_TEXTS = 2000  # all pairs of them are compared
+KEEP = "train with --keep-phases to save the encoder after each phase"
+TRAINED = "trained"  # the only stage of a model saved without its phases
 
 
 def run_geometry(snapshots: Snapshots | None, model: Model) -> Geometry:
-    """The figures of each stage of a fit; those of the last know the classifier of the model that came out of it."""
+    """The figures of each stage of a fit; those of the last stage include the confidence of the classifier."""
     if snapshots is None or not snapshots.vectors:
         return {}
     stages = {
@@ -45,23 +46,23 @@ def run_geometry(snapshots: Snapshots | None, model: Model) -> Geometry:
 
 
 def stored_geometry(run: Run) -> Geometry:
-    """What a finished run has in its metrics."""
+    """The geometry stored in the metrics of a finished run."""
     stages = run.metrics.get("geometry")
     if not stages:
         raise ModelError(
-            f"the run in '{run.folder}' has no stored geometry; give a table to measure it on: "
+            f"the run in '{run.folder}' has no stored geometry; pass a table to measure it: "
             f"phasefit geometry {run.folder} DATA"
         )
     if not isinstance(stages, dict) or not all(isinstance(figures, dict) for figures in stages.values()):
         raise ModelError(
-            f"'{run.folder / 'metrics.json'}' is damaged (geometry); give a table to measure it anew, or train again"
+            f"'{run.folder / 'metrics.json'}' is damaged (geometry); pass a table to measure it again, or train again"
         )
     return stages
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The texts to measure on, their classes (-1 where there is no label), and what belongs to each, of pairs."""
+    """The texts to measure, their classes (-1 without a label) and, for pairs, their second texts."""
 
     texts: list[str]
     codes: np.ndarray
@@ -72,7 +73,7 @@ class Sample:
 
     @classmethod
     def of(cls, table: Table, most: int = MOST_TEXTS) -> Sample:
-        """Up to so many rows: a few of each class, the rest in proportion. The classes are the table's own."""
+        """At most `most` rows of a table: a few of each class, the rest in proportion."""
         codes = np.full(len(table), -1)
         if table.labels is not None:
             numbers: dict[Any, int] = {}
@@ -86,14 +87,14 @@ def measure(
     run: Run,
     sample: Sample,
     *,
-    say: Callable[[str], None],
+    warn: Callable[[str], None],
     counting: Callable[[str], AbstractContextManager[Progress | None]] = lambda stage: nullcontext(),
     device: str = "auto",
     batch_size: int = 64,
 ) -> Geometry:
-    """The figures of a table for the model that a run began with, for each phase that was kept, and for its own.
+    """The figures of a table for the model that a run started from, after each saved phase, and at the end.
 
-    `say` is told what is missing and why; `counting` gives each stage what counts its texts.
+    `warn` receives what is missing and why; `counting` returns the progress of a stage.
     """
     from phasefit.models.encoder.inference import encode_rows
     from phasefit.models.model import cut_sentence
@@ -101,25 +102,25 @@ def measure(
     trained = run.model(device)
     tokens = trained.encoder.tokenise(
         [*sample.texts, *sample.positives]
-    )  # for all stages: cut, and put into a prompt, as it was trained
+    )  # once for all stages: truncation and prompt are those of the trained model
     if tokens.cut:
-        say(cut_sentence(tokens.cut, len(tokens), trained.encoder.reach))
+        warn(cut_sentence(tokens.cut, len(tokens), trained.encoder.reach))
     stages: Geometry = {}
-    for stage, model in _stages(run, phases_of(run), trained, say):
-        if trained.encoder.long == "windows":  # the tokens are laid out for its own
+    for stage, model in _stages(run, phases_of(run), trained, warn):
+        if trained.encoder.long == "windows":  # the tokens are windows of its length
             model.encoder.max_length = trained.encoder.max_length
             model.encoder.set_long("windows")
         with counting(stage) as progress:
             both = encode_rows(model.encoder, tokens, batch_size=batch_size, progress=progress).cpu().numpy()
-        vectors, beside = both[: len(sample.texts)], both[len(sample.texts) :]
-        stages[stage] = geometry(vectors, sample.codes, (vectors, beside) if len(beside) else None)
+        vectors, positives = both[: len(sample.texts)], both[len(sample.texts) :]
+        stages[stage] = geometry(vectors, sample.codes, (vectors, positives) if len(positives) else None)
         if model is trained:
             stages[stage] |= _confidence(model, vectors)
     return stages
 
 
 def trained_on(run: Run, sample: Sample) -> int:
-    """How many of the texts the run was trained on."""
+    """The number of texts that the run was trained on."""
     texts = [*sample.texts, *sample.positives]
     return int(are_among(same_text_hashes(texts), run.trained_texts).sum())
 
@@ -129,18 +130,18 @@ def phases_of(run: Run) -> list[str]:
     return [str(phase["name"]) for phase in run.metrics.get("phases", [])]
 
 
-def _stages(run: Run, names: list[str], trained: Model, say: Callable[[str], None]) -> Iterator[tuple[str, Model]]:
-    """The models of a run by stage, loaded one after the other, for memory's sake; the trained one is the last."""
+def _stages(run: Run, names: list[str], trained: Model, warn: Callable[[str], None]) -> Iterator[tuple[str, Model]]:
+    """The models of a run by stage, loaded one at a time to save memory; the trained one comes last."""
     from phasefit.models.storage import load_model
 
     device = str(trained.device)
-    began = str(run.manifest.get("went_on_from") or run.manifest.get("model") or "")
+    start = str(run.manifest.get("went_on_from") or run.manifest.get("model") or "")
     try:
-        first = load_model(began, device)
+        first = load_model(start, device)
     except PhasefitError as error:
-        say(f"the model that the run began with is left out: {error}")
+        warn(f"the model that the run started from is skipped: {error}")
     else:
-        if _reads_alike(first, trained, say):
+        if _has_same_tokens(first, trained, warn):
             yield BEFORE, first
         del first
     kept = {name: folder for name in names[:-1] if (folder := kept_phase(run.folder, name)) is not None}
@@ -149,20 +150,20 @@ def _stages(run: Run, names: list[str], trained: Model, say: Callable[[str], Non
     lost = [name for name in names[:-1] if name not in kept]
     if lost:
         were = "encoder after {} was" if len(lost) == 1 else "encoders after {} were"
-        say(f"the {were.format(listed(lost))} not kept; runs trained with --keep-phases have them")
+        warn(f"the {were.format(listed(lost))} not saved; {KEEP}")
     yield names[-1] if names else TRAINED, trained
 
 
-def _reads_alike(model: Model, trained: Model, say: Callable[[str], None]) -> bool:
-    """Whether a model's tokens are the trained one's: what lies under the old name may be another model by now."""
+def _has_same_tokens(model: Model, trained: Model, warn: Callable[[str], None]) -> bool:
+    """Whether two models have the same vocabulary: the old name may refer to another model by now."""
     if model.encoder.tokenizer.get_vocab() == trained.encoder.tokenizer.get_vocab():
         return True
-    say(f"'{model.encoder.name}' is left out: it is not the model any more that the run began with")
+    warn(f"'{model.encoder.name}' is skipped: it is no longer the model that the run started from")
     return False
 
 
 def _confidence(model: Model, vectors: np.ndarray) -> dict[str, float]:
-    """How sure the classifier is of the texts with these vectors, and if it guessed; nothing where there is none."""
+    """The entropy of the classifier's probabilities and its maximum; empty without a classifier of single texts."""
     from torch import from_numpy
 
     from phasefit.kinds import kind_of

@@ -16,15 +16,15 @@ from phasefit.prepare.splitting import labels_of
 
 
 def score(model: Model, table: Table, outputs: np.ndarray, task: str = TASK) -> dict[str, Any]:
-    """All metrics of a table, given the model's outputs; a row with a label it does not know is a mistake.
+    """All metrics of a table, given the model's outputs; a row with an unknown label counts as a mistake.
 
-    Callers that would rather refuse or drop such rows say so to `splitting.known_only` first.
+    Call `splitting.known_only` first to refuse or drop such rows.
     """
     return score_outputs(model.space_of(task), model.decision(task), table, outputs)
 
 
 def score_outputs(space: LabelSpace, decision: Decision, table: Table, outputs: np.ndarray) -> dict[str, Any]:
-    """The same for whatever made the outputs: (n, classes) probabilities, or (n, 1) scores."""
+    """The same for outputs of any origin: (n, classes) probabilities, or (n, 1) scores."""
     space = space.extend(labels_of(table))
     values = space.values(labels_of(table), where=table.name)
     return kind_of(space).evaluate(space, decision, values, outputs)
@@ -33,8 +33,8 @@ def score_outputs(space: LabelSpace, decision: Decision, table: Table, outputs: 
 def mean_of_tasks(
     tasks: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str], watches: Mapping[str, str] | None = None
 ) -> float:
-    """The mean of what each task is judged by: what it watches, or accuracy, of several labels micro F1, of scores
-    Pearson's."""
+    """The mean of each task's main metric: the one it watches, or the default of its kind (accuracy, micro F1 for
+    several labels, Pearson's r for scores)."""
     watched = {name: kind_named(kinds[name]).judged for name in tasks}
     watched |= {name: watch for name, watch in (watches or {}).items() if name in tasks and watch != "auto"}
     return float(np.mean([float(metrics.get(watched[name]) or 0.0) for name, metrics in tasks.items()]))

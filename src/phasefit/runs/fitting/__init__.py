@@ -1,1 +1,1 @@
-"""Fitting: a model taken through the phases of a recipe, with checkpoints, history and snapshots."""
+"""Fitting: train a model through the phases of a recipe, with checkpoints, history and snapshots."""

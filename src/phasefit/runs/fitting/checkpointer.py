@@ -1,4 +1,4 @@
-"""When checkpoints are written, what goes into them, and how a fit goes on from one."""
+"""When checkpoints are written, what they contain, and how a fit resumes from one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SNAPSHOT = "snapshot."
 
 
 class ResumePoint:
-    """A checkpoint that a fit goes on from: in the middle of its phase number `index`, or at the end of it."""
+    """A checkpoint to resume from: in the middle of phase number `index`, or at its end."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._tensors = checkpoint.tensors
@@ -36,41 +36,41 @@ class ResumePoint:
         self.state: dict[str, Any] | None = checkpoint.facts["state"]
 
     def is_past(self, index: int) -> bool:
-        """Whether the phase of this number was over when the checkpoint was written."""
+        """Whether this phase was finished when the checkpoint was written."""
         return index < self.index or (index == self.index and self.state is None)
 
     def where(self, phase: Phase) -> str:
-        """In words, for the phase number `index`."""
+        """The position as text; `phase` is phase number `index`."""
         return (
             f"after the end of {phase.name}" if self.state is None else f"{phase.name} after step {self.state['step']}"
         )
 
     def put_weights(self, model: Model, phase: Phase) -> None:
-        """The weights, into a model that was taken through the same phases without being trained."""
+        """Load the weights into a model for which the same phases were built but not trained."""
         if self.state is None:
             put_weights(self._tensors, model=model)
         else:
             put_weights(self._tensors, model=model, phase=phase)
 
     def put_state(self, state: PhaseState) -> None:
-        """Optimiser, best weights and position of the phase."""
+        """Load the optimiser, the best weights and the position in the phase."""
         assert self.state is not None
         state.load(self._tensors, self.state)
 
 
 class NullCheckpointer:
-    """What a fit has that nobody will resume: nothing is kept."""
+    """The checkpointer of a fit that cannot be resumed: it saves nothing."""
 
     keeps: ClassVar[bool] = False
     facts: ClassVar[dict[str, Any]] = {}
     snapshots: ClassVar[Snapshots | None] = None
 
     def resume_point(self) -> ResumePoint | None:
-        """There is none."""
+        """None: every fit starts from the beginning."""
         return None
 
     def training(self) -> AbstractContextManager[None]:
-        """Signals do what they always do."""
+        """Signals are not deferred."""
         return nullcontext()
 
     def on_step_end(self, model: Model, fitted: Fitted, index: int, state: PhaseState) -> None:
@@ -94,7 +94,7 @@ class Checkpointer:
         checkpoint: Checkpoint | None = None,
         keep_phases: bool = False,
     ) -> None:
-        self.common: dict[str, Any] = {}  # facts that every checkpoint of the present fit has
+        self.common: dict[str, Any] = {}  # facts in every checkpoint of the current fit
         self._keep_phases = keep_phases
         self._run, self._stop, self._seconds = run, stop, 60 * minutes
         self._last = time.monotonic()
@@ -102,30 +102,30 @@ class Checkpointer:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts of the checkpoint that the run goes on from; none if it starts from the beginning."""
+        """The facts of the checkpoint that the run resumes from; empty without one."""
         return {} if self._checkpoint is None else self._checkpoint.facts
 
     @property
     def snapshots(self) -> Snapshots | None:
-        """The vectors of the texts that are watched through the phases, as far as that checkpoint knew them."""
-        known = self.facts.get("snapshots")
-        if self._checkpoint is None or known is None:
+        """The snapshots saved in that checkpoint."""
+        saved = self.facts.get("snapshots")
+        if self._checkpoint is None or saved is None:
             return None
         tensors = self._checkpoint.tensors
         count = sum(name.startswith(SNAPSHOT) for name in tensors)
-        return Snapshots.from_json(known, [tensors[f"{SNAPSHOT}{number}"].numpy() for number in range(count)])
+        return Snapshots.from_json(saved, [tensors[f"{SNAPSHOT}{number}"].numpy() for number in range(count)])
 
     def resume_point(self) -> ResumePoint | None:
-        """The checkpoint, for the one fit that goes on from it; then its memory is free again."""
+        """The checkpoint to resume from; it is released, so that its memory is freed after use."""
         checkpoint, self._checkpoint = self._checkpoint, None
         return None if checkpoint is None else ResumePoint(checkpoint)
 
     def training(self) -> AbstractContextManager[None]:
-        """While a phase is trained, a wish to stop waits for the end of a step."""
-        return self._stop.held()
+        """During a phase, signals are deferred until the end of a step."""
+        return self._stop.deferred()
 
     def on_step_end(self, model: Model, fitted: Fitted, index: int, state: PhaseState) -> None:
-        """Between two steps: write a checkpoint if it is time, or if the run is to stop, which it then does."""
+        """Write a checkpoint if one is due or the run must stop; then stop if it must."""
         due, stop = self._agreed(state.accelerator)
         if due or stop:
             tensors = weights_of(model=model, phase=state.phase) | state.tensors()
@@ -134,8 +134,8 @@ class Checkpointer:
             raise Interrupted(signal=stop)
 
     def on_phase_end(self, accelerator: Accelerator, model: Model, fitted: Fitted, index: int) -> None:
-        """A phase has ended: of it only the model is left. Processes that are to stop do so together."""
-        if self._keep_phases and accelerator.is_main_process:  # first: a checkpoint says that it is done
+        """Write a checkpoint with the model only. Processes that must stop do so together."""
+        if self._keep_phases and accelerator.is_main_process:  # first: the checkpoint marks the phase as done
             keep_phase(self._run, fitted.phases[-1]["name"], model.encoder)
         self._write(accelerator, weights_of(model=model), fitted, index, None)
         _, stop = self._agreed(accelerator)
@@ -160,17 +160,17 @@ class Checkpointer:
         self._last = time.monotonic()
 
     def _agreed(self, accelerator: Accelerator) -> tuple[bool, int]:
-        """Whether a checkpoint is due, and the signal to stop by: the same answer in every process."""
-        due, stop = time.monotonic() - self._last >= self._seconds, self._stop.asked or 0
+        """Whether a checkpoint is due, and the signal to stop with: the same in every process."""
+        due, stop = time.monotonic() - self._last >= self._seconds, self._stop.pending or 0
         if accelerator.num_processes == 1:
             return due, stop
         own = torch.tensor([due and accelerator.is_main_process, stop], device=accelerator.device)
-        every = accelerator.gather(own[None])
-        return bool(every[:, 0].any()), int(every[:, 1].max())
+        gathered = accelerator.gather(own[None])
+        return bool(gathered[:, 0].any()), int(gathered[:, 1].max())
 
 
 def fingerprint(model: Model) -> int:
-    """A checksum of all weights: is this the model that the run began with?"""
+    """A checksum of all weights, to recognise the model that a run started from."""
     total = 0
     for value in weights_of(model=model).values():
         total = zlib.crc32(value.cpu().contiguous().view(-1).view(torch.uint8).numpy().data, total)

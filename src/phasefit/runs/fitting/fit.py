@@ -1,4 +1,4 @@
-"""Fitting: a model taken through the phases of a recipe."""
+"""Fit a model: train it through the phases of a recipe."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from phasefit.training.loop import train_phase
 
 @dataclass
 class Fitted:
-    """What fitting leaves behind besides the trained model."""
+    """The results of fitting in addition to the trained model."""
 
     phases: list[dict[str, Any]] = field(default_factory=list)  # name, steps, seconds, best_step, best
     history: History = field(default_factory=History)
-    cut: Truncation | None = None  # what the model's longest text left out
+    cut: Truncation | None = None  # how much text exceeds the model's maximum length
     snapshots: Snapshots | None = None  # vectors of the same texts, before training and after each phase
 
     def to_json(self) -> dict[str, Any]:
@@ -39,12 +39,12 @@ class Fitted:
 
     @classmethod
     def from_json(cls, content: dict[str, Any], snapshots: Snapshots | None) -> Fitted:
-        """What a checkpoint knew."""
+        """Restore from a checkpoint."""
         cut = None if content["cut"] is None else Truncation.from_json(content["cut"])
         return cls(list(content["phases"]), History(content["history"]), cut, snapshots)
 
     def steps_of(self, phase: str) -> dict[str, int]:
-        """What `train_phase` needs to repeat a phase: the steps that validation chose, and the schedule's length."""
+        """Arguments for `train_phase` to repeat a phase: the steps that validation chose, and the schedule's length."""
         chosen = next(record for record in self.phases if record["name"] == phase)
         return {"fixed_steps": chosen["best_step"], "planned_steps": chosen["planned_steps"]}
 
@@ -60,11 +60,11 @@ def fit(
     repeat: Fitted | None = None,
     checkpointer: Checkpointer | NullCheckpointer | None = None,
 ) -> Fitted:
-    """Train the model in place. `repeat` refits: as many steps per phase as that fit chose, no validation.
+    """Train the model in place. `repeat` refits with the number of steps per phase of that fit, without validation.
 
-    A `checkpointer` writes checkpoints, and the fit goes on from the one that it may have brought.
+    A `checkpointer` writes checkpoints; if it has one to resume from, the fit continues there.
     """
-    _refuse_classes_that_nothing_learns(model, prepared, recipe)
+    _refuse_untrained_classes(model, prepared, recipe)
     checkpointer = checkpointer or NullCheckpointer()
     data = index_rows(model, prepared, recipe, seed, listen)
     fitted = Fitted(snapshots=None if repeat is None else repeat.snapshots)
@@ -81,7 +81,7 @@ def fit(
                 resume_point.put_weights(model, phase)
                 listen(Note(f"resumed {resume_point.where(phase)}"))
             if resume_point.is_past(index):
-                continue  # it was built only for the layers that it adds to the model
+                continue  # built only for the layers it adds to the model
         steps: dict[str, Any] = {} if repeat is None else repeat.steps_of(phase.name)
         steps |= {"index": index + 1, "phases": len(recipe.phases)}
         steps |= {"on_step_end": partial(checkpointer.on_step_end, model, fitted, index)}
@@ -101,18 +101,18 @@ def fit(
 
 
 def build_phases(model: Model, data: PhaseData, recipe: Recipe, seed: int) -> Iterator[Phase]:
-    """The phases one after the other: each is built on what the one before left."""
+    """Build the phases one at a time: each starts from the model that the previous one trained."""
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
         yield options.phase_class()(name, options, model, data, seed)
 
 
-def _refuse_classes_that_nothing_learns(model: Model, prepared: Prepared, recipe: Recipe) -> None:
-    """Going on from a run with new classes needs a phase that grows its head."""
+def _refuse_untrained_classes(model: Model, prepared: Prepared, recipe: Recipe) -> None:
+    """Continuing from a run with new classes needs a phase that extends its head."""
     if TASK in model.heads and not any(options.grows_head for options in recipe.phases):
         missing = prepared.space.outputs - model.head().classes
         if missing > 0:
             new = prepared.space.names[-missing]
-            raise RecipeError(f"{recipe.name}: the model does not know the class '{new}'; add a finetune phase")
+            raise RecipeError(f"{recipe.name}: the model has no class '{new}'; add a finetune phase to learn it")
 
 
 def _record(event: PhaseEnded) -> dict[str, Any]:

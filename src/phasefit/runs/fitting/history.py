@@ -1,4 +1,4 @@
-"""history.json: every step's loss and every look at the scores, as plain rows."""
+"""history.json: the loss of every step and the scores of every evaluation, as plain rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from phasefit.events import Event, Scored, StepDone
 
 
 class History:
-    """Rows in the order things happened."""
+    """Steps and evaluations in order."""
 
     def __init__(self, rows: Iterable[dict[str, Any]] = ()) -> None:
         self.rows: list[dict[str, Any]] = list(rows)
@@ -20,7 +20,7 @@ class History:
         return sum("loss" in row for row in self.rows)
 
     def add(self, event: Event) -> None:
-        """Take what belongs into the history and leave the rest."""
+        """Add a step or an evaluation; other events are ignored."""
         if isinstance(event, StepDone):
             row = {"phase": event.phase, "step": event.step, "loss": event.loss, "lr": event.lr}
             self.rows.append(row | ({"scalars": event.scalars} if event.scalars else {}))

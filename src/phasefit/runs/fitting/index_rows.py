@@ -1,4 +1,4 @@
-"""All texts that phases may see under one numbering, tokenised once; the test rows are not among them."""
+"""Number all texts that phases may see and tokenise them once; test rows are excluded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from phasefit.seeds import generator
 
 @dataclass(frozen=True)
 class Place:
-    """Where the rows of one table, or of one task, stand among all."""
+    """The numbers of the rows of one table or one task."""
 
     prepared: Prepared
     train: np.ndarray
@@ -35,7 +35,7 @@ class Place:
 def index_rows(
     model: Model, prepared: Prepared, recipe: Recipe, seed: int, listen: Callable[[Event], None]
 ) -> PhaseData:
-    """The rows of a run, or of all its tasks; texts beside others stand behind all rows."""
+    """The rows of a run, or of all its tasks; other texts of pairs and triples are numbered after all rows."""
     own_rows = _own_rows(prepared)
     texts, places, others = _numbered(prepared)
     if recipe.prompt is not None:
@@ -45,7 +45,7 @@ def index_rows(
         model.encoder.set_long(cast(Long, recipe.long))
     listen(Stage("tokenising"))
     tokens = model.encoder.tokenise(texts)
-    _say_long(tokens, model.encoder, listen)
+    _report_long_texts(tokens, model.encoder, listen)
     data_of_places = [_data(place, texts, tokens, others) for place in places]
     if not prepared.tasks:
         return data_of_places[0]
@@ -55,12 +55,12 @@ def index_rows(
 
 
 def every_text(prepared: Prepared) -> list[str]:
-    """The texts under the numbers that `index_rows` gives them."""
+    """All texts, in the order that `index_rows` numbers them."""
     return _numbered(prepared)[0]
 
 
 def row_texts(prepared: Prepared, rows: np.ndarray) -> list[tuple[str, ...]]:
-    """The text with each of these numbers and those beside it; of tasks, whose texts stand alone, only the text."""
+    """The text of each row and, for pairs and triples of a single table, its other texts."""
     texts, _, others = _numbered(prepared)
     if others is None or not _own_rows(prepared):
         return [(texts[row],) for row in rows.tolist()]
@@ -68,27 +68,27 @@ def row_texts(prepared: Prepared, rows: np.ndarray) -> list[tuple[str, ...]]:
 
 
 def task_numbers(prepared: Prepared) -> np.ndarray:
-    """The place among the tasks of the one that each text of `every_text` belongs to; -1 for texts of none."""
+    """The index of the task of each text of `every_text`; -1 without a task."""
     texts, places, others = _numbered(prepared)
     numbers = np.full(len(texts), -1, dtype=np.int64)
     for number, place in enumerate(places[len(_own_rows(prepared)) :] if prepared.tasks else ()):
         rows = np.concatenate([place.train, place.validation, place.unlabelled]).astype(np.int64)
         numbers[rows] = number
         if others is not None:
-            beside = others[rows]
-            numbers[beside[beside >= 0]] = number
+            other_rows = others[rows]
+            numbers[other_rows[other_rows >= 0]] = number
     return numbers
 
 
 def _numbered(prepared: Prepared) -> tuple[list[str], list[Place], np.ndarray | None]:
     texts: list[str] = []
     places = [_placed(one, texts) for one in (*_own_rows(prepared), *prepared.tasks.values())]
-    others = texts_beside([table for place in places for table in _tables(place.prepared)], texts)
+    others = index_others([table for place in places for table in _tables(place.prepared)], texts)
     return texts, places, others
 
 
 def _own_rows(prepared: Prepared) -> list[Prepared]:
-    """What is trained on besides tasks, or where there are none."""
+    """The rows that belong to no task: all of them, or those of the [before] table."""
     return [] if prepared.tasks and not prepared.before else [prepared]
 
 
@@ -97,7 +97,7 @@ def _tables(prepared: Prepared) -> list[Table]:
 
 
 def _placed(prepared: Prepared, texts: list[str]) -> Place:
-    """The numbers that its rows get, behind the texts that are there."""
+    """Add its texts to `texts` and return their numbers."""
     numbers = []
     for table in (prepared.train, prepared.validation, prepared.unlabelled):
         numbers.append(np.arange(len(texts), len(texts) + len(table or ())))
@@ -117,43 +117,43 @@ def _data(place: Place, texts: Sequence[str], tokens: Tokens, others: np.ndarray
 
 
 def _texts_of(tasks: Iterable[PhaseData], like: PhaseData) -> PhaseData:
-    """Every text of the tasks as a row of its own, for phases that need texts alone."""
+    """Every text of the tasks as a separate row, for phases that need only texts."""
     known = list(tasks)
 
     def texts(part: str) -> np.ndarray:
         rows = [getattr(task, part) for task in known]
-        beside = [task.others[own].ravel() for task, own in zip(known, rows, strict=True) if task.others is not None]
-        every_row = np.concatenate([*rows, *beside]).astype(np.int64)
+        others = [task.others[own].ravel() for task, own in zip(known, rows, strict=True) if task.others is not None]
+        every_row = np.concatenate([*rows, *others]).astype(np.int64)
         return np.asarray(every_row[every_row >= 0])
 
     nothing = np.empty(0, dtype=np.int64)
     return replace(like, train=texts("train"), validation=texts("validation"), unlabelled=nothing, others=None)
 
 
-def _say_long(tokens: Tokens, encoder: Encoder, listen: Callable[[Event], None]) -> None:
-    """How many texts are too long for the model, and what that costs."""
+def _report_long_texts(tokens: Tokens, encoder: Encoder, listen: Callable[[Event], None]) -> None:
+    """Report how many texts are too long for the model, and how much is cut."""
     longer = tokens.lengths > encoder.max_length
     if longer.any():
         count = windows_of(tokens.lengths[longer], encoder.max_length)
         sentence = f"{longer.sum():,} of {len(tokens):,} texts are longer than {encoder.max_length} tokens"
-        listen(Note(f"{sentence} and are read in {count:,} windows"))
+        listen(Note(f"{sentence} and are split into {count:,} windows"))
     if tokens.cut:
         sentence = truncation(tokens, encoder.reach).sentence()
         listen(Note(f"{sentence}{_remedy(encoder)}", warning=True))
 
 
 def _remedy(encoder: Encoder) -> str:
-    """What could be done about texts that are cut; nothing where it is done."""
+    """How to keep more of the texts that are cut; empty if there is no way."""
     ways = []
     if encoder.max_length < encoder.position_limit:
-        ways.append(f"--set max_length={encoder.position_limit} takes more")
+        ways.append(f"up to {encoder.position_limit} tokens with --set max_length={encoder.position_limit}")
     if encoder.long != "windows" and encoder.pools_windows:
-        ways.append("--long windows reads all")
-    return f"; {', '.join(ways)}" if ways else ""
+        ways.append("whole texts with --long windows")
+    return f"; keep {' or '.join(ways)}" if ways else ""
 
 
-def texts_beside(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:
-    """The numbers of the texts beside each text, which are added behind the others; None where no table has any."""
+def index_others(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:
+    """Add the other texts of pairs and triples to `texts` and return their numbers, by row; None if there are none."""
     width = max(len(table.others) for table in tables)
     if not width:
         return None
@@ -169,7 +169,7 @@ def texts_beside(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None
 
 
 def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], seed: int) -> None:
-    """`model` leaves it, a number sets it, `auto` is 1.2 times the longest text of a tenth of them."""
+    """`model` keeps the maximum length, a number sets it, `auto` is 1.2 times the longest of a tenth of the texts."""
     if isinstance(wanted, int):
         encoder.max_length = wanted
     elif wanted == "auto":

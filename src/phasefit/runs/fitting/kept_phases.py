@@ -1,4 +1,4 @@
-"""Encoders as they were after each phase, kept in a run's folder for whoever wants to look at them."""
+"""The encoder after each phase, saved in the run folder with `--keep-phases`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PHASES = "phases"
 
 
 def keep_phase(run: Path, phase: str, encoder: Encoder) -> None:
-    """Save the encoder as RUN/phases/NAME, a folder for plain sentence-transformers, whole or not at all."""
+    """Save the encoder atomically as RUN/phases/NAME, a sentence-transformers folder."""
     folder = run / PHASES / phase
     part = folder.with_name(f"{phase}.part")
     try:
@@ -30,10 +30,10 @@ def keep_phase(run: Path, phase: str, encoder: Encoder) -> None:
         os.replace(part, folder)
         flush(folder.parent)
     except OSError as error:
-        raise RunError(f"the encoder after {phase} cannot be written to {folder}: {error}") from error
+        raise RunError(f"cannot write the encoder after {phase} to {folder}: {error}") from error
 
 
 def kept_phase(run: Path, phase: str) -> Path | None:
-    """Where the encoder after a phase is, if it was kept."""
+    """The folder of the encoder after a phase; None if it was not saved."""
     folder = run / PHASES / phase
     return folder if (folder / "modules.json").is_file() else None

@@ -1,4 +1,4 @@
-"""The model a run starts from. Imports torch only when the model itself is asked for."""
+"""The model a run starts from. Imports torch only to load it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def base_run(model: str | None, name: str | None = None) -> Base | None:
-    """A run to go on from; None for anything else, or for a run without a classifier."""
+    """The run to continue from; None for a plain encoder or a run without a classifier."""
     if model is None:
         return None
     run = Run.open_model(model)
@@ -25,9 +25,9 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
 
 
 def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
-    """The model, which already knows the classes it will need if it goes on from a run.
+    """The model; if it continues from a run, its label spaces include the new classes.
 
-    Heads of tasks that are not trained here would stay as they are while the encoder under them changes: they go.
+    Heads of tasks that are not trained here are removed: the encoder changes, so they would no longer fit.
     """
     from phasefit.models.encoder.locate import DEFAULT_MODEL
     from phasefit.models.model import TASK
@@ -36,17 +36,17 @@ def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
     model = load_model(DEFAULT_MODEL if spec.model is None else spec.model, "cpu")
     if spec.model_name is not None and model.encoder.name == spec.model:
         model.encoder.name = spec.model_name
-    wanted = {name: task.space for name, task in prepared.tasks.items()}
-    if not wanted and len(model.heads) == 1:
+    spaces = {name: task.space for name, task in prepared.tasks.items()}
+    if not spaces and len(model.heads) == 1:
         name, head = next(iter(model.heads.items()))
         del model.heads[name]
-        model.heads[TASK] = head  # by whatever name a task file called it
-        wanted = {TASK: prepared.space}
+        model.heads[TASK] = head  # a task file may have given it another name
+        spaces = {TASK: prepared.space}
     for task in list(model.heads):
-        if task not in wanted:
+        if task not in spaces:
             del model.heads[task]
-    model.spaces = {task: wanted[task] for task in model.heads}
-    model.decisions.clear()  # they are chosen anew, for the head as it will be
+    model.spaces = {task: spaces[task] for task in model.heads}
+    model.decisions.clear()  # they are chosen again for the new head
     if spec.machine.compile:
         from phasefit.models.encoder.compiled import compile_layers
 

@@ -1,4 +1,4 @@
-"""Recipe resolution: which recipe a run gets, what a task file adds to it, and whether it fits the labels.
+"""Recipe resolution: which recipe a run uses, what a task file adds to it, and whether it fits the labels.
 
 Imports no torch.
 """

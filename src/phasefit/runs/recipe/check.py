@@ -1,4 +1,4 @@
-"""Whether a recipe and a specification fit the labels at hand, before anything is trained or written. No torch."""
+"""Check that a recipe and a specification fit the labels, before anything is trained or written. No torch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from phasefit.recipes import Recipe
 from phasefit.recipes.settings import setting_line
 from phasefit.runs.specification import RunSpec
 
-SINGLE = "pair says how a head sees pairs of texts, and these are single texts; leave it out"
+SINGLE = "pair sets how a head reads pairs of texts, but these are single texts; remove it"
 
 
 def check_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
-    """A later phase must not be the first to say that it cannot use these labels."""
+    """Refuse labels that any phase cannot use, before the first phase is trained."""
     check_reject(spec, prepared)
     check_pair(spec, recipe, prepared)
     kinds = {name: task.space.kind for name, task in prepared.tasks.items()} or {"": prepared.space.kind}
@@ -22,24 +22,24 @@ def check_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
 
 
 def check_reject(spec: RunSpec, prepared: Prepared) -> None:
-    """A threshold needs rows that it can be chosen on, and answers that can be withheld."""
+    """Refuse `reject` without validation rows to choose the threshold on, or for labels that cannot be withheld."""
     if not 0 <= spec.recipe.reject < 1:
-        raise DataError(f"--reject is a share of the validation rows from 0 to below 1, not {spec.recipe.reject}")
+        raise DataError(f"--reject must be a share of the validation rows (0 to below 1), not {spec.recipe.reject}")
     if not spec.recipe.reject:
         return
     if prepared.tasks:
-        raise DataError("--reject is about one task, and there are several; leave it out")
+        raise DataError("--reject works with a single task, but there are several; remove it")
     space, validation = prepared.space, prepared.validation
     if why := kind_of(space).no_reject:
-        raise DataError(f"--reject is about one class per text, and the labels are of kind '{space.kind}': {why}")
+        raise DataError(f"--reject needs one class per text, but the labels are of kind '{space.kind}': {why}")
     if validation is None or validation.labels is None:
-        raise DataError("--reject chooses its threshold on validation rows, and there are none; give --validation")
+        raise DataError("--reject chooses its threshold on validation rows, but there are none; give --validation")
 
 
 def check_pair(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
-    """How a head sees pairs is not passed over in silence where there are single texts.
+    """Refuse the option `pair` for single texts instead of ignoring it.
 
-    Recipes may say it all the same: they are for pairs and for single texts.
+    In a recipe file it is allowed: the recipe may be for pairs and for single texts.
     """
     for task in prepared.file.tasks if prepared.file is not None else ():
         if "pair" in task.head and not prepared.tasks[task.name].train.others:
@@ -58,17 +58,17 @@ def check_pair(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
 
 
 def idle_notes(recipe: Recipe, prepared: Prepared) -> list[str]:
-    """What was asked for and does not act, but does no harm either."""
+    """Notes about options that have no effect."""
     if recipe.long != "windows":
         return []
-    together: dict[str, bool] = {}  # by where it is said, the last word of a task counting
+    together: dict[str, bool] = {}  # by task or phase; for a task, the last phase counts
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
         for task, head in options.heads().items():
             own = prepared.tasks.get(task) if task else prepared
             if own is not None:
                 together[f"task '{task}'" if task else name] = head.pair == "together" and bool(own.train.others)
     return [
-        f"--long windows does not act on {where}: both texts of a pair are one input (pair = 'together'), and the "
+        f"--long windows has no effect on {where}: both texts of a pair are one input (pair = 'together'), and the "
         "longer one is cut until they fit"
         for where, is_one_input in together.items()
         if is_one_input

@@ -1,4 +1,4 @@
-"""The recipe of those who name none: it follows from how many rows there are per class. Imports no torch."""
+"""The recipe of a run; by default, it depends on the number of rows per class. Imports no torch."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
 MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
 TASKS = "multitask"
-FEW_ROWS = 32  # training rows per class, in the mean
+FEW_ROWS = 32  # mean number of training rows per class
 
 
 def requested_recipe(spec: RunSpec) -> Recipe:
-    """The recipe that is asked for; that for many rows as long as nobody knows how many there are."""
+    """The requested recipe; by default, the one for many rows, until the number of rows is known."""
     if spec.recipe.recipe_toml is not None:
         name, settings = spec.recipe.name, spec.recipe.settings
         return parse_recipe(spec.recipe.recipe_toml, name=name, where=name, settings=settings)
     if spec.recipe.name == AUTO:
         raise RecipeError(
-            "the recipe 'auto' is chosen on the command line: phasefit train DATA --recipe auto --minutes 10; what it "
-            "chose is in the run's recipe.toml and can be named here"
+            "recipe 'auto' is only available on the command line: phasefit train DATA --recipe auto --minutes 10; the "
+            "recipe it chooses is saved as recipe.toml in the run folder and can be used here"
         )
     if spec.recipe.name != DEFAULT_RECIPE:
         return read_recipe(spec.recipe.name, spec.recipe.settings)
@@ -40,7 +40,7 @@ def requested_recipe(spec: RunSpec) -> Recipe:
 
 
 def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
-    """The recipe for these rows, which it was found to fit."""
+    """The recipe for these rows, checked against them."""
     resolved = _for_rows(spec, recipe, prepared, listen)
     check_recipe(spec, resolved, prepared)
     for note in idle_notes(resolved, prepared):
@@ -49,32 +49,35 @@ def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Ca
 
 
 def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
-    """Another one only where none was named, rows are few and nothing else speaks for it."""
+    """The given recipe, or the default one for these rows."""
     if prepared.file is not None:
         return recipe.with_tasks(prepared.file)
     if spec.recipe.name != DEFAULT_RECIPE:
         return recipe
     if prepared.train.others or not kind_of(prepared.space).has_classes:
-        what = "pairs of texts" if prepared.train.others else "scores"
         recipe = _keeping_head(spec, PLAIN)
-        listen(Note(f"no recipe is named: {recipe.name}, for {what}; --recipe names another"))
+        listen(_default_note(recipe, f"for {'pairs of texts' if prepared.train.others else 'scores'}"))
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
-    reason = f"for {each:,.0f} training rows per class"
+    reason = f"with {each:,.0f} training rows per class"
     if each > FEW_ROWS:
         pass
     elif _only_head(spec.model) is not None:
-        reason = "which goes on with the head of the run"
+        reason = "when continuing with the head of a run"
     elif prepared.unlabelled is not None:
-        reason = "because there are unlabelled texts to denoise"
+        reason = "with unlabelled texts to denoise"
     else:
         recipe, reason = _for_few(spec, recipe, reason)
-    listen(Note(f"no recipe is named: {recipe.name}, {reason}; --recipe names another"))
+    listen(_default_note(recipe, reason))
     return recipe
 
 
+def _default_note(recipe: Recipe, reason: str) -> Note:
+    return Note(f"recipe: {recipe.name} (the default {reason}; change it with --recipe)")
+
+
 def _keeping_head(spec: RunSpec, name: str) -> Recipe:
-    """The recipe of that name, set to keep the head of a run that training goes on from."""
+    """The recipe with this name, set to keep the head of the run that training continues from."""
     kept: dict[str, Any] = {}
     head = _only_head(spec.model)
     if head is not None:
@@ -88,10 +91,10 @@ def _keeping_head(spec: RunSpec, name: str) -> Recipe:
 def _for_few(spec: RunSpec, other: Recipe, reason: str) -> tuple[Recipe, str]:
     with suppress(RecipeError):
         return read_recipe(FEW, spec.recipe.settings), reason
-    return other, f"because {FEW} does not take what --set says"
+    return other, f"because {FEW} does not accept these settings"
 
 
 def _only_head(model: str | None) -> dict[str, Any] | None:
-    """The head of a run that training goes on from: one of another kind would begin anew. Of several tasks none."""
+    """The head of the run to continue from, which a head of another kind would replace; None for several tasks."""
     heads = [] if model is None else [head for head in Run.open_model(model).heads.values() if "kind" in head]
     return heads[0] if len(heads) == 1 else None
