@@ -40,7 +40,7 @@ def test_help_imports_nothing_heavy():
 def test_help_says_which_files_are_read(phasefit, command, file):
     output = " ".join(phasefit(command, "--help").output.replace("│", " ").split())
     assert file in output
-    assert "a .txt of one text a line" in output
+    assert "a .txt with one text per line" in output
 
 
 def test_version(phasefit):

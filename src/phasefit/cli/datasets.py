@@ -21,7 +21,8 @@ NO_LABELS = "none; if there are some, name their column with --label"
 
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One of them, or a file of yours, to see it closer.")
+        str | None,
+        typer.Argument(metavar="NAME", help="A named dataset or a file to inspect; by default all are listed."),
     ] = None,
     text: opt.Text = None,
     label: opt.Label = None,
@@ -34,16 +35,14 @@ def datasets(
     data_dir: opt.DataDir = None,
     json: opt.Json = False,
 ) -> None:
-    """List the datasets that go by a name, or look at one before you train on it.
+    """List the named datasets, or inspect one before you train on it.
 
-    One is shown with its sizes, classes, lengths and examples, repeated texts, texts that are in train and in test,
+    Shows sizes, classes, text lengths and examples, and checks for repeated texts, texts in both train and test,
     conflicting labels and near-empty texts.
 
-    [bold]phasefit datasets[/]
-
-    [bold]phasefit datasets snips[/]
-
-    [bold]phasefit datasets reviews.csv --label stars --test held-out.csv[/]
+    $ phasefit datasets
+    $ phasefit datasets snips
+    $ phasefit datasets reviews.csv --label stars --test held-out.csv
     """
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.run_options import as_levels

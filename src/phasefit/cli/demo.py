@@ -20,7 +20,7 @@ STORY = (
 
 
 def demo(
-    recipe: opt.DemoRecipe = "three-phase",
+    recipe: opt.OneRecipe = "three-phase",
     seed: opt.Seed = 0,
     out: opt.Out = None,
     overwrite: opt.Overwrite = False,
@@ -31,9 +31,8 @@ def demo(
 
     Needs no file and no network, and takes two minutes on a laptop.
 
-    [bold]phasefit demo[/]
-
-    [bold]phasefit demo --recipe finetune -o runs/finetuned[/]
+    $ phasefit demo
+    $ phasefit demo --recipe finetune -o runs/finetuned
     """
     from phasefit.cli.predict import show_said
     from phasefit.cli.train import run, show_next, show_scores

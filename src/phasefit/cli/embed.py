@@ -20,21 +20,15 @@ COLUMN = "embedding"
 
 
 def embed(
-    model: Annotated[str, typer.Argument(metavar="RUN_OR_MODEL", help="A run, or an encoder: a folder or a hub id.")],
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, JSONL or Parquet (.gz too), a .txt of one text a line, a dataset's name, or - for standard "
-            "input.",
-        ),
-    ],
+    model: Annotated[str, typer.Argument(metavar="RUN_OR_MODEL", help="A run, or an encoder (a folder or a hub id).")],
+    file: opt.InputFile,
     out: Annotated[
         Path,
         typer.Option(
             "--out",
             "-o",
-            help="vectors.npy for the bare array; .parquet, .jsonl or .csv keep the columns and add 'embedding'.",
+            help="The file to write: .npy for the array alone; .parquet, .jsonl or .csv for the columns of the input "
+            "and a column 'embedding'.",
             metavar="FILE",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -48,11 +42,10 @@ def embed(
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
 ) -> None:
-    """Turn texts into vectors.
+    """Compute the embedding vectors of texts.
 
-    [bold]phasefit embed runs/reviews new.csv -o vectors.npy[/]
-
-    [bold]phasefit embed sentence-transformers/all-MiniLM-L6-v2 new.csv -o vectors.parquet[/]
+    $ phasefit embed runs/reviews new.csv -o vectors.npy
+    $ phasefit embed intfloat/e5-base-v2 new.csv -o vectors.parquet
     """
     from phasefit.cli.inputs import frame_of, load, read_texts
     from phasefit.cli.outputs import check_out, say_written, write_out

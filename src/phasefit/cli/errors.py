@@ -83,9 +83,10 @@ def _bug(error: Exception) -> str:
 
 
 def _usage(error: typer.TyperException) -> None:
-    """A wrong command line; asking for nothing at all is asking for help, which Typer prints itself."""
+    """Report a wrong command line in one line; without any arguments, print the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
-        raise error
+        typer.echo(error.format_message(), nl=False)
+        raise typer.Exit(BAD_INPUT) from None
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "phasefit"
     message = error.format_message().replace("Value error, ", "").strip().rstrip(".")

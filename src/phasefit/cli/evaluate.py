@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def evaluate(
     run: opt.Run,
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A table with texts and labels, a dataset's name, or a task file.")
+        str, typer.Argument(metavar="DATA", help="A table with texts and labels, a dataset name, or a task file.")
     ],
     task: opt.Task = None,
     text: opt.Text = None,
@@ -31,9 +31,7 @@ def evaluate(
     tree: opt.Tree = None,
     separator: opt.Separator = None,
     levels: opt.Levels = None,
-    split: Annotated[
-        str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
-    ] = "test",
+    split: opt.Split = "test",
     unseen: opt.Unseen = "error",
     data_dir: opt.DataDir = None,
     out: Annotated[
@@ -41,7 +39,7 @@ def evaluate(
         typer.Option(
             "--out",
             "-o",
-            help="A folder for metrics.json, predictions.csv and a picture: the confusion matrix, or what scores have.",
+            help="A folder for metrics.json, predictions.csv and a plot of the results.",
             metavar="FOLDER",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -53,15 +51,13 @@ def evaluate(
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
 ) -> None:
-    """Score a run on a table with labels: all metrics, and each class.
+    """Evaluate a run on a table with labels: all metrics, and scores per class.
 
-    A run that was trained on several tasks is scored on one with --task, or on all that a task file names.
+    For a run with several tasks, choose one with --task, or pass a task file to evaluate all its tasks.
 
-    [bold]phasefit evaluate runs/reviews other.csv[/]
-
-    [bold]phasefit evaluate runs/trec trec -o scores --json[/]
-
-    [bold]phasefit evaluate runs/three tasks.toml[/]
+    $ phasefit evaluate runs/reviews other.csv
+    $ phasefit evaluate runs/trec trec -o scores --json
+    $ phasefit evaluate runs/three tasks.toml
     """
     from phasefit.cli.inputs import check_heads, check_run, check_split, check_task
     from phasefit.cli.outputs import check_out_folder

@@ -25,7 +25,7 @@ def geometry(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A table or a dataset's name to measure on anew; if not given, what the run stored is shown.",
+            help="A table or a dataset name to measure on; by default the stored figures of the run are shown.",
             show_default=False,
         ),
     ] = None,
@@ -35,16 +35,14 @@ def geometry(
     tree: opt.Tree = None,
     separator: opt.Separator = None,
     levels: opt.Levels = None,
-    split: Annotated[
-        str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
-    ] = "test",
+    split: opt.Split = "test",
     data_dir: opt.DataDir = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
-            help="A folder for geometry.json and the picture, geometry.png and .svg.",
+            help="A folder for geometry.json and its plot, geometry.png and .svg.",
             metavar="FOLDER",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -56,15 +54,14 @@ def geometry(
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
 ) -> None:
-    """How texts lie in the embedding space, before training and after each phase.
+    """Show the geometry of the embedding space before training and after each phase.
 
-    Every run stores these figures of its validation texts. With DATA they are measured anew.
-    That is for the model that the run began with, for its own, and for the phases between them with --keep-phases.
-    Of pairs (--text twice, or the run's own columns) alignment is over the texts that belong together.
+    Every run stores these figures for its validation texts. With DATA they are measured on other texts: for the model
+    that the run started from and for the trained one, and for each phase if the run has --keep-phases. For pairs (two
+    --text, or the columns of the run), alignment compares the texts of a pair.
 
-    [bold]phasefit geometry runs/reviews[/]
-
-    [bold]phasefit geometry runs/reviews other.csv -o shape[/]
+    $ phasefit geometry runs/reviews
+    $ phasefit geometry runs/reviews other.csv -o shape
     """
     from phasefit.cli.inputs import check_run, check_split
     from phasefit.cli.outputs import check_out_folder

@@ -23,18 +23,13 @@ NO_ANSWER = "(none of these)"
 
 def predict(
     run: opt.Run,
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, JSONL or Parquet (.gz too), a .txt of one text a line, a dataset's name, or - for standard "
-            "input.",
-        ),
-    ] = None,
+    file: opt.OptionalInputFile = None,
     say: Annotated[
         list[str] | None,
         typer.Option(
-            help="A text to classify at once; repeat for more. A model of pairs takes them two by two.", metavar="TEXT"
+            help="A text to classify; repeat it for more. A model of pairs needs two per pair.",
+            metavar="TEXT",
+            rich_help_panel=opt.DATA,
         ),
     ] = None,
     task: opt.Task = None,
@@ -44,13 +39,13 @@ def predict(
     out: opt.OutFile = None,
     overwrite: opt.Overwrite = False,
     probabilities: Annotated[
-        bool, typer.Option(help="A column with the probability of each class.", rich_help_panel=opt.OUTPUT)
+        bool, typer.Option(help="Add a column with the probability of each class.", rich_help_panel=opt.OUTPUT)
     ] = True,
     reject_below: Annotated[
         float | None,
         typer.Option(
-            help="Withhold a prediction less probable than this and leave its cell empty; what the run chose with "
-            "--reject if not given, 0 to answer all.",
+            help="Leave predictions with a lower probability empty; default: the threshold of the run (--reject); 0: "
+            "predict all.",
             min=0,
             max=1,
             metavar="P",
@@ -58,24 +53,22 @@ def predict(
         ),
     ] = None,
     prefix: Annotated[
-        str, typer.Option(help="Put before the names of the new columns.", rich_help_panel=opt.OUTPUT)
+        str, typer.Option(help="A prefix for the names of new columns.", metavar="TEXT", rich_help_panel=opt.OUTPUT)
     ] = "",
     quiet: opt.Quiet = False,
     device: opt.Device = "auto",
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
 ) -> None:
-    """Predict labels with probabilities, and keep the columns of the input.
+    """Predict labels and probabilities for new texts.
 
-    Adds the columns prediction, probability and, for each class, probability_CLASS; of scores, prediction alone.
-    Several labels are joined with |, or written as a list where a class has one in its name. A run that was trained
-    with --reject leaves the prediction empty where it is not sure enough.
+    The output has the columns of the input, then prediction, probability and probability_CLASS for each class; for
+    scores only prediction. Several labels are joined with |, or written as a list if a class name contains one. A run
+    trained with --reject leaves uncertain predictions empty.
 
-    [bold]phasefit predict runs/reviews new.csv -o predictions.csv[/]
-
-    [bold]phasefit predict runs/reviews --say "arrived broken"[/]
-
-    [bold]cat lines.txt | phasefit predict runs/reviews - > predictions.csv[/]
+    $ phasefit predict runs/reviews new.csv -o predictions.csv
+    $ phasefit predict runs/reviews --say "arrived broken"
+    $ cat lines.txt | phasefit predict runs/reviews - > predictions.csv
     """
     from phasefit.cli.inputs import check_heads, check_run, check_task, frame_of, load, read_texts, sides_of
     from phasefit.cli.outputs import check_out, write_out

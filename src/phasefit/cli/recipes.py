@@ -7,24 +7,30 @@ from typing import Annotated
 
 import typer
 
+from phasefit.cli.help import HelpCommand, HelpGroup
 from phasefit.errors import PhasefitError, RecipeError
 from phasefit.phases import PHASES
 
 recipes = typer.Typer(
-    help="List the recipes; show, copy or check one; list the options of a phase.\n\n"
-    "[bold]phasefit recipes show three-phase[/]\n\n"
-    "[bold]phasefit recipes copy three-phase mine.toml[/], then change it, then [bold]recipes check mine.toml[/]",
+    help="""List, show, copy and check recipes, and list the options of a phase.
+
+$ phasefit recipes
+$ phasefit recipes show three-phase
+$ phasefit recipes copy three-phase mine.toml
+$ phasefit recipes check mine.toml
+""",
+    cls=HelpGroup,
     invoke_without_command=True,
     rich_markup_mode="rich",
 )
-KINDS = f"{', '.join(PHASES)}; or objectives, or views. Lists the kinds if not given."
+KINDS = f"{', '.join(PHASES)}, objectives or views; by default lists the kinds of phases."
 HOW_TO_SAY = {
     "objectives": 'In a recipe: objective = { name = "supcon", temperature = 0.3 }; on the command line: '
     "--set contrast.objective.temperature=0.3",
     "views": 'In a recipe: views = ["dropout", { name = "delete-words", ratio = 0.2 }]; on the command line: '
     "--set finetune.views=delete-words",
 }
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A recipe's name, as 'phasefit recipes' lists them.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from 'phasefit recipes', or a recipe file.")]
 
 
 @recipes.callback()
@@ -53,35 +59,32 @@ def list_all(ctx: typer.Context) -> None:
     )
 
 
-@recipes.command()
+@recipes.command(cls=HelpCommand)
 def show(
     name: Name,
     resolved: Annotated[
-        bool, typer.Option("--resolved", help="Every option with its value, also those that the recipe leaves out.")
+        bool, typer.Option("--resolved", help="Show every option with its value, including defaults.")
     ] = False,
 ) -> None:
     """Print a recipe with its comments.
 
-    [bold]phasefit recipes show three-phase[/]
-
-    [bold]phasefit recipes show finetune --resolved[/]
+    $ phasefit recipes show three-phase
+    $ phasefit recipes show finetune --resolved
     """
     from phasefit.recipes import read_recipe, recipe_text
 
     typer.echo((read_recipe(name).to_toml() if resolved else recipe_text(name)).rstrip("\n"))
 
 
-@recipes.command()
+@recipes.command(cls=HelpCommand)
 def options(
     kind: Annotated[str | None, typer.Argument(metavar="KIND", help=KINDS)] = None,
 ) -> None:
-    """List what can be said about a phase, an objective or a view, in a recipe or with --set.
+    """List the options of a phase, or all objectives or views, for a recipe or --set.
 
-    [bold]phasefit recipes options[/]
-
-    [bold]phasefit recipes options contrast[/]
-
-    [bold]phasefit recipes options objectives[/]
+    $ phasefit recipes options
+    $ phasefit recipes options contrast
+    $ phasefit recipes options objectives
     """
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
@@ -130,16 +133,15 @@ def show_registered(what: str) -> None:
     stdout().print(HOW_TO_SAY[what])
 
 
-@recipes.command()
+@recipes.command(cls=HelpCommand)
 def copy(
     name: Name,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The new file; NAME.toml if not given.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The new file; default: NAME.toml.")] = None,
 ) -> None:
-    """Copy a recipe, to change it and train with it.
+    """Copy a recipe to a file that you can change and train with.
 
-    [bold]phasefit recipes copy three-phase mine.toml[/]
-
-    [bold]phasefit train reviews.csv --recipe mine.toml[/]
+    $ phasefit recipes copy three-phase mine.toml
+    $ phasefit train reviews.csv --recipe mine.toml
     """
     from phasefit.recipes import recipe_text
 
@@ -156,13 +158,15 @@ def copy(
     typer.echo(f"Copied to {target}; train with it: phasefit train DATA --recipe {target}")
 
 
-@recipes.command()
+@recipes.command(cls=HelpCommand)
 def check(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Recipe files, or names.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Recipe files or names.")],
 ) -> None:
-    """Check recipes without training: one line a file, its first problem if it has any; the exit code is then 2.
+    """Check recipes without training.
 
-    [bold]phasefit recipes check mine.toml other.toml[/]
+    Prints one line per file: fine, or its first problem. The exit code is 2 if any file has a problem.
+
+    $ phasefit recipes check mine.toml other.toml
     """
     from phasefit.recipes import read_recipe
 

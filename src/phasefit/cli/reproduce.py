@@ -26,8 +26,8 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="three-phase, triple-entropy, label-aware, mirror or multitask; or a study file (TOML) of your own. "
-            "Lists them with their tables if not given.",
+            help="three-phase, triple-entropy, label-aware, mirror, multitask, or your own study file (TOML). Without "
+            "NAME, lists the studies and their tables.",
         ),
     ] = None,
     table: Annotated[
@@ -35,7 +35,7 @@ def reproduce(
         typer.Option(
             "--table",
             "-t",
-            help="Only the table of this number; may be given again.",
+            help="Only the table with this number; repeat it for more.",
             metavar="N",
             rich_help_panel=opt.TRAINING,
         ),
@@ -44,8 +44,8 @@ def reproduce(
         str | None,
         typer.Option(
             "--scale",
-            help="quick: cut so that the whole set takes a quarter of an hour on two cores, and the tables say what "
-            "was cut; full: the paper's protocol. If not given quick, or full where a file of yours has no quick.",
+            help="quick: reduced to about 15 minutes on two cores, with the reductions stated in the tables; full: the "
+            "paper's protocol. Default: quick, or full for a study file without a quick scale.",
             metavar="quick|full",
             rich_help_panel=opt.TRAINING,
         ),
@@ -54,7 +54,7 @@ def reproduce(
         str | None,
         typer.Option(
             "--datasets",
-            help="Only these, as the tables call them; also such as the scale leaves out.",
+            help="Only these datasets, as named in the tables; may include datasets that the scale skips.",
             metavar="A,B",
             rich_help_panel=opt.DATA,
         ),
@@ -62,14 +62,14 @@ def reproduce(
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="So many seeds; those of the study if not given.", min=1, metavar="N", rich_help_panel=opt.TRAINING
+            help="The number of seeds; default: as in the study.", min=1, metavar="N", rich_help_panel=opt.TRAINING
         ),
     ] = None,
     plan: Annotated[
         bool,
         typer.Option(
             "--plan",
-            help="Say how many runs it takes, what the scale cuts and which datasets are missing, then stop.",
+            help="Print the number of runs, the reductions and missing datasets, without training.",
             rich_help_panel=opt.TRAINING,
         ),
     ] = False,
@@ -83,19 +83,15 @@ def reproduce(
     device: opt.Device = "auto",
     threads: opt.Threads = None,
 ) -> None:
-    """A paper's tables again: its recipes, settings and datasets, our figures with the published ones beside them.
+    """Reproduce the tables of a paper, with our results next to the published ones.
 
-    Figures that do not favour us are printed like any other. What is done is kept, so that the same command goes on
-    where it was stopped, and tables share their runs. The folder holds every table as CSV, Markdown, LaTeX and JSON,
-    and a page to look at. A study file of your own works in the same way: docs/reproduce.md has the format.
+    Finished runs are kept: the same command resumes a stopped study, and tables share their runs. The folder has every
+    table as CSV, Markdown, LaTeX and JSON, and a report. You can write your own study file: see docs/reproduce.md.
 
-    [bold]phasefit reproduce[/]                                     what there is
-
-    [bold]phasefit reproduce three-phase --jobs 2[/]                all its tables, cut to a quarter of an hour
-
-    [bold]phasefit reproduce three-phase --table 3 --datasets SNIPS --scale full[/]
-
-    [bold]phasefit reproduce triple-entropy --scale full --model FacebookAI/roberta-base --plan[/]
+    $ phasefit reproduce                           list the studies
+    $ phasefit reproduce three-phase --jobs 2      all its tables, in 15 minutes
+    $ phasefit reproduce three-phase --table 3 --datasets SNIPS --scale full
+    $ phasefit reproduce triple-entropy --scale full --plan
     """
     from phasefit.studies.plan import refuse_missing
     from phasefit.studies.scaling import Selection, scale_study

@@ -31,8 +31,8 @@ def train(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A CSV, TSV, JSONL or Parquet file, a .txt of one text a line, a dataset's name, hub:owner/name, "
-            "or a task file (.toml).",
+            help="A CSV, TSV, JSONL or Parquet file, a .txt with one text per line, or a dataset name.\f Also "
+            "hub:owner/name, or a task file (.toml).",
         ),
     ] = None,
     minutes: opt.Minutes = None,
@@ -43,31 +43,24 @@ def train(
     quiet: opt.Quiet = False,
     **options: Any,
 ) -> None:
-    """Train a classifier, or what predicts scores, on a table of texts and labels; or an encoder on texts alone.
+    """Train a classifier or regressor on a table of texts and labels, or an encoder on texts alone.
 
-    Columns are found by their usual names, or given with --text and --label.
-    A row is one text or a pair of texts; its label is a class, several of them, a path of a tree, or a number.
-    Validation and test rows are split off before anything is trained.
-    What comes out is a folder: the model, its metrics, its pictures.
-    Recipes whose phases need no labels take texts, pairs or triples of them, and end with an encoder.
+    The result is a folder with the model, its metrics and a report. Validation and test rows are split off first,
+    unless you give them.
 
-    [bold]phasefit train reviews.csv[/]
+    A row is one text or a pair of texts. Its label is a class, several classes, a path of a tree, or a number. Recipes
+    whose phases need no labels train an encoder on texts, pairs or triples.
 
-    [bold]phasefit train tickets.parquet --text body --label area --label topic --unlabelled more.csv[/]
-
-    [bold]phasefit train snips --recipe finetune --set finetune.epochs=4 --plan[/]
-
-    [bold]phasefit train posts.csv --label tags --kind multi --separator ';'[/]
-
-    [bold]phasefit train reviews.csv --recipe auto --minutes 10[/]
-
-    [bold]phasefit train pairs.csv --text left --text right --label similarity --kind score[/]
-
-    [bold]phasefit train pairs.csv --text question --text answer --recipe mnr[/]
-
-    [bold]phasefit train tasks.toml --recipe multitask[/]
-
-    [bold]phasefit train --resume runs/reviews[/]
+    $ phasefit train reviews.csv
+    $ phasefit train tickets.csv --text body --label topic --unlabelled more.csv
+    $ phasefit train reviews.csv --recipe auto --minutes 10
+    $ phasefit train --resume runs/reviews
+    $ phasefit train snips --recipe finetune --set finetune.epochs=4 --plan
+    $ phasefit train tickets.csv --label area --label topic
+    $ phasefit train posts.csv --label tags --kind multi --separator ';'
+    $ phasefit train pairs.csv --text left --text right --label score
+    $ phasefit train pairs.csv --text question --text answer --recipe mnr
+    $ phasefit train tasks.toml --recipe multitask
     """
     from phasefit.runs.processes import is_main_process
 
