@@ -59,7 +59,7 @@ def test_a_plan_trains_nothing(table: str) -> None:
 
 
 def test_what_auto_refuses(table: str, sentence: Callable[..., str]) -> None:
-    assert "--minutes is for --recipe auto" in sentence(invoke(table, "--minutes", "5"))
+    assert "--minutes is only for --recipe auto" in sentence(invoke(table, "--minutes", "5"))
     assert "--recipe multitask" in sentence(invoke("cs224n", "--recipe", "auto"))
     Path("taken").mkdir()
     Path("taken/file").touch()

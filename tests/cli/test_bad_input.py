@@ -251,7 +251,9 @@ FILES = {
         "evaluate {run} t.csv -q", "'wheather'", "row 2", "--unseen drop", t_csv=HEAD + "a,music\nb,wheather\n"
     ),
     "no labels to evaluate": line("evaluate {run} t.csv -q", "t.csv", "--label", t_csv="text\na\n"),
-    "no such split": line("evaluate {run} snips2 --split tset", "--split is train, validation or test", "not 'tset'"),
+    "no such split": line(
+        "evaluate {run} snips2 --split tset", "--split must be train, validation or test, not 'tset'"
+    ),
     "test table missing": line(f"train good.csv --test gone.csv {QUICK}", "no such file: gone.csv"),
     "empty unlabelled text": line(
         f"train good.csv --unlabelled u.csv {QUICK}", "u.csv, row 2 (line 3)", MISSING, u_csv="text\na\n \n"
@@ -267,7 +269,7 @@ OUTPUTS = {
     "below a file": line(f"train good.csv -o o/p {QUICK}", "o/p", "Not a directory", o="1"),
     "predict to an old file": line("predict {run} good.csv -o o.csv", "o.csv exists already", "--overwrite", o_csv="1"),
     "predict to its own input": line("predict {run} good.csv -o good.csv", "good.csv exists already", "--overwrite"),
-    "predict to no folder": line("predict {run} good.csv -o no/o.csv", "no folder no; make it first"),
+    "predict to no folder": line("predict {run} good.csv -o no/o.csv", "no folder no; create it first"),
     "predict to a folder": line("predict {run} good.csv -o o.csv", "o.csv is a folder", **{"o.csv/x": "1"}),
     "predict to an unknown ending": line("predict {run} good.csv -o o.xlsx", "'.xlsx'", "known: .csv", "as CSV"),
     "predict without the column": line("predict {run} t.csv", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
@@ -275,7 +277,7 @@ OUTPUTS = {
     "predict, column clash": line("predict {run} t.csv", "'prediction'", "--prefix", t_csv="text,prediction\na,b\n"),
     "predict, no such file": line("predict {run} gone.csv", "no such file: gone.csv"),
     "embed to an old file": line("embed {run} good.csv -o o.npy", "o.npy exists already", "--overwrite", o_npy="1"),
-    "embed to no folder": line("embed {run} good.csv -o no/o.npy", "no folder no; make it first"),
+    "embed to no folder": line("embed {run} good.csv -o no/o.npy", "no folder no; create it first"),
     "embed to an unknown ending": line("embed {run} good.csv -o o.bin", "'.bin'", "known: .csv", ".npy"),
     "embed without the column": line("embed {run} t.csv -o o.npy", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
     "embed, column clash": line("embed {run} t.csv -o o.csv -q", "'embedding'", ".npy", t_csv="text,embedding\na,b\n"),

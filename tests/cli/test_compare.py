@@ -96,7 +96,7 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
     ("words", "said"),
     [
         (["nowhere.csv"], "no such file"),
-        (["snips", "-r", ","], "names no recipe"),
+        (["snips", "-r", ","], "--recipes is empty"),
         (["snips", "-r", "finetun"], "did you mean 'finetune'"),
         (["snips", "-r", "finetune:finetune.lr=fast"], "'lr'"),
         (["snips", "-r", "majority:x=1"], "has no settings"),
@@ -104,7 +104,7 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
         (["snips", "-r", "finetune", "--set", "finetun.lr=1"], "did you mean 'finetune'"),
         (["snips", "--folds", "1"], "--folds"),
         (["snips", "snips"], "the same name"),
-        (["snips", "snips2", "--test", "x.csv"], "about one table"),
+        (["snips", "snips2", "--test", "x.csv"], "need a single DATA"),
         (["snips", "-r", "multitask"], "task file"),
         (["snips", "-r", "majority", "--score", "test.macro_f2"], "did you mean 'macro_f1'"),
         (["snips", "-r", "majority", "--score", "test.rows"], "the score 'test.rows' is written as test.NAME"),

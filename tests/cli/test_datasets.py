@@ -23,13 +23,13 @@ def test_all_that_deserves_a_look_is_shown(phasefit, files) -> None:
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     for line in (
         "rows 5 2",
-        "rows that repeat an earlier text 1 0",
+        "rows with the text of an earlier row 1 0",
         "texts with conflicting labels 1 0",
         "near-empty texts (fewer than two letters or digits) 1 0",
         "near-empty rows 3",
-        "test texts that train has too 1 (50.0%) 1",
+        "test texts that are also in train 1 (50.0%) 1",
         "train hello there a (row 1), b (row 2)",
-        "95 % up to 4 2",
+        "95th percentile 4 2",
     ):
         assert line in lines, line
     bars = [line for line in lines if "█" in line]
@@ -45,7 +45,7 @@ def test_all_that_deserves_a_look_is_shown(phasefit, files) -> None:
 def test_a_clean_dataset_shows_no_empty_tables(phasefit) -> None:
     output = phasefit("datasets", "snips").stdout
     assert "Hygiene" in output
-    assert "Texts in two parts" not in output
+    assert "Texts in more than one part" not in output
     assert "Conflicting labels" not in output
     assert "Lengths" in output
 
@@ -88,7 +88,7 @@ def test_kinds_that_cannot_be_trained_on_are_shown_too(phasefit, tmp_path: Path,
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     several = kind != "goemotions"
     assert f"rows that repeat {'a whole earlier row' if several else 'an earlier text'} 1" in lines
-    assert ("rows whose partner another row has too 2" in lines) == several
+    assert ("rows that share their second text 2" in lines) == several
     assert ("texts with conflicting labels 1" in lines) == (kind == "mrpc")
 
 
@@ -113,7 +113,7 @@ def test_pairs_and_texts_without_labels(phasefit, tmp_path):
     found = json.loads(phasefit("datasets", str(tmp_path / "lines.txt"), "--json").stdout)
     assert (found["kind"], found["rows"], found["classes"]) == ("none", {"train": 2}, None)
     tested = ("datasets", str(tmp_path / "lines.txt"), "--test", str(tmp_path / "lines.txt"))
-    assert "Texts in two parts" in phasefit(*tested).stdout
+    assert "Texts in more than one part" in phasefit(*tested).stdout
 
 
 def test_labels_that_are_wrong_are_still_said_so(phasefit, tmp_path, sentence):
@@ -131,4 +131,4 @@ def test_several_labels_and_levels_are_looked_at_as_they_are_trained_on(phasefit
     found = json.loads(phasefit(*moods).stdout)
     assert (found["kind"], found["counts"]) == ("score", {"good": 2, "bad": 1})
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "one"\ndata = "tags.csv"\n')
-    assert "is a task file; look at its tables" in sentence(phasefit("datasets", str(tmp_path / "tasks.toml")))
+    assert "is a task file; inspect its tables" in sentence(phasefit("datasets", str(tmp_path / "tasks.toml")))

@@ -132,7 +132,7 @@ def test_texts_that_the_run_knows(phasefit, run, measured, tmp_path):
     write_seen(run, ["AB", "other"])
     (tmp_path / "texts.csv").write_text("text\nab\nabc\n")
     said = " ".join(phasefit("geometry", "run", "texts.csv", "--quiet").stderr.split())
-    assert "the run was trained on 1 of the 2 texts of 'texts': new texts may lie otherwise" in said
+    assert "the run was trained on 1 of the 2 texts of 'texts'; the figures for new texts may differ" in said
     assert "scores" not in said
 
 
@@ -146,7 +146,7 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     assert "no column 'topic'" in sentence(phasefit("geometry", "run", "in.csv", "--label", "topic"))
     assert "give DATA" in sentence(phasefit("geometry", "run", "--label", "topic"))
     assert "nope.csv" in sentence(phasefit("geometry", "run", "nope.csv"))
-    said = "--split is train, validation or test, not 'dev'"
+    said = "--split must be train, validation or test, not 'dev'"
     assert said in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
     (run / "metrics.json").write_text("{}")
     assert "has no stored geometry; give a table" in sentence(phasefit("geometry", "run"))

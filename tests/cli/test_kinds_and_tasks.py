@@ -219,7 +219,7 @@ def test_tasks_that_do_not_fit_are_one_sentence(one: Path, two: Path, folder: Pa
     for run, data, more, says in (
         (two, "two.toml", ("--task", "star"), "did you mean 'stars'"),
         (one, "two.toml", ("--task", "stars"), "has no task 'stars'"),
-        (two, "two.toml", ("--label", "label"), "say which task with --task"),
+        (two, "two.toml", ("--label", "label"), "do not apply to a task file; set them there"),
     ):
         result = phasefit("evaluate", run, folder / data, *more, "-q")
         assert result.exit_code == 2, (result.output, result.exception)
@@ -249,13 +249,13 @@ def test_a_model_of_pairs_asks_for_pairs_whatever_it_is_used_for(pairs: Path, fo
 def test_a_split_that_no_dataset_has_is_refused(one: Path, folder: Path) -> None:
     result = phasefit("evaluate", one, folder / "topics.csv", "--split", "xyz")
     assert result.exit_code == 2
-    assert "--split is train, validation or test, not 'xyz'" in " ".join(result.stderr.split())
+    assert "--split must be train, validation or test, not 'xyz'" in " ".join(result.stderr.split())
 
 
 def test_a_table_is_scored_by_one_of_several_tasks_that_must_be_named(two: Path, folder: Path) -> None:
     result = phasefit("evaluate", two, folder / "topics.csv", "-q")
     assert result.exit_code == 2, (result.output, result.exception)
-    assert "has several tasks; say which with --task: topics, stars" in result.stderr
+    assert "has several tasks; choose one with --task: topics, stars" in result.stderr
     assert scores(two, folder / "topics.csv", "--task", "topics")["rows"] == 60
 
 

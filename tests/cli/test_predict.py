@@ -186,7 +186,7 @@ def test_an_answer_that_is_withheld_is_an_empty_cell(phasefit, model, tmp_path, 
     write_frame(FRAME, source)
     result = phasefit("predict", "run", str(source), "-o", str(target), "--reject-below", "0.5")
     assert result.exit_code == 0, result.output
-    assert "1 of 2 predictions are less probable than 0.500: left empty" in result.stderr
+    assert "1 of 2 predictions are empty: their probability is below 0.500" in result.stderr
     found = read_frame(target)
     first, second = found["prediction"]
     assert float(first) == 0

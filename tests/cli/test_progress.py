@@ -94,7 +94,7 @@ def test_why_weights_of_a_lower_score_are_kept():
     looks = [Scored("finetune", step, 1.0, {"macro_f1": f1}, "macro_f1", improved=True) for step, f1 in FALLING]
     again = [Scored("mnr", step, 1.0, {"loss": loss}, "loss", improved=True) for step, loss in FALLING]
     lines = shown(start, *looks, PhaseStarted("mnr", 1, 1, 9, "loss"), *again)
-    noise = "  (kept: not below the best by more than noise)"
+    noise = "  (kept: within noise of the best)"
     assert lines[1:4] == [
         "  step 1/9  macro_f1 0.8000  (kept)",
         f"  step 2/9  macro_f1 0.7900{noise}",

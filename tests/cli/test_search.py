@@ -91,7 +91,7 @@ def test_the_same_command_computes_nothing_anew(searched: tuple[Result, Path, li
         (["--recipe", "simcse"], "ends with an encoder"),
         (["--score", "test.accuracy"], "a search chooses by validation scores"),
         (["--score", "acuracy"], "did you mean 'accuracy'?"),
-        (["--storage", "trials"], "give a URL"),
+        (["--storage", "trials"], "use a URL"),
         (["-o", "best"], "the recipe is a TOML file"),
         (["--validation-size", "0"], "there are no validation rows"),
         (["--space", "triple-entropy"], "objective"),

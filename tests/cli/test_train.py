@@ -141,4 +141,4 @@ def test_the_facts_of_a_plan_are_said_in_words():
     facts = plan_facts({"rows": rows, "sha256": "x", "columns": columns, "max_length": None})
     assert facts == {"rows": rows, "columns": "text q, a"}
     tree = {"text": "body", "labels": ("area", "topic"), "tree": "/"}
-    assert plan_facts({"columns": tree})["columns"] == "text body; label area, topic, split at '/'"
+    assert plan_facts({"columns": tree})["columns"] == "text body; label area, topic, separator '/'"

@@ -1,4 +1,4 @@
-"""The `phasefit` program: its commands, one line each."""
+"""The `phasefit` program and its commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from phasefit.errors import PluginError
 from phasefit.registry import Registry
 from phasefit.runs.processes import shutdown_process_group
 
-PANELS = {  # the parts of --help, with the commands of each
+PANELS = {  # of --help, with their commands
     "Train and use a model": {
         "train": "phasefit.cli.train:train",
         "predict": "phasefit.cli.predict:predict",
@@ -39,8 +39,8 @@ COMMANDS: Registry[Callable[..., Any] | typer.Typer] = Registry(
 )
 
 
-class LoadedWhenAsked(UserDict[str, Any]):
-    """The registered commands as Typer wants them, each imported when it is asked for or listed in --help."""
+class LazyCommands(UserDict[str, Any]):
+    """The registered commands for Typer, each imported when it is called or listed in --help."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
@@ -78,19 +78,19 @@ def _raising(error: PluginError) -> Callable[[], None]:
 
 
 class Commands(HelpGroup):
-    """A group whose commands fail in one line, in a terminal and in tests alike."""
+    """A group whose commands report errors in one line, in a terminal and in tests."""
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
-        self.commands = LoadedWhenAsked()
+        self.commands = LazyCommands()
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        """Read the command line up to the command."""
+        """Parse the options before the command."""
         with one_line_errors():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         with one_line_errors(), one_line_warnings():
             return super().invoke(ctx)
 
@@ -132,10 +132,10 @@ def options(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show tracebacks (as PHASEFIT_DEBUG=1 does).", callback=_switch_debug)
+        bool, typer.Option("--debug", help="Show tracebacks (same as PHASEFIT_DEBUG=1).", callback=_switch_debug)
     ] = False,
 ) -> None:
-    """Options that stand before the command."""
+    """Options before the command."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`phasefit compare`: recipes side by side on the same rows, with intervals and tests."""
+"""`phasefit compare`: several recipes on the same rows, with intervals and significance tests."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def compare(
 
     variants = tuple(variant_of(part.strip()) for part in recipes.split(",") if part.strip())
     if not variants:
-        raise PhasefitError("--recipes names no recipe; 'phasefit recipes' lists them")
+        raise PhasefitError("--recipes is empty; see 'phasefit recipes' for names")
     names = [Path(one).name for one in data]
     if len({*names}) < len(names):
         raise DataError("two tables have the same name; rename one")
     one_table = ("validation", "test", "unlabelled")
     if len(data) > 1 and any(options[name] is not None for name in one_table):
         raise DataError(
-            "--validation, --test and --unlabelled are about one table, and there are several; leave them out"
+            "--validation, --test and --unlabelled need a single DATA; remove them, or compare one table at a time"
         )
     common = options_from({**options, "long": long})
     settings = common.pop("settings")

@@ -34,7 +34,7 @@ def demo(
     $ phasefit demo
     $ phasefit demo --recipe finetune -o runs/finetuned
     """
-    from phasefit.cli.predict import show_said
+    from phasefit.cli.predict import show_predictions
     from phasefit.cli.train import run, show_next, show_scores
     from phasefit.runs.specification import run_spec
 
@@ -46,7 +46,7 @@ def demo(
     result = run(spec, quiet=quiet)
     show_scores(result)
     stdout().print("Three new queries:", style="bold")
-    show_said(result.model, QUERIES, result.model.decision())
+    show_predictions(result.model, QUERIES, result.model.decision())
     show_next(result)
 
 

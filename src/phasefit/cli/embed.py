@@ -1,4 +1,4 @@
-"""`phasefit embed`: texts as vectors, with a run's encoder or any other."""
+"""`phasefit embed`: embedding vectors of texts, from a run or any encoder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def embed(
     $ phasefit embed intfloat/e5-base-v2 new.csv -o vectors.parquet
     """
     from phasefit.cli.inputs import frame_of, load, read_texts
-    from phasefit.cli.outputs import check_out, say_written, write_out
+    from phasefit.cli.outputs import check_out, report_written, write_out
     from phasefit.cli.progress import counting
     from phasefit.runs.run import Run
 
@@ -60,13 +60,13 @@ def embed(
         vectors = encoder.embed(table.texts, batch_size=batch_size, progress=progress)
     if out.suffix.lower() == ARRAY:
         write_array(vectors, out)
-        say_written(out, len(vectors), quiet)
+        report_written(out, len(vectors), quiet)
     else:
         write_out(add_vectors(frame_of(table), vectors, out), out, quiet)
 
 
 def write_array(vectors: np.ndarray, path: Path) -> None:
-    """The bare array, whole or not at all."""
+    """Write the array atomically."""
     import numpy as np
 
     part = path.with_name(path.name + ".part")
@@ -79,7 +79,7 @@ def write_array(vectors: np.ndarray, path: Path) -> None:
 
 
 def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.DataFrame:
-    """The frame with a column of vectors: lists, or in CSV and TSV their JSON."""
+    """The frame with a column of vectors: lists, or JSON for CSV and TSV."""
     import json
 
     import pandas as pd

@@ -24,7 +24,7 @@ $ phasefit recipes check mine.toml
     rich_markup_mode="rich",
 )
 KINDS = f"{', '.join(PHASES)}, objectives or views; by default lists the kinds of phases."
-HOW_TO_SAY = {
+USAGE = {
     "objectives": 'In a recipe: objective = { name = "supcon", temperature = 0.3 }; on the command line: '
     "--set contrast.objective.temperature=0.3",
     "views": 'In a recipe: views = ["dropout", { name = "delete-words", ratio = 0.2 }]; on the command line: '
@@ -43,17 +43,17 @@ def list_all(ctx: typer.Context) -> None:
     from phasefit.cli.tables import new_table
     from phasefit.recipes import RECIPES, list_recipes
 
-    table = new_table("recipe", "phases", "what it is")
+    table = new_table("recipe", "phases", "description")
     for info in list_recipes():
         table.add_row(info.name, ", ".join(info.phases), info.title)
     for name, problem in RECIPES.loadable()[1].items():
         table.add_row(name, "", str(problem))
     stdout().print(table)
-    yardsticks = new_table("baseline", "what it is (for 'phasefit compare')")
+    baseline_table = new_table("baseline (for 'phasefit compare')", "description")
     baselines, broken = BASELINES.loadable()
     for name, title in [*((name, one.title) for name, one in baselines.items()), *broken.items()]:
-        yardsticks.add_row(name, str(title))
-    stdout().print(yardsticks)
+        baseline_table.add_row(name, str(title))
+    stdout().print(baseline_table)
     stdout().print(
         "Next: phasefit recipes show NAME, phasefit recipes copy NAME mine.toml, phasefit train DATA -r NAME"
     )
@@ -96,41 +96,43 @@ def options(
     if kind in REGISTERED:
         show_registered(kind)
         return
-    table = new_table("option", "default", "what it does")
+    table = new_table("option", "default", "description")
     for option in (*list_options(kind), *WHOLE_RUN):
         choices = f" ({option.choices})" if option.choices else ""
         table.add_row(option.name, option.default, option.description + choices)
     stdout().print(table)
     stdout().print(f'In a recipe: [[phase]] with kind = "{kind}"; on the command line: --set {kind}.epochs=4')
     named = ", ".join(option.name for option in WHOLE_RUN)
-    stdout().print(f"{named} hold for the whole run: above the phases of a recipe, or --set max_length=128")
+    stdout().print(
+        f"{named} apply to the whole run: put them above the phases of a recipe, or use --set max_length=128"
+    )
 
 
 def show_kinds() -> None:
-    """The kinds of phases, and what else has options."""
+    """Print the kinds of phases."""
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.recipes import list_recipes
 
-    table = new_table("kind of phase", "recipes that have one")
+    table = new_table("kind of phase", "recipes with such a phase")
     phases_by_recipe = [(info.name, {name.partition("-")[0] for name in info.phases}) for info in list_recipes()]
     for kind in PHASES:
         table.add_row(kind, ", ".join(name for name, kinds in phases_by_recipe if kind in kinds))
     stdout().print(table)
-    stdout().print("Next: phasefit recipes options KIND, and for what a phase can be given: objectives, views")
+    stdout().print("Next: phasefit recipes options KIND, where KIND is one of these, objectives or views")
 
 
-def show_registered(what: str) -> None:
-    """All objectives, or all views, with their options."""
+def show_registered(registry: str) -> None:
+    """Print all objectives, or all views, with their options."""
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.recipes.listing import list_registered
 
-    table = new_table(what.removesuffix("s"), "options", "what it is")
-    for info in list_registered(what):
+    table = new_table(registry.removesuffix("s"), "options", "description")
+    for info in list_registered(registry):
         table.add_row(info.name, "\n".join(info.options), info.description)
     stdout().print(table)
-    stdout().print(HOW_TO_SAY[what])
+    stdout().print(USAGE[registry])
 
 
 @recipes.command(cls=HelpCommand)
@@ -146,15 +148,15 @@ def copy(
     from phasefit.recipes import recipe_text
 
     text = recipe_text(name)
-    own_name = f"{Path(name).stem}.toml"
-    target = file if file is not None else Path(own_name)
+    file_name = f"{Path(name).stem}.toml"
+    target = file if file is not None else Path(file_name)
     if target.is_dir():
-        target = target / own_name
+        target = target / file_name
     try:
         with target.open("x", encoding="utf-8") as out:
             out.write(text)
     except FileExistsError:
-        raise RecipeError(f"{target} exists already; give another file name") from None
+        raise RecipeError(f"{target} exists already; choose another file name") from None
     typer.echo(f"Copied to {target}; train with it: phasefit train DATA --recipe {target}")
 
 
@@ -164,20 +166,20 @@ def check(
 ) -> None:
     """Check recipes without training.
 
-    Prints one line per file: fine, or its first problem. The exit code is 2 if any file has a problem.
+    Prints one line per file: ok, or its first problem. The exit code is 2 if any file has a problem.
 
     $ phasefit recipes check mine.toml other.toml
     """
     from phasefit.recipes import read_recipe
 
-    wrong = 0
+    problems = 0
     for file in files:
         try:
             read_recipe(file).check()
         except PhasefitError as error:
-            wrong += 1
+            problems += 1
             typer.echo(f"phasefit: {' '.join(str(error).split())}", err=True)
         else:
-            typer.echo(f"{file}: fine")
-    if wrong:
+            typer.echo(f"{file}: ok")
+    if problems:
         raise typer.Exit(2)

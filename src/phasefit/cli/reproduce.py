@@ -1,4 +1,4 @@
-"""`phasefit reproduce`: a paper's tables again, our figures beside the published ones."""
+"""`phasefit reproduce`: the tables of a paper, with our results next to the published ones."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def reproduce(
     info = find_study(name)
     scale = scale or ("quick" if "quick" in info.file.scale else "full")
     names = tuple(part.strip() for part in (datasets or "").split(",") if part.strip())
-    beside = None if info.packaged else info.path.parent
-    scaled = scale_study(info.file, info.name, Selection(scale, names, tuple(table or ()), seeds, model), beside)
+    study_folder = None if info.packaged else info.path.parent
+    scaled = scale_study(info.file, info.name, Selection(scale, names, tuple(table or ()), seeds, model), study_folder)
     study = with_common(scaled.study, model=model, device=device, threads=threads, data_dir=data_dir)
     if plan:
         show_plan(info, scaled, study, scale, data_dir, json)
@@ -117,7 +117,7 @@ def reproduce(
 def run(
     scaled: ScaledStudy, study: Study, where: dict[str, Any], data_dir: Path | None, quiet: bool, json: bool
 ) -> None:
-    """All runs, then all tables and figures."""
+    """Run the study, then write and print tables and figures."""
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
     from phasefit.studies.gains import Gain, compared, curve, gains, rows_of, training_rows, write_gains
@@ -144,7 +144,7 @@ def run(
 
 
 def list_all(json: bool) -> None:
-    """Every packaged study with its tables."""
+    """List the packaged studies with their tables."""
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.tables import new_table
     from phasefit.studies.study_reading import list_studies
@@ -161,7 +161,7 @@ def list_all(json: bool) -> None:
             ]
         )
         return
-    shown = new_table("study", "what it is", "tables")
+    shown = new_table("study", "description", "tables")
     for info in studies:
         tables_of = "\n".join(f"{one.number}: {one.title}" for one in info.file.table)
         shown.add_row(info.name, f"{info.file.title}\n({info.file.paper})", tables_of)
@@ -172,7 +172,7 @@ def list_all(json: bool) -> None:
 def show_plan(
     info: StudyInfo, scaled: ScaledStudy, study: Study, scale: str, data_dir: Path | None, json: bool
 ) -> None:
-    """What would be run, cut and missed."""
+    """Print the runs, the reductions and the missing datasets, without training."""
     from phasefit.cli.console import print_json, stdout
     from phasefit.studies.plan import plan_of, runs_per_dataset
 
@@ -180,15 +180,15 @@ def show_plan(
     if json:
         print_json({"study": info.name, "scale": scale, **plan, "cut": list(scaled.changes)})
         return
-    say = stdout().print
+    write = stdout().print
     folds = f" x {study.folds} folds" if study.folds else ""
-    say(f"{info.file.title} ({info.file.paper}), {scale} scale", soft_wrap=True, markup=False)
+    write(f"{info.file.title} ({info.file.paper}), {scale} scale", soft_wrap=True, markup=False)
     each = ", ".join(f"{name} {count}" for name, count in runs_per_dataset(study).items())
-    say(f"{plan['runs']:,} runs, {len(study.seeds)} seeds{folds}: {each}", soft_wrap=True, markup=False)
-    say(f"variants: {', '.join(plan['variants'])}", soft_wrap=True, markup=False)
+    write(f"{plan['runs']:,} runs, {len(study.seeds)} seeds{folds}: {each}", soft_wrap=True, markup=False)
+    write(f"variants: {', '.join(plan['variants'])}", soft_wrap=True, markup=False)
     for title in plan["tables"]:
-        say(f"  {title}", soft_wrap=True, markup=False)
+        write(f"  {title}", soft_wrap=True, markup=False)
     for note in plan["notes"]:
-        say(f"- {note}", soft_wrap=True, markup=False)
-    lacking = [f"{name} ({source})" for name, source in plan["missing"].items()]
-    say(f"not on this machine: {', '.join(lacking)}" if lacking else "all datasets are on this machine", markup=False)
+        write(f"- {note}", soft_wrap=True, markup=False)
+    missing = [f"{name} ({source})" for name, source in plan["missing"].items()]
+    write(f"not on this machine: {', '.join(missing)}" if missing else "all datasets are on this machine", markup=False)

@@ -1,4 +1,4 @@
-"""`phasefit search`: the settings of a recipe that do best on your data, proved on fresh seeds."""
+"""`phasefit search`: the best settings of a recipe on your data, checked on fresh seeds."""
 
 from __future__ import annotations
 
@@ -158,20 +158,20 @@ def search(
     optuna_study.optuna()
     if storage is not None and not optuna_study.is_storage(storage):
         raise PhasefitError(
-            f"--storage {storage}: give a URL such as sqlite:///trials.db, or a file that ends in .journal"
+            f"--storage {storage} is not supported; use a URL such as sqlite:///trials.db, or a file ending in .journal"
         )
     if out is not None and out.suffix != ".toml":
-        raise PhasefitError(f"--out {out}: the recipe is a TOML file; give a name that ends in .toml")
+        raise PhasefitError(f"--out {out} must end in .toml, because the recipe is a TOML file")
     known = read_recipe(recipe, settings)
     named = parse_tries(tries or (), known)
-    own = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
-    where = Space(space or (DEFAULT if not named else "--try"), {**own, **named})
-    check_space(where, recipe, settings)
+    dimensions = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
+    search_space = Space(space or (DEFAULT if not named else "--try"), {**dimensions, **named})
+    check_space(search_space, recipe, settings)
     spec = run_spec(data, **common, recipe=recipe, settings=settings, seed=seed)
-    question, prepared = question_for(Path(data).name, spec, where, score)
+    question, prepared = question_for(Path(data).name, spec, search_space, score)
     if out is not None:
         check_recipe_out(out, question.digest, overwrite=overwrite)
-    how = SearchOptions(
+    search_options = SearchOptions(
         Limits(trials, minutes, sampler, seed, jobs),
         storage,
         pruner,
@@ -182,19 +182,19 @@ def search(
         typed_command(),
     )
     with study_listener(quiet) as listen:
-        result = run_search(question, prepared, how, lambda done: show_trial(done, quiet), listen)
+        result = run_search(question, prepared, search_options, lambda done: show_trial(done, quiet), listen)
     show_search(result, out, json=json)
 
 
 def check_recipe_out(path: Path, question: str, *, overwrite: bool) -> None:
-    """Refuse, before any trial, a file that is not there for the taking; a search may write its own again."""
+    """Reject an unusable output file before any trial; a search may replace its own file."""
     from phasefit.cli.outputs import check_folder
     from phasefit.studies.search.run_search import question_of
 
     if path.is_dir():
-        raise PhasefitError(f"--out {path} is a folder; give the name of a file")
+        raise PhasefitError(f"--out {path} is a folder; give a file name")
     if path.exists() and not overwrite and question_of(path) != question:
         raise PhasefitError(
-            f"--out {path} exists already, and is not this search's own or was edited; give another name or --overwrite"
+            f"--out {path} exists already (from another search, or edited); choose another name, or use --overwrite"
         )
     check_folder(path.parent)
