@@ -87,7 +87,7 @@ def test_kinds_that_cannot_be_trained_on_are_shown_too(phasefit, tmp_path: Path,
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     several = kind != "goemotions"
-    assert f"rows that repeat {'a whole earlier row' if several else 'an earlier text'} 1" in lines
+    assert f"rows {'identical to' if several else 'with the text of'} an earlier row 1" in lines
     assert ("rows that share their second text 2" in lines) == several
     assert ("texts with conflicting labels 1" in lines) == (kind == "mrpc")
 

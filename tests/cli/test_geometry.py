@@ -89,7 +89,7 @@ def test_a_table_without_labels(phasefit, run, measured, tmp_path):
     result = phasefit("geometry", "run", "in.csv")
     assert result.exit_code == 0, result.output
     assert measured[0].codes.tolist() == [-1, -1]
-    assert "only figures that need none" in result.stderr
+    assert "figures that need labels are skipped" in result.stderr
     assert "only figures" not in phasefit("geometry", "run", "in.csv", "--quiet").stderr
 
 
@@ -108,7 +108,7 @@ def test_pairs_by_name(phasefit, run, measured, tmp_path, sentence):
     assert result.exit_code == 0, result.output
     assert (measured[0].texts, measured[0].positives) == (["ab", "x"], ["abc", "y"])
     refused = phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "a", "--label", "label")
-    assert "give one --text" in sentence(refused)
+    assert "use one --text" in sentence(refused)
     assert "no column 'b'" in sentence(phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "b"))
 
 
@@ -144,7 +144,7 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     (tmp_path / "in.csv").write_text("text\nab\nabc\n")
     assert "there is no run 'nope'" in sentence(phasefit("geometry", "nope"))
     assert "no column 'topic'" in sentence(phasefit("geometry", "run", "in.csv", "--label", "topic"))
-    assert "give DATA" in sentence(phasefit("geometry", "run", "--label", "topic"))
+    assert "need DATA; add it" in sentence(phasefit("geometry", "run", "--label", "topic"))
     assert "nope.csv" in sentence(phasefit("geometry", "run", "nope.csv"))
     said = "--split must be train, validation or test, not 'dev'"
     assert said in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
@@ -165,6 +165,6 @@ def test_labels_of_every_kind(phasefit, run, measured, tmp_path, sentence):
     result = phasefit("geometry", "run", "tags.csv", "--kind", "multi", "--separator", ";")
     assert result.exit_code == 0, result.output
     assert len(measured[1].texts) == 3
-    assert "give DATA" in sentence(phasefit("geometry", "run", "--levels", "bad,good"))
+    assert "need DATA; add it" in sentence(phasefit("geometry", "run", "--levels", "bad,good"))
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "one"\ndata = "in.csv"\n')
     assert "is a task file" in sentence(phasefit("geometry", "run", "tasks.toml"))

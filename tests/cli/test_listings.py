@@ -93,7 +93,7 @@ def test_what_has_options_is_listed(phasefit):
     for kind in PHASES:
         assert kind in kinds
         assert kind in shown
-    assert "objectives, views" in kinds
+    assert "objectives or views" in kinds
 
 
 @pytest.mark.parametrize(

@@ -174,8 +174,8 @@ def test_numbers_stay_numbers(phasefit, model, tmp_path):
 
 def test_say_and_a_file_exclude_each_other(phasefit, model, tmp_path, sentence):
     (tmp_path / "new.csv").write_text("text\na\n")
-    assert "leave out --say" in sentence(phasefit("predict", "run", str(tmp_path / "new.csv"), "--say", "hi"))
-    assert "leave out --say" in sentence(phasefit("predict", "run", "--say", "hi", "-o", str(tmp_path / "out.csv")))
+    assert "or remove --say" in sentence(phasefit("predict", "run", str(tmp_path / "new.csv"), "--say", "hi"))
+    assert "or remove --say" in sentence(phasefit("predict", "run", "--say", "hi", "-o", str(tmp_path / "out.csv")))
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])

@@ -130,7 +130,7 @@ def test_a_recipe_of_another_search_or_one_that_was_edited_is_not_replaced(
     elsewhere = [*words[:-1], str(out)]
     assert "exists already" in sentence(invoke(*elsewhere, "--set", "finetune.dropout=0.5"))
     out.write_text(written + "# mine\n")
-    assert "or was edited; give another name or --overwrite" in sentence(invoke(*elsewhere))
+    assert "or edited); choose another name, or use --overwrite" in sentence(invoke(*elsewhere))
     assert out.read_text() == written + "# mine\n"
 
 
