@@ -1,4 +1,4 @@
-"""Bad input through the command line: each one sentence that says what, where and what to do; nothing is left behind.
+"""Bad input through the command line: one sentence with what is wrong, where, and what to do; no files remain.
 
 The real commands on a tiny encoder and a real run, not the fakes of the other tests here.
 """
@@ -57,9 +57,9 @@ def recipe(content: str | bytes, *says: str) -> Case:
     return Case("train good.csv -q -m {tiny} -r r.toml", says, {"r.toml": content})
 
 
-def setting(said: str, *says: str) -> Case:
+def setting(value: str, *says: str) -> Case:
     """Training with one --set."""
-    return Case("train good.csv -q -m {tiny} -r finetune --set " + said, says)
+    return Case("train good.csv -q -m {tiny} -r finetune --set " + value, says)
 
 
 def option(command: str, *says: str) -> Case:
@@ -459,21 +459,27 @@ DAMAGE: dict[str, tuple[Change, tuple[str, ...]]] = {
     "modules are no JSON": (put("encoder/modules.json", "hello"), ("modules.json is damaged", AGAIN)),
     "heads cut off": (shorter("heads.safetensors"), ("'m' is damaged", AGAIN)),
     "heads gone": (without("heads.safetensors"), ("'m' is damaged", "heads.safetensors", AGAIN)),
-    "heads not in the manifest": (edited("phasefit.json", lambda found: found.pop("heads")), ("'m' is damaged", AGAIN)),
+    "heads not in the manifest": (
+        edited("phasefit.json", lambda data: data.pop("heads")),
+        ("'m' is damaged", AGAIN),
+    ),
     "labels gone": (without("labels.json"), ("'m'", "labels.json is missing")),
     "labels are no JSON": (put("labels.json", "hello"), ("labels.json' is damaged",)),
-    "labels do not fit": (edited("labels.json", lambda found: found["default"]["classes"].pop()), ("do not fit",)),
-    "labels of no kind": (edited("labels.json", lambda found: found["default"].update(kind="x")), ("damaged", AGAIN)),
+    "labels do not fit": (edited("labels.json", lambda data: data["default"]["classes"].pop()), ("do not fit",)),
+    "labels of no kind": (
+        edited("labels.json", lambda data: data["default"].update(kind="x")),
+        ("damaged", AGAIN),
+    ),
     "a class is null": (
-        edited("labels.json", lambda found: found["default"].update(classes=[None, 1])),
+        edited("labels.json", lambda data: data["default"].update(classes=[None, 1])),
         ("damaged", AGAIN),
     ),
     "a newer format": (
-        edited("phasefit.json", lambda found: found.update(format=99)),
+        edited("phasefit.json", lambda data: data.update(format=99)),
         ("format 99", "upgrade phasefit"),
     ),
     "an unfinished run": (
-        edited("phasefit.json", lambda found: found.update(status="started")),
+        edited("phasefit.json", lambda data: data.update(status="started")),
         ("'m' is not finished",),
     ),
     "manifest is no JSON": (put("phasefit.json", "hello"), ("phasefit.json' is damaged",)),
@@ -539,15 +545,13 @@ def prepare(case: Case, folder: Path, run: Path, tiny: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_one_sentence_and_nothing_left_behind(
-    case: Case, folder: Path, run: Path, tiny_folder: Path, phasefit, sentence
-):
+def test_one_sentence_and_no_files(case: Case, folder: Path, run: Path, tiny_folder: Path, phasefit, sentence):
     words = prepare(case, folder, run, tiny_folder)
     before = contents(folder)
     result = phasefit(*words)
-    said = sentence(result)
+    message = sentence(result)
     for piece in case.says:
-        assert piece in said
+        assert piece in message
     assert result.stdout == ""
     assert contents(folder) == before
     assert not list(folder.glob("runs/*"))
@@ -564,9 +568,9 @@ def test_the_same_in_a_shell(case: Case, folder: Path, run: Path, tiny_folder: P
     done = subprocess.run([sys.executable, "-m", "phasefit", *words], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stdout == ""
-    [said] = done.stderr.splitlines()
-    assert said.startswith("phasefit: ")
-    assert all(piece in said for piece in case.says)
+    [message] = done.stderr.splitlines()
+    assert message.startswith("phasefit: ")
+    assert all(piece in message for piece in case.says)
     assert contents(folder) == before
 
 

@@ -17,7 +17,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return str(train), str(test)
 
 
-def test_all_that_deserves_a_look_is_shown(phasefit, files) -> None:
+def test_everything_worth_checking_is_shown(phasefit, files) -> None:
     result = phasefit("datasets", files[0], "--test", files[1])
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
@@ -52,14 +52,14 @@ def test_a_clean_dataset_shows_no_empty_tables(phasefit) -> None:
 
 def test_json_has_all_of_it(phasefit, files) -> None:
     result = phasefit("datasets", files[0], "--test", files[1], "--json")
-    found = json.loads(result.stdout, parse_constant=pytest.fail)
-    assert found["rows"] == {"train": 5, "test": 2}
-    assert found["hygiene"]["parts"]["train"]["conflicts"][0] == {
+    description = json.loads(result.stdout, parse_constant=pytest.fail)
+    assert description["rows"] == {"train": 5, "test": 2}
+    assert description["hygiene"]["parts"]["train"]["conflicts"][0] == {
         "text": "hello there",
         "rows": [1, 2],
         "labels": ["a", "b"],
     }
-    assert found["hygiene"]["overlaps"] == [{"part": "test", "other": "train", "rows": 1, "other_label": 1}]
+    assert description["hygiene"]["overlaps"] == [{"part": "test", "other": "train", "rows": 1, "other_label": 1}]
 
 
 def test_json_of_a_named_one_of_one_that_is_not_here_and_of_the_list(phasefit, monkeypatch) -> None:
@@ -110,25 +110,25 @@ def test_pairs_and_texts_without_labels(phasefit, tmp_path):
     for piece in ("train 2", "none; pairs of texts", "anchor", "positive", "third one"):
         assert piece in shown.stdout
     (tmp_path / "lines.txt").write_text("first one\nsecond one\n")
-    found = json.loads(phasefit("datasets", str(tmp_path / "lines.txt"), "--json").stdout)
-    assert (found["kind"], found["rows"], found["classes"]) == ("none", {"train": 2}, None)
+    description = json.loads(phasefit("datasets", str(tmp_path / "lines.txt"), "--json").stdout)
+    assert (description["kind"], description["rows"], description["classes"]) == ("none", {"train": 2}, None)
     tested = ("datasets", str(tmp_path / "lines.txt"), "--test", str(tmp_path / "lines.txt"))
     assert "Texts in more than one part" in phasefit(*tested).stdout
 
 
-def test_labels_that_are_wrong_are_still_said_so(phasefit, tmp_path, sentence):
+def test_wrong_labels_are_still_reported(phasefit, tmp_path, sentence):
     (tmp_path / "t.csv").write_text("text,label\na,x\nb,\n")
     assert "row 2 (line 3): 1 label is missing" in sentence(phasefit("datasets", str(tmp_path / "t.csv")))
 
 
-def test_several_labels_and_levels_are_looked_at_as_they_are_trained_on(phasefit, tmp_path, sentence):
+def test_several_labels_and_levels_are_inspected_as_in_training(phasefit, tmp_path, sentence):
     (tmp_path / "tags.csv").write_text("text,label\none,a;b\ntwo,\nthree,b\n")
     tags = ("datasets", str(tmp_path / "tags.csv"), "--kind", "multi", "--separator", ";", "--json")
-    found = json.loads(phasefit(*tags).stdout)
-    assert (found["kind"], found["counts"]) == ("multi", {"b": 2, "a": 1})
+    description = json.loads(phasefit(*tags).stdout)
+    assert (description["kind"], description["counts"]) == ("multi", {"b": 2, "a": 1})
     (tmp_path / "moods.csv").write_text("text,label\none,bad\ntwo,good\nthree,good\n")
     moods = ("datasets", str(tmp_path / "moods.csv"), "--levels", "bad,fair,good", "--json")
-    found = json.loads(phasefit(*moods).stdout)
-    assert (found["kind"], found["counts"]) == ("score", {"good": 2, "bad": 1})
+    description = json.loads(phasefit(*moods).stdout)
+    assert (description["kind"], description["counts"]) == ("score", {"good": 2, "bad": 1})
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "one"\ndata = "tags.csv"\n')
     assert "is a task file; inspect its tables" in sentence(phasefit("datasets", str(tmp_path / "tasks.toml")))

@@ -131,9 +131,9 @@ def test_texts_that_the_run_knows(phasefit, run, measured, tmp_path):
 
     write_seen(run, ["AB", "other"])
     (tmp_path / "texts.csv").write_text("text\nab\nabc\n")
-    said = " ".join(phasefit("geometry", "run", "texts.csv", "--quiet").stderr.split())
-    assert "the run was trained on 1 of the 2 texts of 'texts'; the figures for new texts may differ" in said
-    assert "scores" not in said
+    message = " ".join(phasefit("geometry", "run", "texts.csv", "--quiet").stderr.split())
+    assert "the run was trained on 1 of the 2 texts of 'texts'; the figures for new texts may differ" in message
+    assert "scores" not in message
 
 
 def test_the_help_names_data_once(phasefit):
@@ -146,8 +146,8 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     assert "no column 'topic'" in sentence(phasefit("geometry", "run", "in.csv", "--label", "topic"))
     assert "need DATA; add it" in sentence(phasefit("geometry", "run", "--label", "topic"))
     assert "nope.csv" in sentence(phasefit("geometry", "run", "nope.csv"))
-    said = "--split must be train, validation or test, not 'dev'"
-    assert said in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
+    message = "--split must be train, validation or test, not 'dev'"
+    assert message in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
     (run / "metrics.json").write_text("{}")
     assert "has no stored geometry; give a table" in sentence(phasefit("geometry", "run"))
     (tmp_path / "plain").mkdir()

@@ -110,7 +110,7 @@ def test_objectives_and_views_are_listed_with_their_options(phasefit, what, piec
         assert piece in result.stdout
 
 
-def test_defaults_are_said_as_in_a_recipe(phasefit):
+def test_defaults_are_written_as_in_a_recipe(phasefit):
     output = phasefit("recipes", "options", "simcse").stdout
     assert '{ name = "info-nce", temperature = 0.05' in " ".join(output.split())
     assert "False" not in output

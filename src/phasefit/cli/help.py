@@ -124,7 +124,7 @@ def _panels(params: Sequence[Any]) -> dict[str, list[Any]]:
     for param in params:
         usual = ARGUMENTS if isinstance(param, TyperArgument) else OPTIONS
         panels.setdefault(getattr(param, "rich_help_panel", None) or usual, []).append(param)
-    last = panels.pop(OPTIONS)  # it has the help option at least
+    last = panels.pop(OPTIONS, [])
     return {title: listed for title, listed in {**panels, OPTIONS: last}.items() if listed}
 
 
@@ -174,7 +174,7 @@ def _right(param: Any, ctx: Any, brief: bool) -> Text:
     default = param.get_default(ctx, call=False)
     if param.required and not isinstance(param, TyperArgument):
         facts.append("required")
-    elif param.show_default and default not in (None, "") and default is not False and not callable(default):
+    elif param.show_default and default not in (None, "", (), []) and default is not False and not callable(default):
         value = param.opts[0] if default is True else f"{default:g}" if isinstance(default, float) else default
         facts.append(f"default: {value}")
     text = Text.from_markup(" ".join(_detailed(param.help or "", brief).split()))
