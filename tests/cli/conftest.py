@@ -1,4 +1,4 @@
-"""A backend made of fakes: the command line is tested here, not what it calls."""
+"""Fakes for the code that the command line calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLASSES = ["[bold]", "good", "ünïcode 🙂"]
 
 
 class FakeModel:
-    """Says the class whose place is the text's length modulo the number of classes."""
+    """Predicts the class at index `len(text) % len(classes)`."""
 
     def __init__(self, classes: Sequence[Any] = CLASSES) -> None:
         self.space: LabelSpace = label_space(list(classes))
@@ -51,11 +51,11 @@ class FakeModel:
         batch_size: int = 64,
         progress: Callable[[int], None] | None = None,
     ) -> np.ndarray:
-        found = np.full((len(texts), len(self.space)), 0.1)
-        found[np.arange(len(texts)), [len(text) % len(self.space) for text in texts]] = 0.8
+        outputs = np.full((len(texts), len(self.space)), 0.1)
+        outputs[np.arange(len(texts)), [len(text) % len(self.space) for text in texts]] = 0.8
         if progress is not None:
             progress(len(texts))
-        return found / found.sum(axis=1, keepdims=True)
+        return outputs / outputs.sum(axis=1, keepdims=True)
 
     def embed(
         self, texts: Sequence[str], *, batch_size: int = 64, progress: Callable[[int], None] | None = None
@@ -65,7 +65,7 @@ class FakeModel:
 
 @dataclass
 class FakeTraining:
-    """Stands for `runs.train`: keeps the specification, plays events, then returns or raises."""
+    """Replaces `runs.train`: stores the specification, emits events, then returns or raises."""
 
     events: list[Any] = field(default_factory=list)
     error: BaseException | None = None
@@ -103,7 +103,7 @@ def phasefit() -> Invoke:
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Put a fake module in a module's place."""
+    """Replace a module with a fake."""
 
     def put(name: str, **names: Any) -> None:
         module = ModuleType(name)
@@ -140,7 +140,7 @@ def training(install: Callable[..., None]) -> FakeTraining:
 
 @pytest.fixture
 def sentence() -> Callable[..., str]:
-    """The one line that a failure must be, without its prefix."""
+    """The single line of an error, without its prefix."""
 
     def check(result: Result, code: int = 2) -> str:
         assert result.exit_code == code, (result.output, result.exception)

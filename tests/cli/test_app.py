@@ -10,7 +10,7 @@ HEAVY = "torch", "pandas", "sklearn", "numpy", "transformers", "pyarrow"  # pyda
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), ["recipes", "copy"], ["recipes", "check"]])
-def test_help_teaches(phasefit, command):
+def test_help_is_printed(phasefit, command):
     result = phasefit(*command, "--help")
     assert result.exit_code == 0
     assert "phasefit " in result.output
@@ -37,10 +37,10 @@ def test_help_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize(("command", "file"), [("predict", "[FILE]"), ("embed", "FILE")])
-def test_help_says_which_files_are_read(phasefit, command, file):
+def test_help_lists_the_file_formats(phasefit, command, file):
     output = " ".join(phasefit(command, "--help").output.replace("│", " ").split())
     assert file in output
-    assert "a .txt of one text a line" in output
+    assert "a .txt with one text per line" in output
 
 
 def test_version(phasefit):
@@ -50,7 +50,7 @@ def test_version(phasefit):
     assert (result.exit_code, result.output) == (0, f"phasefit {__version__}\n")
 
 
-def test_nothing_asked_gives_help(phasefit):
+def test_no_arguments_print_the_help(phasefit):
     result = phasefit()
     assert "Usage: phasefit" in result.output
     assert "Traceback" not in result.output
@@ -72,6 +72,6 @@ def test_nothing_asked_gives_help(phasefit):
     ],
 )
 def test_a_wrong_command_line_is_one_sentence(phasefit, sentence, args, says):
-    found = sentence(phasefit(*args))
-    assert says in found
-    assert "--help'" in found
+    message = sentence(phasefit(*args))
+    assert says in message
+    assert "--help'" in message

@@ -30,19 +30,19 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "topics.csv"
 
 
-def test_auto_chooses_trains_and_tells(table: str, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_chooses_trains_and_reports(table: str, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_auto, "candidates_for", lambda *given: candidates_for(*given)[:2])  # finetune and frozen
     words = [table, "--model", str(tiny_folder), "--recipe", "auto", "--minutes", "30", "--set", "finetune.max_steps=3"]
     result = invoke(*words, "-o", "run")
     assert result.exit_code == 0, (result.output, result.exception)
-    told = json.loads(Path("run/auto.json").read_text())
-    assert [entry["on"] for entry in told["tried"]] == ["fold 1 of 3"] * 2 + ["folds 1 to 3 of 3"] * 2
-    assert told["all_rounds"]
+    report = json.loads(Path("run/auto.json").read_text())
+    assert [entry["on"] for entry in report["tried"]] == ["fold 1 of 3"] * 2 + ["folds 1 to 3 of 3"] * 2
+    assert report["all_rounds"]
     assert "Chosen: " in result.stdout
     assert "How the recipe was chosen" in Path("run/auto.md").read_text()
     recipe = parse_recipe(Path("run/recipe.toml").read_text(), name="run", where="run")
     assert recipe.phases[0].max_steps == 3
-    assert recipe.phases[0].freeze == (told["chosen"]["name"] == "frozen")
+    assert recipe.phases[0].freeze == (report["chosen"]["name"] == "frozen")
     again = invoke("--resume", "run")
     assert again.exit_code == 0, (again.output, again.exception)
 
@@ -54,12 +54,12 @@ def test_a_plan_trains_nothing(table: str) -> None:
     assert "fold 1 of 3 -> folds 1 to 3 of 3" in result.stdout
     assert not Path("studies").exists()
     assert not Path("runs").exists()
-    told = json.loads(invoke(table, "--recipe", "auto", "--plan", "--json").stdout)
-    assert told["candidates"][0]["name"] == "finetune"
+    report = json.loads(invoke(table, "--recipe", "auto", "--plan", "--json").stdout)
+    assert report["candidates"][0]["name"] == "finetune"
 
 
 def test_what_auto_refuses(table: str, sentence: Callable[..., str]) -> None:
-    assert "--minutes is for --recipe auto" in sentence(invoke(table, "--minutes", "5"))
+    assert "--minutes is only for --recipe auto" in sentence(invoke(table, "--minutes", "5"))
     assert "--recipe multitask" in sentence(invoke("cs224n", "--recipe", "auto"))
     Path("taken").mkdir()
     Path("taken/file").touch()

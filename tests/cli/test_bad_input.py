@@ -1,4 +1,4 @@
-"""Bad input through the command line: each one sentence that says what, where and what to do; nothing is left behind.
+"""Bad input through the command line: one sentence with what is wrong, where, and what to do; no files remain.
 
 The real commands on a tiny encoder and a real run, not the fakes of the other tests here.
 """
@@ -57,9 +57,9 @@ def recipe(content: str | bytes, *says: str) -> Case:
     return Case("train good.csv -q -m {tiny} -r r.toml", says, {"r.toml": content})
 
 
-def setting(said: str, *says: str) -> Case:
+def setting(value: str, *says: str) -> Case:
     """Training with one --set."""
-    return Case("train good.csv -q -m {tiny} -r finetune --set " + said, says)
+    return Case("train good.csv -q -m {tiny} -r finetune --set " + value, says)
 
 
 def option(command: str, *says: str) -> Case:
@@ -253,7 +253,9 @@ FILES = {
         "evaluate {run} t.csv -q", "'wheather'", "row 2", "--unseen drop", t_csv=HEAD + "a,music\nb,wheather\n"
     ),
     "no labels to evaluate": line("evaluate {run} t.csv -q", "t.csv", "--label", t_csv="text\na\n"),
-    "no such split": line("evaluate {run} snips2 --split tset", "--split is train, validation or test", "not 'tset'"),
+    "no such split": line(
+        "evaluate {run} snips2 --split tset", "--split must be train, validation or test, not 'tset'"
+    ),
     "test table missing": line(f"train good.csv --test gone.csv {QUICK}", "no such file: gone.csv"),
     "empty unlabelled text": line(
         f"train good.csv --unlabelled u.csv {QUICK}", "u.csv, row 2 (line 3)", MISSING, u_csv="text\na\n \n"
@@ -271,7 +273,7 @@ OUTPUTS = {
     "below a file": line(f"train good.csv -o o/p {QUICK}", "o/p", "Not a directory", o="1"),
     "predict to an old file": line("predict {run} good.csv -o o.csv", "o.csv exists already", "--overwrite", o_csv="1"),
     "predict to its own input": line("predict {run} good.csv -o good.csv", "good.csv exists already", "--overwrite"),
-    "predict to no folder": line("predict {run} good.csv -o no/o.csv", "no folder no; make it first"),
+    "predict to no folder": line("predict {run} good.csv -o no/o.csv", "no folder no; create it first"),
     "predict to a folder": line("predict {run} good.csv -o o.csv", "o.csv is a folder", **{"o.csv/x": "1"}),
     "predict to an unknown ending": line("predict {run} good.csv -o o.xlsx", "'.xlsx'", "supported: .csv", "as CSV"),
     "predict without the column": line("predict {run} t.csv", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
@@ -279,7 +281,7 @@ OUTPUTS = {
     "predict, column clash": line("predict {run} t.csv", "'prediction'", "--prefix", t_csv="text,prediction\na,b\n"),
     "predict, no such file": line("predict {run} gone.csv", "no such file: gone.csv"),
     "embed to an old file": line("embed {run} good.csv -o o.npy", "o.npy exists already", "--overwrite", o_npy="1"),
-    "embed to no folder": line("embed {run} good.csv -o no/o.npy", "no folder no; make it first"),
+    "embed to no folder": line("embed {run} good.csv -o no/o.npy", "no folder no; create it first"),
     "embed to an unknown ending": line("embed {run} good.csv -o o.bin", "'.bin'", "supported: .csv", ".npy"),
     "embed without the column": line("embed {run} t.csv -o o.npy", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
     "embed, column clash": line("embed {run} t.csv -o o.csv -q", "'embedding'", ".npy", t_csv="text,embedding\na,b\n"),
@@ -465,21 +467,27 @@ DAMAGE: dict[str, tuple[Change, tuple[str, ...]]] = {
     "modules are no JSON": (put("encoder/modules.json", "hello"), ("modules.json is damaged", AGAIN)),
     "heads cut off": (shorter("heads.safetensors"), ("'m' is damaged", AGAIN)),
     "heads gone": (without("heads.safetensors"), ("'m' is damaged", "heads.safetensors", AGAIN)),
-    "heads not in the manifest": (edited("phasefit.json", lambda found: found.pop("heads")), ("'m' is damaged", AGAIN)),
+    "heads not in the manifest": (
+        edited("phasefit.json", lambda data: data.pop("heads")),
+        ("'m' is damaged", AGAIN),
+    ),
     "labels gone": (without("labels.json"), ("'m'", "labels.json is missing")),
     "labels are no JSON": (put("labels.json", "hello"), ("labels.json' is damaged",)),
-    "labels do not fit": (edited("labels.json", lambda found: found["default"]["classes"].pop()), ("do not match",)),
-    "labels of no kind": (edited("labels.json", lambda found: found["default"].update(kind="x")), ("damaged", AGAIN)),
+    "labels do not match": (edited("labels.json", lambda data: data["default"]["classes"].pop()), ("do not match",)),
+    "labels of no kind": (
+        edited("labels.json", lambda data: data["default"].update(kind="x")),
+        ("damaged", AGAIN),
+    ),
     "a class is null": (
-        edited("labels.json", lambda found: found["default"].update(classes=[None, 1])),
+        edited("labels.json", lambda data: data["default"].update(classes=[None, 1])),
         ("damaged", AGAIN),
     ),
     "a newer format": (
-        edited("phasefit.json", lambda found: found.update(format=99)),
+        edited("phasefit.json", lambda data: data.update(format=99)),
         ("format 99", "upgrade phasefit"),
     ),
     "an unfinished run": (
-        edited("phasefit.json", lambda found: found.update(status="started")),
+        edited("phasefit.json", lambda data: data.update(status="started")),
         ("'m' is not finished",),
     ),
     "manifest is no JSON": (put("phasefit.json", "hello"), ("phasefit.json' is damaged",)),
@@ -545,15 +553,13 @@ def prepare(case: Case, folder: Path, run: Path, tiny: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_one_sentence_and_nothing_left_behind(
-    case: Case, folder: Path, run: Path, tiny_folder: Path, phasefit, sentence
-):
+def test_one_sentence_and_no_files(case: Case, folder: Path, run: Path, tiny_folder: Path, phasefit, sentence):
     words = prepare(case, folder, run, tiny_folder)
     before = contents(folder)
     result = phasefit(*words)
-    said = sentence(result)
+    message = sentence(result)
     for piece in case.says:
-        assert piece in said
+        assert piece in message
     assert result.stdout == ""
     assert contents(folder) == before
     assert not list(folder.glob("runs/*"))
@@ -570,9 +576,9 @@ def test_the_same_in_a_shell(case: Case, folder: Path, run: Path, tiny_folder: P
     done = subprocess.run([sys.executable, "-m", "phasefit", *words], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stdout == ""
-    [said] = done.stderr.splitlines()
-    assert said.startswith("phasefit: ")
-    assert all(piece in said for piece in case.says)
+    [message] = done.stderr.splitlines()
+    assert message.startswith("phasefit: ")
+    assert all(piece in message for piece in case.says)
     assert contents(folder) == before
 
 

@@ -50,13 +50,13 @@ def test_the_table_has_every_recipe(compared: tuple[Result, Path, list[str]]) ->
         assert (folder / name).stat().st_size > 100, name
 
 
-def test_models_are_not_kept_unless_asked_for(compared: tuple[Result, Path, list[str]]) -> None:
+def test_models_are_kept_only_on_request(compared: tuple[Result, Path, list[str]]) -> None:
     _, folder, _ = compared
     assert not list(folder.glob("cells/*/run"))
     assert len(list(folder.glob("cells/*/result.json"))) == 8
 
 
-def test_the_same_command_computes_nothing_anew(compared: tuple[Result, Path, list[str]]) -> None:
+def test_the_same_command_computes_nothing_again(compared: tuple[Result, Path, list[str]]) -> None:
     _, folder, words = compared
     before = (folder / "results.csv").read_text(encoding="utf-8")
     again = invoke(*words, "--json")
@@ -65,7 +65,7 @@ def test_the_same_command_computes_nothing_anew(compared: tuple[Result, Path, li
     assert len(json.loads(again.stdout)["cells"]) == 8
 
 
-def test_cells_compute_the_same_anew_but_for_times(compared: tuple[Result, Path, list[str]], world: Path) -> None:
+def test_cells_are_reproducible_except_for_times(compared: tuple[Result, Path, list[str]], world: Path) -> None:
     _, folder, words = compared
     elsewhere = world / "again"
     result = invoke(*words[:-1], str(elsewhere))
@@ -93,10 +93,10 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nowhere.csv"], "no such file"),
-        (["snips", "-r", ","], "names no recipe"),
+        (["snips", "-r", ","], "--recipes is empty"),
         (["snips", "-r", "finetun"], "did you mean 'finetune'"),
         (["snips", "-r", "finetune:finetune.lr=fast"], "'lr'"),
         (["snips", "-r", "majority:x=1"], "has no settings"),
@@ -104,7 +104,7 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
         (["snips", "-r", "finetune", "--set", "finetun.lr=1"], "did you mean 'finetune'"),
         (["snips", "--folds", "1"], "--folds"),
         (["snips", "snips"], "the same name"),
-        (["snips", "snips2", "--test", "x.csv"], "about one table"),
+        (["snips", "snips2", "--test", "x.csv"], "need a single DATA"),
         (["snips", "-r", "multitask"], "task file"),
         (["snips", "-r", "majority", "--score", "test.macro_f2"], "did you mean 'macro_f1'"),
         (["snips", "-r", "majority", "--score", "test.rows"], "unknown score 'test.rows': write it as test.NAME"),
@@ -116,8 +116,8 @@ def test_a_cell_that_fails_is_named_in_one_sentence(world: Path, tiny_folder: Pa
     ],
 )
 def test_wrong_input_is_one_sentence(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentence: Callable[..., str]
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentence: Callable[..., str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert said in sentence(invoke(*words))
+    assert message in sentence(invoke(*words))
     assert not (tmp_path / "studies").exists()

@@ -17,19 +17,19 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return str(train), str(test)
 
 
-def test_all_that_deserves_a_look_is_shown(phasefit, files) -> None:
+def test_everything_worth_checking_is_shown(phasefit, files) -> None:
     result = phasefit("datasets", files[0], "--test", files[1])
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     for line in (
         "rows 5 2",
-        "rows that repeat an earlier text 1 0",
+        "rows with the text of an earlier row 1 0",
         "texts with conflicting labels 1 0",
         "near-empty texts (fewer than two letters or digits) 1 0",
         "near-empty rows 3",
-        "test texts that train has too 1 (50.0%) 1",
+        "test texts that are also in train 1 (50.0%) 1",
         "train hello there a (row 1), b (row 2)",
-        "95 % up to 4 2",
+        "95th percentile 4 2",
     ):
         assert line in lines, line
     bars = [line for line in lines if "█" in line]
@@ -45,21 +45,21 @@ def test_all_that_deserves_a_look_is_shown(phasefit, files) -> None:
 def test_a_clean_dataset_shows_no_empty_tables(phasefit) -> None:
     output = phasefit("datasets", "snips").stdout
     assert "Hygiene" in output
-    assert "Texts in two parts" not in output
+    assert "Texts in more than one part" not in output
     assert "Conflicting labels" not in output
     assert "Lengths" in output
 
 
 def test_json_has_all_of_it(phasefit, files) -> None:
     result = phasefit("datasets", files[0], "--test", files[1], "--json")
-    found = json.loads(result.stdout, parse_constant=pytest.fail)
-    assert found["rows"] == {"train": 5, "test": 2}
-    assert found["hygiene"]["parts"]["train"]["conflicts"][0] == {
+    description = json.loads(result.stdout, parse_constant=pytest.fail)
+    assert description["rows"] == {"train": 5, "test": 2}
+    assert description["hygiene"]["parts"]["train"]["conflicts"][0] == {
         "text": "hello there",
         "rows": [1, 2],
         "labels": ["a", "b"],
     }
-    assert found["hygiene"]["overlaps"] == [{"part": "test", "other": "train", "rows": 1, "other_label": 1}]
+    assert description["hygiene"]["overlaps"] == [{"part": "test", "other": "train", "rows": 1, "other_label": 1}]
 
 
 def test_json_of_a_named_one_of_one_that_is_not_here_and_of_the_list(phasefit, monkeypatch) -> None:
@@ -87,8 +87,8 @@ def test_kinds_that_cannot_be_trained_on_are_shown_too(phasefit, tmp_path: Path,
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     several = kind != "goemotions"
-    assert f"rows that repeat {'a whole earlier row' if several else 'an earlier text'} 1" in lines
-    assert ("rows whose partner another row has too 2" in lines) == several
+    assert f"rows {'identical to' if several else 'with the text of'} an earlier row 1" in lines
+    assert ("rows that share their second text 2" in lines) == several
     assert ("texts with conflicting labels 1" in lines) == (kind == "mrpc")
 
 
@@ -110,25 +110,25 @@ def test_pairs_and_texts_without_labels(phasefit, tmp_path):
     for piece in ("train 2", "none; pairs of texts", "anchor", "positive", "third one"):
         assert piece in shown.stdout
     (tmp_path / "lines.txt").write_text("first one\nsecond one\n")
-    found = json.loads(phasefit("datasets", str(tmp_path / "lines.txt"), "--json").stdout)
-    assert (found["kind"], found["rows"], found["classes"]) == ("none", {"train": 2}, None)
+    description = json.loads(phasefit("datasets", str(tmp_path / "lines.txt"), "--json").stdout)
+    assert (description["kind"], description["rows"], description["classes"]) == ("none", {"train": 2}, None)
     tested = ("datasets", str(tmp_path / "lines.txt"), "--test", str(tmp_path / "lines.txt"))
-    assert "Texts in two parts" in phasefit(*tested).stdout
+    assert "Texts in more than one part" in phasefit(*tested).stdout
 
 
-def test_labels_that_are_wrong_are_still_said_so(phasefit, tmp_path, sentence):
+def test_wrong_labels_are_still_reported(phasefit, tmp_path, sentence):
     (tmp_path / "t.csv").write_text("text,label\na,x\nb,\n")
     assert "row 2 (line 3): the label is missing" in sentence(phasefit("datasets", str(tmp_path / "t.csv")))
 
 
-def test_several_labels_and_levels_are_looked_at_as_they_are_trained_on(phasefit, tmp_path, sentence):
+def test_several_labels_and_levels_are_inspected_as_in_training(phasefit, tmp_path, sentence):
     (tmp_path / "tags.csv").write_text("text,label\none,a;b\ntwo,\nthree,b\n")
     tags = ("datasets", str(tmp_path / "tags.csv"), "--kind", "multi", "--separator", ";", "--json")
-    found = json.loads(phasefit(*tags).stdout)
-    assert (found["kind"], found["counts"]) == ("multi", {"b": 2, "a": 1})
+    description = json.loads(phasefit(*tags).stdout)
+    assert (description["kind"], description["counts"]) == ("multi", {"b": 2, "a": 1})
     (tmp_path / "moods.csv").write_text("text,label\none,bad\ntwo,good\nthree,good\n")
     moods = ("datasets", str(tmp_path / "moods.csv"), "--levels", "bad,fair,good", "--json")
-    found = json.loads(phasefit(*moods).stdout)
-    assert (found["kind"], found["counts"]) == ("score", {"good": 2, "bad": 1})
+    description = json.loads(phasefit(*moods).stdout)
+    assert (description["kind"], description["counts"]) == ("score", {"good": 2, "bad": 1})
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "one"\ndata = "tags.csv"\n')
-    assert "is a task file; look at its tables" in sentence(phasefit("datasets", str(tmp_path / "tasks.toml")))
+    assert "is a task file; inspect its tables" in sentence(phasefit("datasets", str(tmp_path / "tasks.toml")))

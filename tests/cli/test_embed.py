@@ -19,18 +19,18 @@ def source(tmp_path):
 def test_an_array(phasefit, model, source, tmp_path):
     out = tmp_path / "vectors.npy"
     assert phasefit("embed", "run", source, "-o", str(out)).exit_code == 0
-    found = np.load(out, allow_pickle=False)
-    assert found.tolist() == [[2, 0.5], [3, 0.5]]
-    assert found.dtype == np.float32
+    vectors = np.load(out, allow_pickle=False)
+    assert vectors.tolist() == [[2, 0.5], [3, 0.5]]
+    assert vectors.dtype == np.float32
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "vectors.npy"]
 
 
 def test_parquet_keeps_the_columns(phasefit, model, source, tmp_path):
     out = tmp_path / "vectors.parquet"
     assert phasefit("embed", "run", source, "-o", str(out)).exit_code == 0
-    found = pd.read_parquet(out)
-    assert list(found.columns) == ["text", "id", "embedding"]
-    assert [list(row) for row in found["embedding"]] == [[2, 0.5], [3, 0.5]]
+    frame = pd.read_parquet(out)
+    assert list(frame.columns) == ["text", "id", "embedding"]
+    assert [list(row) for row in frame["embedding"]] == [[2, 0.5], [3, 0.5]]
 
 
 def test_csv_holds_json(phasefit, model, source, tmp_path):

@@ -13,7 +13,9 @@ from phasefit.cli.app import app
 from tiny import make_table, write_csv
 
 TEXTS, LABELS = make_table(40)
-NO_CLASSIFIER = "this model has no classifier: it only embeds; train one with a finetune phase"
+NO_CLASSIFIER = (
+    "this run is an encoder without a classifier; use 'phasefit embed', or train a classifier with a finetune phase"
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,7 @@ def test_what_comes_next(trained) -> None:
     assert "columns: texts 'asked', 'replied' (one pair per row)" in result.stderr
     for piece in (
         f"phasefit embed {folder}/run new.csv",
-        "has no classifier",
+        "an encoder without a classifier",
         f'SentenceTransformer("{folder}/run/enc',
     ):
         assert piece in result.stdout

@@ -27,11 +27,11 @@ def test_the_system_is_quoted(phasefit, training, sentence):
 @pytest.mark.parametrize(
     "error", [KeyError("oops"), OSError("a library spoke"), AssertionError(), RecursionError("deep")]
 )
-def test_a_bug_says_that_it_is_one(phasefit, training, sentence, error):
+def test_a_bug_is_reported_as_one(phasefit, training, sentence, error):
     training.error = error
-    found = sentence(phasefit("train", "snips"), code=1)
-    assert type(error).__name__ in found
-    assert "bug in phasefit" in found
+    message = sentence(phasefit("train", "snips"), code=1)
+    assert type(error).__name__ in message
+    assert "bug in phasefit" in message
 
 
 def test_debug_shows_the_traceback(phasefit, training, monkeypatch):
@@ -42,7 +42,7 @@ def test_debug_shows_the_traceback(phasefit, training, monkeypatch):
     assert "Traceback" in result.stderr
 
 
-def test_the_variable_does_the_same(phasefit, training, monkeypatch):
+def test_the_environment_variable_does_the_same(phasefit, training, monkeypatch):
     monkeypatch.setenv("PHASEFIT_DEBUG", "1")
     training.error = DataError("bad table")
     result = phasefit("train", "snips")
@@ -51,7 +51,7 @@ def test_the_variable_does_the_same(phasefit, training, monkeypatch):
     assert result.stderr.endswith("phasefit: bad table\n")
 
 
-def test_ctrl_c_says_what_is_left(phasefit, training, sentence):
+def test_ctrl_c_reports_what_is_left(phasefit, training, sentence):
     training.error = KeyboardInterrupt()
     assert sentence(phasefit("train", "snips"), code=130) == "interrupted; nothing was written"
     training.error = Interrupted("go on with: phasefit train --resume runs/snips")
@@ -61,7 +61,7 @@ def test_ctrl_c_says_what_is_left(phasefit, training, sentence):
     assert sentence(phasefit("train", "snips"), code=143) == expected
 
 
-def test_a_reader_that_leaves_is_no_error():
+def test_a_closed_pipe_is_not_an_error():
     code = (
         "import sys\n"
         "sys.argv = ['phasefit', 'recipes', 'show', 'x']\n"

@@ -42,7 +42,7 @@ def test_tables(phasefit, scored, table):
     assert "0.5000 (0.1000 to 0.9000)" in result.stdout
     assert "[bold]" in result.stdout
     assert scored[0].labels == ["good", "[bold]"]
-    assert "error" in result.stderr, "what was decided about unknown labels is said"
+    assert "error" in result.stderr, "the decision about unknown labels is reported"
     assert "drop" in phasefit("evaluate", "run", table, "--unseen", "drop").stderr
 
 

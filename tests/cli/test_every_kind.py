@@ -89,7 +89,7 @@ def test_every_registered_kind_is_here() -> None:
     assert {KIND_OF.get(name, name) for name in KINDS} == set(LABEL_KINDS)
 
 
-def test_the_kind_is_found_out_and_kept(case) -> None:
+def test_the_kind_is_detected_and_kept(case) -> None:
     name, folder = case
     manifest = json.loads((folder / "run" / "phasefit.json").read_text())
     assert manifest["data"]["kind"] == KIND_OF.get(name, name)
@@ -115,25 +115,25 @@ def test_its_own_metrics_are_kept(case) -> None:
         assert np.isfinite(metrics[split][KINDS[name].judged] or 0.0)
 
 
-def test_predictions_are_columns_beside_those_of_the_table(case) -> None:
+def test_predictions_are_added_to_the_columns_of_the_table(case) -> None:
     name, folder = case
     phasefit(f"predict {folder}/run {folder}/t.csv -q -o {folder}/out.csv --overwrite")
-    found = pd.read_csv(folder / "out.csv")
-    assert len(found) == 60
-    assert list(found.columns)[: len(frame_of(KINDS[name]).columns)] == list(frame_of(KINDS[name]).columns)
-    predicted = found["prediction"].dropna()
+    frame = pd.read_csv(folder / "out.csv")
+    assert len(frame) == 60
+    assert list(frame.columns)[: len(frame_of(KINDS[name]).columns)] == list(frame_of(KINDS[name]).columns)
+    predicted = frame["prediction"].dropna()
     if KIND_OF.get(name, name) == "multi":
         assert {part for cell in predicted for part in cell.split("|")} <= set(PLACES)
-        assert {f"probability_{topic}" for topic in PLACES} <= set(found.columns)
+        assert {f"probability_{topic}" for topic in PLACES} <= set(frame.columns)
     elif name in ("score", "pair-score"):
         assert predicted.map(lambda value: isinstance(value, float)).all()
-        assert "probability" not in found.columns
+        assert "probability" not in frame.columns
     elif name == "levels":
         assert set(predicted) <= set(PLACES)
-        assert found["score"].notna().all()
+        assert frame["score"].notna().all()
     else:
         assert set(map(str, predicted)) <= set(KINDS[name].labels)
-        assert found["probability"].between(0, 1).all()
+        assert frame["probability"].between(0, 1).all()
 
 
 def test_evaluating_gives_what_predicting_comes_to(case) -> None:
@@ -159,8 +159,8 @@ def test_evaluating_gives_what_predicting_comes_to(case) -> None:
 
 def test_what_it_makes_of_one_row_is_shown(case) -> None:
     name, folder = case
-    said = "--say song --say rain" if KINDS[name].pairs else "--say song"
-    assert "song" in phasefit(f"predict {folder}/run {said} -q").stdout
+    options = "--say song --say rain" if KINDS[name].pairs else "--say song"
+    assert "song" in phasefit(f"predict {folder}/run {options} -q").stdout
 
 
 def test_the_card_says_what_it_is(case) -> None:
@@ -170,7 +170,7 @@ def test_the_card_says_what_it_is(case) -> None:
     assert ("TextRegressor" if KIND_OF.get(name, name) == "score" else "TextClassifier") in card
 
 
-def test_scores_of_pairs_go_on_from_their_own_run_with_the_head_they_have(tiny_folder: Path, tmp_path: Path) -> None:
+def test_scores_of_pairs_continue_from_their_run_with_its_head(tiny_folder: Path, tmp_path: Path) -> None:
     frame_of(KINDS["pair-score"]).to_csv(tmp_path / "t.csv", index=False)
     line = f"train {tmp_path}/t.csv --text one --text other -q -r finetune -s finetune.max_steps=1"
     phasefit(f"{line} -m {tiny_folder} -o {tmp_path}/run")
@@ -210,11 +210,11 @@ def test_several_tasks_are_learned_scored_and_predicted(tasks: Path) -> None:
 
 
 def test_evaluating_a_task_file_does_all(tasks: Path) -> None:
-    found = json.loads(phasefit(f"evaluate {tasks}/run {tasks}/tasks.toml -q --json").stdout)
-    assert set(found["tasks"]) == {"pair", "multi", "levels", "pair-score"}
-    assert all(metrics["rows"] == 60 for metrics in found["tasks"].values())
+    evaluation = json.loads(phasefit(f"evaluate {tasks}/run {tasks}/tasks.toml -q --json").stdout)
+    assert set(evaluation["tasks"]) == {"pair", "multi", "levels", "pair-score"}
+    assert all(metrics["rows"] == 60 for metrics in evaluation["tasks"].values())
     one = json.loads(phasefit(f"evaluate {tasks}/run {tasks}/pair.csv --task pair -q --json").stdout)
-    assert one == found["tasks"]["pair"]
+    assert one == evaluation["tasks"]["pair"]
 
 
 def test_the_card_of_several_tasks_has_each(tasks: Path) -> None:
@@ -244,7 +244,7 @@ def test_an_encoder_of_labelled_pairs(tiny_folder: Path, tmp_path: Path) -> None
     assert "spearman" in metrics["phases"][0]["best"]
 
 
-def test_a_task_without_the_split_is_left_out_and_told(tasks: Path) -> None:
+def test_a_task_without_the_split_is_skipped_and_reported(tasks: Path) -> None:
     (tasks / "split").mkdir()
     frame_of(KINDS["pair"]).to_csv(tasks / "split" / "train.csv", index=False)
     (tasks / "some.toml").write_text(

@@ -89,7 +89,7 @@ def test_a_table_without_labels(phasefit, run, measured, tmp_path):
     result = phasefit("geometry", "run", "in.csv")
     assert result.exit_code == 0, result.output
     assert measured[0].codes.tolist() == [-1, -1]
-    assert "only figures that need none" in result.stderr
+    assert "figures that need labels are skipped" in result.stderr
     assert "only figures" not in phasefit("geometry", "run", "in.csv", "--quiet").stderr
 
 
@@ -108,7 +108,7 @@ def test_pairs_by_name(phasefit, run, measured, tmp_path, sentence):
     assert result.exit_code == 0, result.output
     assert (measured[0].texts, measured[0].positives) == (["ab", "x"], ["abc", "y"])
     refused = phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "a", "--label", "label")
-    assert "give one --text" in sentence(refused)
+    assert "use one --text" in sentence(refused)
     assert "no column 'b'" in sentence(phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "b"))
 
 
@@ -131,9 +131,9 @@ def test_texts_that_the_run_knows(phasefit, run, measured, tmp_path):
 
     write_seen(run, ["AB", "other"])
     (tmp_path / "texts.csv").write_text("text\nab\nabc\n")
-    said = " ".join(phasefit("geometry", "run", "texts.csv", "--quiet").stderr.split())
-    assert "the run was trained on 1 of the 2 texts of 'texts': new texts may lie otherwise" in said
-    assert "scores" not in said
+    message = " ".join(phasefit("geometry", "run", "texts.csv", "--quiet").stderr.split())
+    assert "the run was trained on 1 of the 2 texts of 'texts'; the figures for new texts may differ" in message
+    assert "scores" not in message
 
 
 def test_the_help_names_data_once(phasefit):
@@ -144,10 +144,10 @@ def test_bad_input(phasefit, run, measured, tmp_path, sentence):
     (tmp_path / "in.csv").write_text("text\nab\nabc\n")
     assert "there is no run 'nope'" in sentence(phasefit("geometry", "nope"))
     assert "no column 'topic'" in sentence(phasefit("geometry", "run", "in.csv", "--label", "topic"))
-    assert "give DATA" in sentence(phasefit("geometry", "run", "--label", "topic"))
+    assert "need DATA; add it" in sentence(phasefit("geometry", "run", "--label", "topic"))
     assert "nope.csv" in sentence(phasefit("geometry", "run", "nope.csv"))
-    said = "--split is train, validation or test, not 'dev'"
-    assert said in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
+    message = "--split must be train, validation or test, not 'dev'"
+    assert message in sentence(phasefit("geometry", "run", "in.csv", "--split", "dev"))
     (run / "metrics.json").write_text("{}")
     assert "has no stored geometry; pass a table" in sentence(phasefit("geometry", "run"))
     (tmp_path / "plain").mkdir()
@@ -165,6 +165,6 @@ def test_labels_of_every_kind(phasefit, run, measured, tmp_path, sentence):
     result = phasefit("geometry", "run", "tags.csv", "--kind", "multi", "--separator", ";")
     assert result.exit_code == 0, result.output
     assert len(measured[1].texts) == 3
-    assert "give DATA" in sentence(phasefit("geometry", "run", "--levels", "bad,good"))
+    assert "need DATA; add it" in sentence(phasefit("geometry", "run", "--levels", "bad,good"))
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "one"\ndata = "in.csv"\n')
     assert "is a task file" in sentence(phasefit("geometry", "run", "tasks.toml"))

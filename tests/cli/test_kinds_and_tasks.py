@@ -107,7 +107,7 @@ def scores(*args: str | Path) -> dict[str, Any]:
 # --- pairs ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_columns_of_a_pair_are_found_again(pairs: Path, folder: Path, tmp_path: Path) -> None:
+def test_the_columns_of_a_pair_are_reused(pairs: Path, folder: Path, tmp_path: Path) -> None:
     columns = read_json(pairs / "phasefit.json")["data"]["columns"]
     assert columns == {"text": "links", "labels": ["gleich"], "others": ["rechts"]}
     new = write(tmp_path / "new.csv", no=range(4), rechts=FEW[::-1], links=FEW, gleich=["ja", "nein"] * 2)
@@ -131,7 +131,7 @@ def test_a_table_with_usual_names_for_a_pair_is_read_by_its_own(pairs: Path, tmp
     assert scores(pairs, new)["rows"] == 4
 
 
-def test_pairs_that_were_trained_on_are_told(pairs: Path, folder: Path, tmp_path: Path) -> None:
+def test_pairs_that_were_trained_on_are_reported(pairs: Path, folder: Path, tmp_path: Path) -> None:
     result = phasefit("evaluate", pairs, folder / "pairs.csv", "--json", "-q")
     assert re.search(r"was trained on \d+ of the 60 pairs texts", " ".join(result.stderr.split()))
     loud = write(tmp_path / "loud.csv", links=[t.upper() for t in TEXTS], rechts=OTHER, gleich=["ja", "nein"] * 30)
@@ -146,20 +146,20 @@ def test_pairs_that_were_trained_on_are_told(pairs: Path, folder: Path, tmp_path
 
 def test_another_column_of_labels_has_the_separator_of_the_run(tags: Path, tmp_path: Path) -> None:
     new = write(tmp_path / "new.csv", text=FEW, other=["a;b", "c", "", "b;c"], tags=["a", "b", "c", ""])
-    found = scores(tags, new, "--label", "other")
-    assert found["rows"] == 4
-    assert set(found["per_class"]) == {"a", "b", "c"}
-    assert {name: one["support"] for name, one in found["per_class"].items()} == {"a": 1, "b": 2, "c": 2}
+    metrics = scores(tags, new, "--label", "other")
+    assert metrics["rows"] == 4
+    assert set(metrics["per_class"]) == {"a", "b", "c"}
+    assert {name: one["support"] for name, one in metrics["per_class"].items()} == {"a": 1, "b": 2, "c": 2}
     assert scores(tags, new)["rows"] == 4
 
 
 def test_another_column_of_labels_has_the_levels_of_the_run(moods: Path, tmp_path: Path) -> None:
     new = write(tmp_path / "new.csv", text=FEW, other=["bad", "good", "bad", "fair"])
-    found = scores(moods, new, "--label", "other")
-    assert found["rows"] == 4
-    assert "mae" in found or "spearman" in found, found
+    metrics = scores(moods, new, "--label", "other")
+    assert metrics["rows"] == 4
+    assert "mae" in metrics or "spearman" in metrics, metrics
     same = scores(moods, new, "--label", "other", "--levels", "bad,fair,good")
-    assert same == found
+    assert same == metrics
     wrong = write(tmp_path / "wrong.csv", text=FEW, other=["bad", "great", "bad", "fair"])
     result = phasefit("evaluate", moods, wrong, "--label", "other", "-q")
     assert result.exit_code == 2
@@ -182,7 +182,7 @@ def test_a_run_of_one_task_is_scored_on_a_table_and_on_its_task_file(one: Path, 
     of_file = scores(one, folder / "one.toml")
     assert of_file["tasks"]["topics"] == scores(one, folder / "topics.csv")
     assert set(of_file) == {"mean", "tasks"}
-    assert scores(one, folder / "two.toml")["tasks"].keys() == {"topics"}, "what the run knows of the file"
+    assert scores(one, folder / "two.toml")["tasks"].keys() == {"topics"}, "the tasks that the run has"
 
 
 def test_a_task_file_that_names_a_column_is_read_as_the_run_was(two: Path, tmp_path: Path) -> None:
@@ -197,9 +197,9 @@ def test_the_mean_is_of_what_tasks_were_judged_by(folder: Path, tiny_folder: Pat
     result = phasefit("train", folder / "two.toml", *given)
     assert result.exit_code == 0, result.stderr
     kept = json.loads((tmp_path / "run" / "metrics.json").read_text())["validation"]
-    for found in (kept, scores(tmp_path / "run", folder / "two.toml")):
-        each = found["tasks"]["topics"]["macro_f1"], found["tasks"]["stars"]["pearson"] or 0.0
-        assert found["mean"] == pytest.approx(sum(each) / 2)
+    for metrics in (kept, scores(tmp_path / "run", folder / "two.toml")):
+        each = metrics["tasks"]["topics"]["macro_f1"], metrics["tasks"]["stars"]["pearson"] or 0.0
+        assert metrics["mean"] == pytest.approx(sum(each) / 2)
 
 
 def test_a_run_of_one_task_predicts(one: Path, folder: Path) -> None:
@@ -221,7 +221,7 @@ def test_tasks_that_do_not_fit_are_one_sentence(one: Path, two: Path, folder: Pa
     for run, data, more, says in (
         (two, "two.toml", ("--task", "star"), "did you mean 'stars'"),
         (one, "two.toml", ("--task", "stars"), "has no task 'stars'"),
-        (two, "two.toml", ("--label", "label"), "say which task with --task"),
+        (two, "two.toml", ("--label", "label"), "do not apply to a task file; set them there"),
     ):
         result = phasefit("evaluate", run, folder / data, *more, "-q")
         assert result.exit_code == 2, (result.output, result.exception)
@@ -231,41 +231,41 @@ def test_tasks_that_do_not_fit_are_one_sentence(one: Path, two: Path, folder: Pa
 
 def test_a_task_without_its_table_is_named_with_its_file(one: Path, tiny_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "lost.toml").write_text(task("topics", "gone.csv"))
-    said = "lost.toml, task 'topics': no such file: gone.csv"
+    message = "lost.toml, task 'topics': no such file: gone.csv"
     for words in (("evaluate", one, tmp_path / "lost.toml"), ("train", tmp_path / "lost.toml", "-m", tiny_folder)):
         result = phasefit(*words)
         assert result.exit_code == 2
-        assert said in " ".join(result.stderr.split())
+        assert message in " ".join(result.stderr.split())
 
 
 def test_a_model_of_pairs_asks_for_pairs_whatever_it_is_used_for(pairs: Path, folder: Path) -> None:
     for command in ("predict", "evaluate"):
         result = phasefit(command, pairs, folder / "topics.csv", "-q")
         assert result.exit_code == 2
-        said = " ".join(result.stderr.split())
-        assert "pairs of texts are needed here" in said
-        assert "--text A --text B" in said
-        assert "recipe" not in said
+        message = " ".join(result.stderr.split())
+        assert "pairs of texts are needed here" in message
+        assert "--text A --text B" in message
+        assert "recipe" not in message
 
 
 def test_a_split_that_no_dataset_has_is_refused(one: Path, folder: Path) -> None:
     result = phasefit("evaluate", one, folder / "topics.csv", "--split", "xyz")
     assert result.exit_code == 2
-    assert "--split is train, validation or test, not 'xyz'" in " ".join(result.stderr.split())
+    assert "--split must be train, validation or test, not 'xyz'" in " ".join(result.stderr.split())
 
 
 def test_a_table_is_scored_by_one_of_several_tasks_that_must_be_named(two: Path, folder: Path) -> None:
     result = phasefit("evaluate", two, folder / "topics.csv", "-q")
     assert result.exit_code == 2, (result.output, result.exception)
-    assert "has several tasks; say which with --task: topics, stars" in result.stderr
+    assert "has several tasks; choose one with --task: topics, stars" in result.stderr
     assert scores(two, folder / "topics.csv", "--task", "topics")["rows"] == 60
 
 
-def test_texts_that_tasks_were_trained_on_are_told(two: Path, folder: Path, tmp_path: Path) -> None:
+def test_texts_that_tasks_were_trained_on_are_reported(two: Path, folder: Path, tmp_path: Path) -> None:
     result = phasefit("evaluate", two, folder / "two.toml", "--json", "-q")
-    told = " ".join(result.stderr.split())
-    assert re.search(r"was trained on \d+ of the 60 topics texts", told)
-    assert re.search(r"was trained on \d+ of the 60 stars texts", told)
+    message = " ".join(result.stderr.split())
+    assert re.search(r"was trained on \d+ of the 60 topics texts", message)
+    assert re.search(r"was trained on \d+ of the 60 stars texts", message)
     new = write(tmp_path / "new.csv", text=FEW, label=["music", "weather", "food", "food"])
     assert phasefit("evaluate", two, new, "--task", "topics", "--json", "-q").stderr == ""
 
@@ -290,10 +290,10 @@ def test_whatever_torch_keeps_for_itself_is_refused() -> None:
     from phasefit.data.task_file import NAME, RESERVED
 
     # Those that torch itself defines: other libraries may hang more of them on its classes.
-    found = {**vars(nn.Module), **vars(nn.ModuleDict)}
+    attributes = {**vars(nn.Module), **vars(nn.ModuleDict)}
     own = {
         name
-        for name, value in found.items()
+        for name, value in attributes.items()
         if NAME.fullmatch(name)
         and not name.startswith("_")
         and str(getattr(value, "__module__", "torch")).startswith("torch")
@@ -301,7 +301,7 @@ def test_whatever_torch_keeps_for_itself_is_refused() -> None:
     assert not own - RESERVED
 
 
-def test_unlabelled_texts_beside_a_task_file_are_refused(folder: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_unlabelled_texts_with_a_task_file_are_refused(folder: Path, tiny_folder: Path, tmp_path: Path) -> None:
     more = ["--unlabelled", folder / "topics.csv", "-o", tmp_path / "run"]
     result = phasefit("train", folder / "one.toml", "-m", tiny_folder, *more, *TASKS)
     assert result.exit_code == 2

@@ -22,7 +22,7 @@ def test_every_recipe_is_shown_copied_and_checked(phasefit, tmp_path, monkeypatc
     assert text.startswith("# ")
     assert phasefit("recipes", "copy", name).exit_code == 0
     assert (tmp_path / f"{name}.toml").read_text().strip() == text.strip()
-    assert phasefit("recipes", "check", f"{name}.toml").stdout == f"{name}.toml: fine\n"
+    assert phasefit("recipes", "check", f"{name}.toml").stdout == f"{name}.toml: ok\n"
 
 
 def test_a_copy_overwrites_nothing(phasefit, tmp_path, sentence):
@@ -41,7 +41,7 @@ def test_each_problem_is_a_line(phasefit, tmp_path):
     good.write_text('[[phase]]\nkind = "finetune"\n')
     result = phasefit("recipes", "check", str(bad), str(good), str(tmp_path / "none.toml"))
     assert result.exit_code == 2
-    assert result.stdout == f"{good}: fine\n"
+    assert result.stdout == f"{good}: ok\n"
     first, second = result.stderr.splitlines()
     assert first == "phasefit: bad.toml, phase 1: unknown option 'epoch'; did you mean 'epochs'?"
     assert "no such file" in second
@@ -73,7 +73,7 @@ def test_a_file_of_yours(phasefit, tmp_path):
     output = phasefit("datasets", str(file), "--label", "stars").stdout
     for piece in ("train 3", "2 classes", "[bold]good", ":smile:", str(file)):
         assert piece in output
-    assert "none; if there are some, name their column with --label" in phasefit("datasets", str(file)).stdout
+    assert "none; if there is a label column, name it with --label" in phasefit("datasets", str(file)).stdout
 
 
 def test_an_unknown_dataset(phasefit, sentence):
@@ -93,7 +93,7 @@ def test_what_has_options_is_listed(phasefit):
     for kind in PHASES:
         assert kind in kinds
         assert kind in shown
-    assert "objectives, views" in kinds
+    assert "objectives or views" in kinds
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_objectives_and_views_are_listed_with_their_options(phasefit, what, piec
         assert piece in result.stdout
 
 
-def test_defaults_are_said_as_in_a_recipe(phasefit):
+def test_defaults_are_written_as_in_a_recipe(phasefit):
     output = phasefit("recipes", "options", "simcse").stdout
     assert '{ name = "info-nce", temperature = 0.05' in " ".join(output.split())
     assert "False" not in output
@@ -122,7 +122,7 @@ def test_a_table_of_pairs(phasefit, tmp_path):
     file.write_text("q,a\nhow old,ten years\nwhat age,ten years\nsame,Same\n")
     output = phasefit("datasets", str(file), "--text", "q", "--text", "a").stdout
     lines = [line.split() for line in output.splitlines()]
-    for line in ("rows in which two texts are the same 1", "rows whose partner another row has too 2"):
+    for line in ("rows with two identical texts 1", "rows that share their second text 2"):
         assert line.split() in lines
     assert "none; pairs of texts" in output
     assert "classes" not in output

@@ -22,11 +22,11 @@ def test_every_format_in_and_out(phasefit, model, tmp_path, ending):
     write_frame(FRAME, source)
     result = phasefit("predict", "run", str(source), "-o", str(target))
     assert result.exit_code == 0, result.output
-    found = read_frame(target)
-    assert list(found.columns) == [*FRAME.columns, *NEW]
-    assert found[["id", "text", "extra"]].equals(read_frame(source))
-    assert found["prediction"].tolist() == [model.space.names[len(text) % 3] for text in FRAME["text"]]
-    assert found["probability"].astype(float).between(0.7, 0.9).all()
+    frame = read_frame(target)
+    assert list(frame.columns) == [*FRAME.columns, *NEW]
+    assert frame[["id", "text", "extra"]].equals(read_frame(source))
+    assert frame["prediction"].tolist() == [model.space.names[len(text) % 3] for text in FRAME["text"]]
+    assert frame["probability"].astype(float).between(0.7, 0.9).all()
     assert "2 rows written" in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([source.name, target.name])
 
@@ -41,9 +41,9 @@ def test_csv_on_stdout_is_the_default(phasefit, model, tmp_path):
 
 def test_lines_from_stdin(phasefit, model):
     result = phasefit("predict", "run", "-", input="one line\r\nwith\u2028separator and, comma\nlast")
-    found = pd.read_csv(io.StringIO(result.stdout))
-    assert found["text"].tolist() == ["one line", "with\u2028separator and, comma", "last"]
-    assert list(found.columns) == ["text", *NEW]
+    frame = pd.read_csv(io.StringIO(result.stdout))
+    assert frame["text"].tolist() == ["one line", "with\u2028separator and, comma", "last"]
+    assert list(frame.columns) == ["text", *NEW]
 
 
 def test_stdin_without_a_dash(phasefit, model):
@@ -59,9 +59,9 @@ def test_stdin_without_a_dash(phasefit, model):
     ],
 )
 def test_tables_from_stdin(phasefit, model, form, content):
-    found = pd.read_csv(io.StringIO(phasefit("predict", "run", "-", "--format", form, input=content).stdout))
-    assert list(found.columns[:2]) == ["id", "text"]
-    assert found["id"].tolist() == [7]
+    frame = pd.read_csv(io.StringIO(phasefit("predict", "run", "-", "--format", form, input=content).stdout))
+    assert list(frame.columns[:2]) == ["id", "text"]
+    assert frame["id"].tolist() == [7]
 
 
 def test_a_lone_column_is_the_text(phasefit, model, tmp_path):
@@ -125,7 +125,7 @@ def test_bad_lines_from_stdin(phasefit, model, sentence, content, says):
     assert says in sentence(phasefit("predict", "run", "-", input=content))
 
 
-def test_an_empty_text_said(phasefit, model, sentence):
+def test_say_with_an_empty_text(phasefit, model, sentence):
     assert "--say, row 2" in sentence(phasefit("predict", "run", "--say", "x", "--say", " "))
 
 
@@ -174,8 +174,8 @@ def test_numbers_stay_numbers(phasefit, model, tmp_path):
 
 def test_say_and_a_file_exclude_each_other(phasefit, model, tmp_path, sentence):
     (tmp_path / "new.csv").write_text("text\na\n")
-    assert "leave out --say" in sentence(phasefit("predict", "run", str(tmp_path / "new.csv"), "--say", "hi"))
-    assert "leave out --say" in sentence(phasefit("predict", "run", "--say", "hi", "-o", str(tmp_path / "out.csv")))
+    assert "or remove --say" in sentence(phasefit("predict", "run", str(tmp_path / "new.csv"), "--say", "hi"))
+    assert "or remove --say" in sentence(phasefit("predict", "run", "--say", "hi", "-o", str(tmp_path / "out.csv")))
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
@@ -186,12 +186,12 @@ def test_an_answer_that_is_withheld_is_an_empty_cell(phasefit, model, tmp_path, 
     write_frame(FRAME, source)
     result = phasefit("predict", "run", str(source), "-o", str(target), "--reject-below", "0.5")
     assert result.exit_code == 0, result.output
-    assert "1 of 2 predictions are less probable than 0.500: left empty" in result.stderr
-    found = read_frame(target)
-    first, second = found["prediction"]
+    assert "1 of 2 predictions are empty: their probability is below 0.500" in result.stderr
+    frame = read_frame(target)
+    first, second = frame["prediction"]
     assert float(first) == 0
     assert pd.isna(second) or second == ""
-    assert found["probability"].astype(float).tolist() == [0.8, 0.4]
+    assert frame["probability"].astype(float).tolist() == [0.8, 0.4]
 
 
 def test_the_threshold_is_the_runs_own_unless_another_is_given(phasefit, model, tmp_path):
@@ -201,6 +201,6 @@ def test_the_threshold_is_the_runs_own_unless_another_is_given(phasefit, model, 
     every = pd.read_csv(io.StringIO(phasefit("predict", "run", str(tmp_path / "in.csv"), "--reject-below", "0").stdout))
     assert own["prediction"].isna().all()
     assert every["prediction"].notna().all()
-    said = phasefit("predict", "run", "--say", "ab").stdout
-    assert "(none of these)" in said
+    output = phasefit("predict", "run", "--say", "ab").stdout
+    assert "(none of these)" in output
     assert "(none of these)" not in phasefit("predict", "run", "--say", "ab", "--reject-below", "0").stdout

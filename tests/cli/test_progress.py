@@ -27,7 +27,7 @@ FALLING = [(1, 0.8), (2, 0.79), (3, 0.78)]
 
 
 class Clock:
-    """Moves on by itself at each look."""
+    """A clock that advances by `step` at each call."""
 
     def __init__(self, step: float) -> None:
         self.now, self.step = 0.0, step
@@ -91,10 +91,10 @@ def test_a_watched_loss_is_not_the_loss_of_training():
 
 def test_why_weights_of_a_lower_score_are_kept():
     start = PhaseStarted("finetune", 1, 1, 9, "macro_f1")
-    looks = [Scored("finetune", step, 1.0, {"macro_f1": f1}, "macro_f1", improved=True) for step, f1 in FALLING]
+    evaluations = [Scored("finetune", step, 1.0, {"macro_f1": f1}, "macro_f1", improved=True) for step, f1 in FALLING]
     again = [Scored("mnr", step, 1.0, {"loss": loss}, "loss", improved=True) for step, loss in FALLING]
-    lines = shown(start, *looks, PhaseStarted("mnr", 1, 1, 9, "loss"), *again)
-    noise = "  (kept: not below the best by more than noise)"
+    lines = shown(start, *evaluations, PhaseStarted("mnr", 1, 1, 9, "loss"), *again)
+    noise = "  (kept: within noise of the best)"
     assert lines[1:4] == [
         "  step 1/9  macro_f1 0.8000  (kept)",
         f"  step 2/9  macro_f1 0.7900{noise}",

@@ -1,4 +1,4 @@
-"""`phasefit reproduce` from end to end on a tiny encoder and a study file of one's own, and everything it refuses."""
+"""`phasefit reproduce` from end to end on a tiny encoder and its own study file, and everything it refuses."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ def test_the_plan_trains_nothing(world: Path, monkeypatch: pytest.MonkeyPatch, t
     assert result.exit_code == 0, (result.output, result.exception)
     assert "12 runs, 3 seeds" in result.stdout
     assert "not on this machine: Gone (imdb)" in result.stdout
-    said = json.loads(invoke(str(world / "own.toml"), "--plan", "--json").stdout)
-    assert (said["runs"], said["missing"]) == (4, {})
-    assert "datasets left out: Gone" in said["cut"]
+    plan = json.loads(invoke(str(world / "own.toml"), "--plan", "--json").stdout)
+    assert (plan["runs"], plan["missing"]) == (4, {})
+    assert "datasets left out: Gone" in plan["cut"]
     assert not list(tmp_path.iterdir())
 
 
@@ -124,7 +124,7 @@ def test_its_help_teaches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["tree-phase"], "there is no study 'tree-phase'; did you mean 'three-phase'?"),
         (["gone.toml"], "there is no study file 'gone.toml'"),
@@ -136,12 +136,12 @@ def test_its_help_teaches() -> None:
     ],
 )
 def test_bad_input_is_one_sentence(
-    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PHASEFIT_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     result = invoke(*words)
     assert result.exit_code == 2, (result.output, result.exception)
     assert len(result.stderr.splitlines()) == 1
-    assert said in result.stderr
+    assert message in result.stderr
     assert not list(tmp_path.iterdir())

@@ -30,8 +30,8 @@ def test_another_device_may_be_given(phasefit, training):
     ],
 )
 def test_nothing_else_may(phasefit, training, sentence, arguments, named):
-    found = sentence(phasefit("train", "--resume", "runs/mine", *arguments))
-    assert found == f"--resume goes on as the run was begun; leave {named} out"
+    message = sentence(phasefit("train", "--resume", "runs/mine", *arguments))
+    assert message == f"--resume continues with the options of the run; remove {named}"
     assert training.resumed is None
 
 

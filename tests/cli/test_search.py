@@ -71,7 +71,7 @@ def test_trials_never_saw_the_test(searched: tuple[Result, Path, list[str]]) -> 
     assert not test & {*pd.read_parquet(folder / "rows" / "train.parquet")["text"]}
 
 
-def test_the_same_command_computes_nothing_anew(searched: tuple[Result, Path, list[str]]) -> None:
+def test_the_same_command_computes_nothing_again(searched: tuple[Result, Path, list[str]]) -> None:
     _, folder, words = searched
     before = (folder / "results.csv").read_text()
     times = {path: path.stat().st_mtime_ns for path in folder.glob("cells/*/result.json")}
@@ -83,7 +83,7 @@ def test_the_same_command_computes_nothing_anew(searched: tuple[Result, Path, li
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--space", "nothing"], "space 'nothing' is neither a packaged space nor a TOML file"),
         (["--try", "finetune.lrr=1,2"], "did you mean"),
@@ -91,16 +91,16 @@ def test_the_same_command_computes_nothing_anew(searched: tuple[Result, Path, li
         (["--recipe", "simcse"], "trains an encoder without a head"),
         (["--score", "test.accuracy"], "a search compares validation scores; use --score accuracy"),
         (["--score", "acuracy"], "did you mean 'accuracy'?"),
-        (["--storage", "trials"], "give a URL"),
+        (["--storage", "trials"], "use a URL"),
         (["-o", "best"], "the recipe is a TOML file"),
         (["--validation-size", "0"], "there are no validation rows"),
         (["--space", "triple-entropy"], "objective"),
     ],
 )
 def test_what_cannot_be_searched_is_one_sentence(
-    words: list[str], said: str, table: Path, sentence: Callable[..., str]
+    words: list[str], message: str, table: Path, sentence: Callable[..., str]
 ) -> None:
-    assert said in sentence(invoke(str(table), "--study", str(table.parent / "never"), *words))
+    assert message in sentence(invoke(str(table), "--study", str(table.parent / "never"), *words))
     assert not (table.parent / "never").exists()
 
 
@@ -130,7 +130,7 @@ def test_a_recipe_of_another_search_or_one_that_was_edited_is_not_replaced(
     elsewhere = [*words[:-1], str(out)]
     assert "exists already" in sentence(invoke(*elsewhere, "--set", "finetune.dropout=0.5"))
     out.write_text(written + "# mine\n")
-    assert "or was edited; give another name or --overwrite" in sentence(invoke(*elsewhere))
+    assert "or edited); choose another name, or use --overwrite" in sentence(invoke(*elsewhere))
     assert out.read_text() == written + "# mine\n"
 
 
@@ -138,11 +138,11 @@ def test_a_study_of_another_table_is_refused_by_the_option_that_gave_it(
     searched: tuple[Result, Path, list[str]], tmp_path: Path, sentence: Callable[..., str]
 ) -> None:
     _, folder, words = searched
-    said = sentence(invoke("snips", *words[1:-2]))
-    assert f"{folder} contains another study; give another folder with --study" in said
+    message = sentence(invoke("snips", *words[1:-2]))
+    assert f"{folder} contains another study; give another folder with --study" in message
 
 
-def test_a_grid_that_cannot_be_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_impossible_grid_writes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = invoke("snips", "--recipe", "finetune", "--sampler", "grid", "--try", "finetune.lr=1e-5..1e-3")
     assert result.exit_code == 2

@@ -27,8 +27,8 @@ def test_all_columns_where_there_is_room() -> None:
 def test_names_and_figures_are_never_cut(capsys) -> None:
     show_table(TABLE)  # without a terminal: 120 columns
     shown = capsys.readouterr().out
-    for said in ("first of them", "second", "ours", "50.00 ± 10.00", "+10.00 [-90.00, +90.00]", "90.00 RoBERTa"):
-        assert said in shown
+    for piece in ("first of them", "second", "ours", "50.00 ± 10.00", "+10.00 [-90.00, +90.00]", "90.00 RoBERTa"):
+        assert piece in shown
     assert "the terminal is too narrow for MB, rank" in shown
 
 

@@ -19,7 +19,7 @@ def drawn(table, width: int = 120) -> str:
     return console.file.getvalue()
 
 
-def test_metrics_stand_beside_each_other():
+def test_metrics_of_several_parts_are_columns():
     part = {
         "rows": 1066,
         "accuracy": 0.5,

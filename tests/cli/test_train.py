@@ -103,9 +103,9 @@ class Plan:
 @pytest.fixture
 def plan(install):
     facts = {"data": "snips", "rows": {"train": 230, "validation": 65}, "classes": 10, "model": "[red]"}
-    found = Plan([Phase(), Phase("finetune", pairs=None)], facts, ["balanced: nothing to correct"])
-    install("phasefit.runs.plan", plan=lambda request, listen: found)
-    return found
+    planned = Plan([Phase(), Phase("finetune", pairs=None)], facts, ["balanced: nothing to correct"])
+    install("phasefit.runs.plan", plan=lambda request, listen: planned)
+    return planned
 
 
 def test_a_plan_is_shown_and_nothing_is_trained(phasefit, training, plan):
@@ -126,8 +126,8 @@ def test_a_plan_is_shown_and_nothing_is_trained(phasefit, training, plan):
 
 
 def test_a_plan_as_json(phasefit, plan):
-    found = json.loads(phasefit("train", "snips", "--plan", "--json").stdout)
-    assert found["phases"][1]["pairs"] is None
+    plan = json.loads(phasefit("train", "snips", "--plan", "--json").stdout)
+    assert plan["phases"][1]["pairs"] is None
 
 
 def test_several_texts_are_a_pair(phasefit, training):
@@ -135,10 +135,10 @@ def test_several_texts_are_a_pair(phasefit, training):
     assert training.spec.data.text == ("a", "b")
 
 
-def test_the_facts_of_a_plan_are_said_in_words():
+def test_the_columns_of_a_plan_are_words():
     rows = {"train": 8, "validation": 2}
     columns = {"text": "q", "others": ("a",)}
     facts = plan_facts({"rows": rows, "sha256": "x", "columns": columns, "max_length": None})
     assert facts == {"rows": rows, "columns": "text q, a"}
     tree = {"text": "body", "labels": ("area", "topic"), "tree": "/"}
-    assert plan_facts({"columns": tree})["columns"] == "text body; label area, topic, split at '/'"
+    assert plan_facts({"columns": tree})["columns"] == "text body; label area, topic, separator '/'"

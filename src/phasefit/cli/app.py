@@ -1,4 +1,4 @@
-"""The `phasefit` program: its commands, one line each."""
+"""The `phasefit` program and its commands."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from phasefit.cli.errors import one_line_errors, one_line_warnings
+from phasefit.cli.help import HELP_NAMES, HelpCommand, HelpGroup
 from phasefit.errors import PluginError
 from phasefit.registry import Registry
 from phasefit.runs.processes import shutdown_process_group
 
-PANELS = {  # the parts of --help, with the commands of each
-    "The main job": {
+PANELS = {  # of --help, with their commands
+    "Train and use a model": {
         "train": "phasefit.cli.train:train",
         "predict": "phasefit.cli.predict:predict",
         "evaluate": "phasefit.cli.evaluate:evaluate",
         "embed": "phasefit.cli.embed:embed",
         "geometry": "phasefit.cli.geometry:geometry",
     },
-    "Studies": {
+    "Compare and tune": {
         "compare": "phasefit.cli.compare:compare",
         "search": "phasefit.cli.search:search",
         "reproduce": "phasefit.cli.reproduce:reproduce",
     },
-    "What there is": {
+    "Recipes and data": {
         "recipes": "phasefit.cli.recipes:recipes",
         "datasets": "phasefit.cli.datasets:datasets",
         "demo": "phasefit.cli.demo:demo",
@@ -39,8 +39,8 @@ COMMANDS: Registry[Callable[..., Any] | typer.Typer] = Registry(
 )
 
 
-class LoadedWhenAsked(UserDict[str, Any]):
-    """The registered commands as Typer wants them, each imported when it is asked for or listed in --help."""
+class LazyCommands(UserDict[str, Any]):
+    """The registered commands for Typer, each imported when it is called or listed in --help."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
@@ -65,7 +65,7 @@ class LoadedWhenAsked(UserDict[str, Any]):
             if isinstance(entry, typer.Typer):
                 parent.add_typer(entry, name=name, rich_help_panel=panel)
             else:
-                parent.command(name, rich_help_panel=panel)(entry)
+                parent.command(name, cls=HelpCommand, rich_help_panel=panel)(entry)
         self.data[name] = typer.main.get_group(parent).commands[name]
         return self.data[name]
 
@@ -77,39 +77,39 @@ def _raising(error: PluginError) -> Callable[[], None]:
     return fail
 
 
-class Commands(TyperGroup):
-    """A group whose commands fail in one line, in a terminal and in tests alike."""
+class Commands(HelpGroup):
+    """A group whose commands report errors in one line, in a terminal and in tests."""
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
-        self.commands = LoadedWhenAsked()
+        self.commands = LazyCommands()
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        """Read the command line up to the command."""
+        """Parse the options before the command."""
         with one_line_errors():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         with one_line_errors(), one_line_warnings():
             return super().invoke(ctx)
 
 
 HELP = """Train text classifiers in phases: denoise, contrast, fine-tune.
 
-[bold]phasefit demo[/]                                          see it work, in two minutes
-[bold]phasefit train reviews.csv[/]                             train on a table of texts and labels
-[bold]phasefit predict runs/reviews new.csv -o out.csv[/]       use what came out
+$ phasefit demo                                     a demo of two minutes
+$ phasefit train reviews.csv                        train on your table
+$ phasefit predict runs/reviews new.csv -o out.csv  classify new texts
 """
 
 app = typer.Typer(
     name="phasefit",
-    help=HELP.replace("\n[", "\n\n["),
+    help=HELP,
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_NAMES},
 )
 
 
@@ -132,10 +132,10 @@ def options(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show tracebacks (as PHASEFIT_DEBUG=1 does).", callback=_switch_debug)
+        bool, typer.Option("--debug", help="Show tracebacks (same as PHASEFIT_DEBUG=1).", callback=_switch_debug)
     ] = False,
 ) -> None:
-    """Options that stand before the command."""
+    """Options before the command."""
 
 
 def main() -> None:

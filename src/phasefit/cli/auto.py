@@ -1,4 +1,4 @@
-"""`phasefit train --recipe auto`: several recipes tried on the training rows, the one that is chosen trained."""
+"""`phasefit train --recipe auto`: try several recipes on the training rows, then train the best."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MINUTES = 10.0
 
 
 def train_auto(spec: RunSpec, minutes: float | None, *, plan: bool, json: bool, quiet: bool) -> TrainResult | None:
-    """Choose and train; with `plan` only say what would be tried."""
+    """Choose a recipe and train it; with `plan`, only show what would be tried."""
     from phasefit.cli.console import stderr
     from phasefit.runs.processes import has_others
 
     started = time.monotonic()
     budget = MINUTES if minutes is None else minutes
     if has_others():
-        raise PhasefitError("--recipe auto starts processes of its own; run it without accelerate launch")
+        raise PhasefitError("--recipe auto starts its own processes; run it without accelerate launch")
     if plan:
         show_plan(spec, budget, json=json)
         return None
@@ -41,7 +41,7 @@ def train_auto(spec: RunSpec, minutes: float | None, *, plan: bool, json: bool, 
 
     result = choose_recipe(spec, budget, show_event, started=started)
     if not json and not quiet:
-        show_tried(result)
+        show_trials(result)
     elif not quiet:
         console.print(conclusion(result), soft_wrap=True, markup=False)
     from phasefit.cli.progress import listener
@@ -51,25 +51,25 @@ def train_auto(spec: RunSpec, minutes: float | None, *, plan: bool, json: bool, 
         return train(final_spec(spec, result), listen, files, report=write_run_report)
 
 
-def show_tried(result: AutoResult) -> None:
-    """What was tried and what it came to."""
+def show_trials(result: AutoResult) -> None:
+    """Print the trials and the conclusion."""
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import new_table
     from phasefit.studies.auto.report import HEADINGS, conclusion, table_rows
 
-    table = new_table(*HEADINGS, title=f"What was tried: {result.score} of held-out training rows", right=(0, 3, 4))
+    table = new_table(*HEADINGS, title=f"Trials: {result.score} on held-out training rows", right=(0, 3, 4))
     for row in table_rows(result):
         table.add_row(*row)
     console = stdout()
     console.print(table)
     console.print(conclusion(result), soft_wrap=True, markup=False)
     for line in result.left_out:
-        console.print(f"Left out: {line}", soft_wrap=True, markup=False)
-    console.print(f"The trials are kept in {result.folder}\n", soft_wrap=True, markup=False)
+        console.print(f"Not tried: {line}", soft_wrap=True, markup=False)
+    console.print(f"The trials are in {result.folder}\n", soft_wrap=True, markup=False)
 
 
 def show_plan(spec: RunSpec, minutes: float, *, json: bool) -> None:
-    """What would be tried."""
+    """Print the candidates, without training."""
     from dataclasses import asdict
 
     from phasefit.cli.console import print_json, stdout
@@ -85,17 +85,17 @@ def show_plan(spec: RunSpec, minutes: float, *, json: bool) -> None:
         tried = {"candidates": [one.to_json() for one in candidates], "left_out": out}
         print_json({"data": asdict(facts), **tried, "minutes": minutes})
         return
-    table = new_table("candidate", "recipe", "settings", "why", title="What would be tried, in this order")
+    table = new_table("candidate", "recipe", "settings", "why", title="Candidates, in this order")
     for one in candidates:
         table.add_row(one.name, one.recipe, ", ".join(setting_lines(one.settings)), one.why)
     console = stdout()
     console.print(table)
-    for line in [*plan_lines(facts, candidates, minutes), *(f"left out: {one}" for one in out)]:
+    for line in [*plan_lines(facts, candidates, minutes), *(f"not tried: {one}" for one in out)]:
         console.print(f"- {line}", soft_wrap=True, markup=False)
 
 
 def _check_out(spec: RunSpec) -> None:
-    """Refuse a folder that is taken before minutes are spent."""
+    """Reject an existing output folder before any training."""
     from pathlib import Path
 
     from phasefit.runs.folder import check_free

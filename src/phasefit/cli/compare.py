@@ -1,4 +1,4 @@
-"""`phasefit compare`: recipes side by side on the same rows, with intervals and tests."""
+"""`phasefit compare`: several recipes on the same rows, with intervals and significance tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="DATA",
-            help="Tables: files or datasets' names. With several, recipes are also compared over all of them.",
+            help="Tables: files or dataset names. With several, recipes are also compared across all of them.",
         ),
     ],
     recipes: Annotated[
@@ -32,9 +32,8 @@ def compare(
         typer.Option(
             "--recipes",
             "-r",
-            help="What to compare, the first being what the others are measured against: recipes' names, TOML files, "
-            "and the baselines majority, tfidf, frozen and setfit. Settings stand behind a colon: "
-            "finetune:finetune.lr=1e-5+finetune.epochs=3.",
+            help="Recipes, recipe files (TOML) and baselines (majority, tfidf, frozen, setfit); all are compared with "
+            "the first. Add settings after a colon: finetune:finetune.lr=1e-5+finetune.epochs=3.",
             metavar="A,B,C",
             rich_help_panel=opt.TRAINING,
         ),
@@ -51,18 +50,16 @@ def compare(
     jobs: opt.Jobs = 1,
     **options: Any,
 ) -> None:
-    """Which recipe, on your data, and is the difference real?
+    """Compare recipes on your data, with confidence intervals and significance tests.
 
-    Every recipe is trained with every seed (and on every fold) on the same rows; validation chooses, test is scored
-    once per run. The table shows means with 95 % intervals, paired tests against the first recipe, ranks, minutes and
-    peak memory; the folder holds it as CSV, Markdown, LaTeX and JSON, and a page to look at. What is done is kept: a
-    study that was stopped goes on with the same command, and another study takes over the runs they share.
+    Every recipe is trained with every seed (and on every fold) on the same rows. The table shows means with 95 %
+    intervals, paired tests against the first recipe, ranks, minutes and peak memory. The folder has the results as CSV,
+    Markdown, LaTeX and JSON, and a report. Finished runs are kept: the same command resumes a stopped study, and other
+    studies reuse its runs.
 
-    [bold]phasefit compare reviews.csv --recipes finetune,three-phase,few-shot --seeds 5[/]
-
-    [bold]phasefit compare cr mr subj --recipes tfidf,frozen,finetune --folds 5 --seeds 1 --rows 1000[/]
-
-    [bold]phasefit compare reviews.csv --recipes finetune,finetune:finetune.lr=1e-5 --jobs 2[/]
+    $ phasefit compare reviews.csv --recipes finetune,three-phase --seeds 5
+    $ phasefit compare cr mr subj --recipes tfidf,finetune --folds 5 --seeds 1
+    $ phasefit compare reviews.csv -r finetune,finetune:finetune.lr=1e-5 --jobs 2
     """
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
@@ -71,14 +68,14 @@ def compare(
 
     variants = tuple(variant_of(part.strip()) for part in recipes.split(",") if part.strip())
     if not variants:
-        raise PhasefitError("--recipes names no recipe; 'phasefit recipes' lists them")
+        raise PhasefitError("--recipes is empty; see 'phasefit recipes' for names")
     names = [Path(one).name for one in data]
     if len({*names}) < len(names):
         raise DataError("two tables have the same name; rename one")
     one_table = ("validation", "test", "unlabelled")
     if len(data) > 1 and any(options[name] is not None for name in one_table):
         raise DataError(
-            "--validation, --test and --unlabelled are about one table, and there are several; leave them out"
+            "--validation, --test and --unlabelled need a single DATA; remove them, or compare one table at a time"
         )
     common = options_from({**options, "long": long})
     settings = common.pop("settings")

@@ -1,7 +1,7 @@
 """Where output goes: results to standard output, everything else to standard error.
 
-Both consoles take strings literally: a class called `[bold]` or `:smile:` is shown as it is, so style comes from
-`Text` and from `style=`, never from markup.
+Both consoles print strings literally: a class named `[bold]` or `:smile:` is shown as such. Use `Text` or `style=` for
+style, never markup.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-PIPE_WIDTH = 120  # without a terminal there is no width to ask for; 80 would cut tables that a file can hold
+PIPE_WIDTH = 120  # at least, without a terminal; 80 would cut tables that a file can hold
 
 
 def stdout() -> Console:
@@ -37,19 +37,19 @@ def _console(stderr: bool) -> Console:
 
 
 def printable(value: object, limit: int = 60) -> str:
-    """A value as one line of a table: no control characters, no line breaks, no more than `limit` characters."""
+    """A value as one line of a table: no control characters or line breaks, at most `limit` characters."""
     text = " / ".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
     text = "".join(char if char.isprintable() else " " for char in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def print_json(value: object) -> None:
-    """Strict JSON on standard output: what is not a number becomes null."""
+    """Print strict JSON to standard output; NaN and infinity become null."""
     sys.stdout.write(as_json(value) + "\n")
 
 
 def as_json(value: object) -> str:
-    """Strict JSON text of anything metrics are made of."""
+    """Strict JSON of metrics: dictionaries, lists, arrays, numbers and strings."""
     return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""`phasefit datasets`: the datasets that go by a name."""
+"""`phasefit datasets`: list the named datasets, or inspect one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from phasefit.data.named.summary import Description, Inspection
 
 EXAMPLES = 4
-NO_LABELS = "none; if there are some, name their column with --label"
+NO_LABELS = "none; if there is a label column, name it with --label"
 
 
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One of them, or a file of yours, to see it closer.")
+        str | None,
+        typer.Argument(metavar="NAME", help="A named dataset or a file to inspect; by default all are listed."),
     ] = None,
     text: opt.Text = None,
     label: opt.Label = None,
@@ -34,16 +35,14 @@ def datasets(
     data_dir: opt.DataDir = None,
     json: opt.Json = False,
 ) -> None:
-    """List the datasets that go by a name, or look at one before you train on it.
+    """List the named datasets, or inspect one before you train on it.
 
-    One is shown with its sizes, classes, lengths and examples, repeated texts, texts that are in train and in test,
+    Shows sizes, classes, text lengths and examples, and checks for repeated texts, texts in both train and test,
     conflicting labels and near-empty texts.
 
-    [bold]phasefit datasets[/]
-
-    [bold]phasefit datasets snips[/]
-
-    [bold]phasefit datasets reviews.csv --label stars --test held-out.csv[/]
+    $ phasefit datasets
+    $ phasefit datasets snips
+    $ phasefit datasets reviews.csv --label stars --test held-out.csv
     """
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.run_options import as_levels
@@ -54,15 +53,15 @@ def datasets(
     if name is not None:
         if is_task_file(name):
             raise DataError(
-                f"{name} is a task file; look at its tables one by one, or say 'phasefit train {name} --plan'"
+                f"{name} is a task file; inspect its tables one by one, or run 'phasefit train {name} --plan'"
             )
         given: dict[str, Any] = {"text": text, "label": label, "validation": validation, "test": test}
         given |= {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
-        seen = inspect(name, data_dir, {key: value for key, value in given.items() if value})
+        inspection = inspect(name, data_dir, {key: value for key, value in given.items() if value})
         if json:
-            print_json(as_json(seen))
+            print_json(as_json(inspection))
         else:
-            show_one(seen, name)
+            show_one(inspection, name)
         return
     descriptions = [describe_card(card, data_dir) for card in named_datasets()]
     if json:
@@ -73,32 +72,33 @@ def datasets(
 
 
 def inspect(name: str, data_dir: Path | None, given: dict[str, Any]) -> Inspection:
-    """The dataset with what else was given to score on."""
+    """Inspect a dataset together with the given validation and test tables."""
     from dataclasses import replace
 
     from phasefit.data.named.summary import inspect_dataset, read_for_inspection
     from phasefit.data.sources import read_table
 
-    scored = {part: given.pop(part) for part in ("validation", "test") if part in given}
-    if not scored:
+    splits = {part: given.pop(part) for part in ("validation", "test") if part in given}
+    if not splits:
         return inspect_dataset(name, data_dir=data_dir, **given)
     dataset = read_for_inspection(name, data_dir=data_dir, **given)
-    how: dict[str, Any] = {**given, "need_labels": dataset.train.labels is not None, "sides": "any"}
+    options: dict[str, Any] = {**given, "need_labels": dataset.train.labels is not None, "sides": "any"}
     tables: dict[str, Any] = {
-        part: read_table(file, split=part, what=part, data_dir=data_dir, **how) for part, file in scored.items()
+        part: read_table(file, split=part, what=part, data_dir=data_dir, **options) for part, file in splits.items()
     }
     return inspect_dataset(replace(dataset, **tables))
 
 
-def as_json(seen: Inspection) -> dict[str, Any]:
-    """The description and the whole of the hygiene."""
+def as_json(inspection: Inspection) -> dict[str, Any]:
+    """The description and all data checks."""
     from phasefit.data.hygiene import hygiene
 
-    return _plain(seen.description) | ({"hygiene": hygiene(seen.tables).to_json()} if seen.tables else {})
+    checks = {"hygiene": hygiene(inspection.tables).to_json()} if inspection.tables else {}
+    return _plain(inspection.description) | checks
 
 
 def overview(descriptions: list[Description]) -> Table:
-    """All of them, one a row."""
+    """A table of datasets."""
     from phasefit.cli.tables import new_table
 
     headings = ("name", "train", "validation", "test", "classes", "imbalance", "words", "longest", "kind", "where")
@@ -117,35 +117,35 @@ def overview(descriptions: list[Description]) -> Table:
     return table
 
 
-def show_one(seen: Inspection, source: str) -> None:
-    """Everything about one dataset."""
+def show_one(inspection: Inspection, source: str) -> None:
+    """Print everything about one dataset."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.hygiene_tables import class_bars, hygiene_tables
     from phasefit.cli.tables import facts_table
     from phasefit.data.hygiene import hygiene
 
-    console, one = stdout(), seen.description
+    console, one = stdout(), inspection.description
     console.print(printable(one.title), style="bold")
     if one.card is not None:
         console.print(" ".join(part for part in (one.card.description, one.card.notes) if part))
-    given = Path(source).expanduser().exists()
-    console.print(facts_table(facts(one) | ({"where": source} if given else {})))
-    checked = hygiene(seen.tables) if seen.tables else None
+    is_file = Path(source).expanduser().exists()
+    console.print(facts_table(facts(one) | ({"where": source} if is_file else {})))
+    checks = hygiene(inspection.tables) if inspection.tables else None
     if one.counts:
-        console.print(class_bars(one.counts, checked))
-    if checked is not None:
-        for table in hygiene_tables(checked):
+        console.print(class_bars(one.counts, checks))
+    if checks is not None:
+        for table in hygiene_tables(checks):
             console.print(table)
-        console.print(examples(seen))
+        console.print(examples(inspection))
 
 
 def facts(one: Description) -> dict[str, str]:
-    """The numbers, and where it is from."""
+    """Sizes, labels, lengths and origin."""
     lines = {
         "rows": ", ".join(f"{part} {rows:,}" for part, rows in one.rows.items()),
         "labels": _labels(one),
         **({"imbalance": f"{one.imbalance:.1f} (largest class / smallest class)"} if one.imbalance else {}),
-        "words in a text": f"{_or_dash(one.mean_words, '.1f')} on average, {_or_dash(one.longest_words, ',d')} at most",
+        "words per text": f"{_or_dash(one.mean_words, '.1f')} on average, {_or_dash(one.longest_words, ',d')} at most",
     }
     if one.card is not None:
         lines |= {"licence": one.card.licence, "on the hub": one.card.hub_source or "-", "where": where(one)}
@@ -153,31 +153,31 @@ def facts(one: Description) -> dict[str, str]:
 
 
 def where(one: Description, brief: bool = False) -> str:
-    """Packaged, a folder (`brief`: just that it is here), the hub, or not to be had."""
+    """Where the dataset is: packaged, a folder (`brief`: "here"), the hub, or not available."""
     from phasefit.data.named.cards import PACKAGED
 
     if one.where is None:
         hub = one.card.hub if one.card is not None else None
-        return f"hub:{hub}" if hub else "not here"
+        return f"hub:{hub}" if hub else "not available"
     if one.where.is_relative_to(PACKAGED):
         return "packaged"
     return "here" if brief else str(one.where)
 
 
-def examples(seen: Inspection) -> Table:
-    """A few rows from all over the train part."""
+def examples(inspection: Inspection) -> Table:
+    """A few rows from different places of the training table."""
     from phasefit.cli.console import printable
     from phasefit.cli.tables import new_table
 
-    table = new_table(*seen.columns, title="Examples")
-    rows = min(map(len, seen.columns.values()), default=0)
+    table = new_table(*inspection.columns, title="Examples")
+    rows = min(map(len, inspection.columns.values()), default=0)
     for row in range(0, rows, max(1, rows // EXAMPLES))[:EXAMPLES]:
-        table.add_row(*(printable(values[row], 70) for values in seen.columns.values()))
+        table.add_row(*(printable(values[row], 70) for values in inspection.columns.values()))
     return table
 
 
 def _plain(one: Description) -> dict[str, Any]:
-    """A description as JSON has it; of its card the parts that are worth repeating."""
+    """A description for JSON, with some fields of its card."""
     from dataclasses import asdict
 
     card = (

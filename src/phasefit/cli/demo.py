@@ -20,7 +20,7 @@ STORY = (
 
 
 def demo(
-    recipe: opt.DemoRecipe = "three-phase",
+    recipe: opt.OneRecipe = "three-phase",
     seed: opt.Seed = 0,
     out: opt.Out = None,
     overwrite: opt.Overwrite = False,
@@ -31,11 +31,10 @@ def demo(
 
     Needs no file and no network, and takes two minutes on a laptop.
 
-    [bold]phasefit demo[/]
-
-    [bold]phasefit demo --recipe finetune -o runs/finetuned[/]
+    $ phasefit demo
+    $ phasefit demo --recipe finetune -o runs/finetuned
     """
-    from phasefit.cli.predict import show_said
+    from phasefit.cli.predict import show_predictions
     from phasefit.cli.train import run, show_next, show_scores
     from phasefit.runs.specification import run_spec
 
@@ -47,7 +46,7 @@ def demo(
     result = run(spec, quiet=quiet)
     show_scores(result)
     stdout().print("Three new queries:", style="bold")
-    show_said(result.model, QUERIES, result.model.decision())
+    show_predictions(result.model, QUERIES, result.model.decision())
     show_next(result)
 
 

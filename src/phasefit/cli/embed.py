@@ -1,4 +1,4 @@
-"""`phasefit embed`: texts as vectors, with a run's encoder or any other."""
+"""`phasefit embed`: embedding vectors of texts, from a run or any encoder."""
 
 from __future__ import annotations
 
@@ -20,21 +20,15 @@ COLUMN = "embedding"
 
 
 def embed(
-    model: Annotated[str, typer.Argument(metavar="RUN_OR_MODEL", help="A run, or an encoder: a folder or a hub id.")],
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, JSONL or Parquet (.gz too), a .txt of one text a line, a dataset's name, or - for standard "
-            "input.",
-        ),
-    ],
+    model: Annotated[str, typer.Argument(metavar="RUN_OR_MODEL", help="A run, or an encoder (a folder or a hub id).")],
+    file: opt.InputFile,
     out: Annotated[
         Path,
         typer.Option(
             "--out",
             "-o",
-            help="vectors.npy for the bare array; .parquet, .jsonl or .csv keep the columns and add 'embedding'.",
+            help="The file to write: .npy for the array alone; .parquet, .jsonl or .csv for the columns of the input "
+            "and a column 'embedding'.",
             metavar="FILE",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -48,14 +42,13 @@ def embed(
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
 ) -> None:
-    """Turn texts into vectors.
+    """Compute the embedding vectors of texts.
 
-    [bold]phasefit embed runs/reviews new.csv -o vectors.npy[/]
-
-    [bold]phasefit embed sentence-transformers/all-MiniLM-L6-v2 new.csv -o vectors.parquet[/]
+    $ phasefit embed runs/reviews new.csv -o vectors.npy
+    $ phasefit embed intfloat/e5-base-v2 new.csv -o vectors.parquet
     """
     from phasefit.cli.inputs import frame_of, load, read_texts
-    from phasefit.cli.outputs import check_out, say_written, write_out
+    from phasefit.cli.outputs import check_out, report_written, write_out
     from phasefit.cli.progress import counting
     from phasefit.runs.run import Run
 
@@ -67,13 +60,13 @@ def embed(
         vectors = encoder.embed(table.texts, batch_size=batch_size, progress=progress)
     if out.suffix.lower() == ARRAY:
         write_array(vectors, out)
-        say_written(out, len(vectors), quiet)
+        report_written(out, len(vectors), quiet)
     else:
         write_out(add_vectors(frame_of(table), vectors, out), out, quiet)
 
 
 def write_array(vectors: np.ndarray, path: Path) -> None:
-    """The bare array, whole or not at all."""
+    """Write the array atomically."""
     import numpy as np
 
     part = path.with_name(path.name + ".part")
@@ -86,7 +79,7 @@ def write_array(vectors: np.ndarray, path: Path) -> None:
 
 
 def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.DataFrame:
-    """The frame with a column of vectors: lists, or in CSV and TSV their JSON."""
+    """The frame with a column of vectors: lists, or JSON for CSV and TSV."""
     import json
 
     import pandas as pd

@@ -1,4 +1,4 @@
-"""`phasefit evaluate`: how good a run is on a table with labels."""
+"""`phasefit evaluate`: the metrics of a run on a table with labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def evaluate(
     run: opt.Run,
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A table with texts and labels, a dataset's name, or a task file.")
+        str, typer.Argument(metavar="DATA", help="A table with texts and labels, a dataset name, or a task file.")
     ],
     task: opt.Task = None,
     text: opt.Text = None,
@@ -31,9 +31,7 @@ def evaluate(
     tree: opt.Tree = None,
     separator: opt.Separator = None,
     levels: opt.Levels = None,
-    split: Annotated[
-        str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
-    ] = "test",
+    split: opt.Split = "test",
     unseen: opt.Unseen = "error",
     data_dir: opt.DataDir = None,
     out: Annotated[
@@ -41,7 +39,7 @@ def evaluate(
         typer.Option(
             "--out",
             "-o",
-            help="A folder for metrics.json, predictions.csv and a picture: the confusion matrix, or what scores have.",
+            help="A folder for metrics.json, predictions.csv and a plot of the results.",
             metavar="FOLDER",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -53,15 +51,13 @@ def evaluate(
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
 ) -> None:
-    """Score a run on a table with labels: all metrics, and each class.
+    """Evaluate a run on a table with labels: all metrics, and scores per class.
 
-    A run that was trained on several tasks is scored on one with --task, or on all that a task file names.
+    For a run with several tasks, choose one with --task, or pass a task file to evaluate all its tasks.
 
-    [bold]phasefit evaluate runs/reviews other.csv[/]
-
-    [bold]phasefit evaluate runs/trec trec -o scores --json[/]
-
-    [bold]phasefit evaluate runs/three tasks.toml[/]
+    $ phasefit evaluate runs/reviews other.csv
+    $ phasefit evaluate runs/trec trec -o scores --json
+    $ phasefit evaluate runs/three tasks.toml
     """
     from phasefit.cli.inputs import check_heads, check_run, check_split, check_task
     from phasefit.cli.outputs import check_out_folder
@@ -74,29 +70,29 @@ def evaluate(
     check_heads(opened)
     check_split(split)
     check_out_folder(out, overwrite)
-    how = Way(split, unseen, batch_size, quiet, data_dir)
+    scoring = ScoringOptions(split, unseen, batch_size, quiet, data_dir)
     if is_task_file(data):
         if text or label or kind or tree or separator or levels:
-            raise DataError("--text, --label and the like are about one table; say which task with --task")
-        metrics = evaluate_all(opened, data, how, out, device, threads, check_task(opened, task) if task else None)
+            raise DataError("--text, --label and other options of a table do not apply to a task file; set them there")
+        metrics = evaluate_all(opened, data, scoring, out, device, threads, check_task(opened, task) if task else None)
         show_all(metrics, json)
         return
     task = check_task(opened, task)
     given: dict[str, Any] = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     own = {} if any(given.values()) or len(label or ()) > 1 else opened.table(task).labels
     options = {"text": tuple(text or ()), "label": tuple(label or ()), **(own or given)}
-    table = read_scored(opened, data, task, how, options)
+    table = read_scored(opened, data, task, scoring, options)
     from phasefit.cli.inputs import load
 
     model = load(opened, device, threads, quiet)
-    evaluated = evaluate_one(opened, model, table, task, how)
+    evaluated = evaluate_one(opened, model, table, task, scoring)
     if out is not None:
         write_evaluation(out, evaluated.predicted, evaluated.metrics, quiet)
     show_metrics(evaluated.metrics, evaluated.name, json)
 
 
 @dataclass(frozen=True)
-class Way:
+class ScoringOptions:
     """How tables are read and scored."""
 
     split: str
@@ -114,40 +110,46 @@ class Evaluated(NamedTuple):
     predicted: pd.DataFrame
 
 
-def read_scored(run: Run, data: str, task: str | None, how: Way, options: dict[str, Any]) -> Table:
-    """The table to score on, read as the run's own was."""
+def read_scored(run: Run, data: str, task: str | None, scoring: ScoringOptions, options: dict[str, Any]) -> Table:
+    """The table to score on, read like the training table of the run."""
     from phasefit.cli.inputs import read_labelled, sides_of
 
     usual, sides = run.table(task).columns, sides_of(run, task)
-    return read_labelled(data, split=how.split, usual=usual, sides=sides, data_dir=how.data_dir, **options)
+    return read_labelled(data, split=scoring.split, usual=usual, sides=sides, data_dir=scoring.data_dir, **options)
 
 
-def evaluate_one(run: Run, model: Model, table: Table, task: str | None, how: Way) -> Evaluated:
+def evaluate_one(run: Run, model: Model, table: Table, task: str | None, scoring: ScoringOptions) -> Evaluated:
     """All metrics of a task on a table."""
     from phasefit.cli.inputs import frame_of
     from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
     from phasefit.prepare.splitting import known_only
-    from phasefit.runs.evaluation.score import score  # with torch, so not before all else is known to be in order
+    from phasefit.runs.evaluation.score import score  # imports torch, so after all checks
 
     name = model.known_task(task)
     space = model.space_of(name)
     notes: list[str] = []
     if not run.is_encoder:
-        say_trained_on(table, run)
-    table = known_only(table, space, how.unseen, notes) or table
-    say_notes(notes, how.quiet)
-    with counting("evaluating", len(table), how.quiet) as progress:
-        outputs = model.predict_outputs(table.inputs, task=name, batch_size=how.batch_size, progress=progress)
+        warn_trained_on(table, run)
+    table = known_only(table, space, scoring.unseen, notes) or table
+    print_notes(notes, scoring.quiet)
+    with counting("evaluating", len(table), scoring.quiet) as progress:
+        outputs = model.predict_outputs(table.inputs, task=name, batch_size=scoring.batch_size, progress=progress)
     metrics, frame = score(model, table, outputs, name), frame_of(table)
     prefix = free_prefix(frame, [space])
     return Evaluated(table.name, metrics, add_predictions(frame, outputs, space, model.decision(name), prefix))
 
 
 def evaluate_all(
-    run: Run, data: str, how: Way, out: Path | None, device: str, threads: int | None, only: str | None = None
+    run: Run,
+    data: str,
+    scoring: ScoringOptions,
+    out: Path | None,
+    device: str,
+    threads: int | None,
+    only: str | None = None,
 ) -> dict[str, Any]:
-    """Each task of a task file that the run knows, or only one, and the mean of what they are judged by."""
+    """The metrics of the tasks that both the file and the run have (or only one), and the mean of their scores."""
     from phasefit.cli.inputs import load
     from phasefit.data.sources import NoSplitError
     from phasefit.data.task_file import read_task_file
@@ -158,25 +160,27 @@ def evaluate_all(
     specs = [spec for spec in file.tasks if spec.name in known and only in (None, spec.name)]
     if not specs:
         names = ", ".join(spec.name for spec in file.tasks)
-        raise DataError(f"{data} names the tasks {names}, and the run '{run.source}' has {', '.join(known)}")
+        raise DataError(
+            f"{data} and the run '{run.source}' share no task: the file has {names}, the run {', '.join(known)}"
+        )
     tables: dict[str, Table] = {}
     last: NoSplitError | None = None
     for spec in specs:
-        given = spec.part(how.split)
+        given = spec.part(scoring.split)
         options = spec.options()
         is_given = any(options[name] for name in ("kind", "tree", "separator", "levels")) or len(options["label"]) > 1
         own = {} if is_given else run.table(spec.name).labels
         try:
-            tables[spec.name] = read_scored(run, given, spec.name, how, {**options, **own})
+            tables[spec.name] = read_scored(run, given, spec.name, scoring, {**options, **own})
         except NoSplitError as error:
-            say_notes([f"{spec.name} is not scored: {error}"], how.quiet)
+            print_notes([f"{spec.name} is not scored: {error}"], scoring.quiet)
             last = error
         except DataError as error:
             raise type(error)(f"{file.name}.toml, task '{spec.name}': {error}") from error
     if not tables and last is not None:
         raise last
-    model = load(run, device, threads, how.quiet)
-    evaluated = {name: evaluate_one(run, model, table, name, how) for name, table in tables.items()}
+    model = load(run, device, threads, scoring.quiet)
+    evaluated = {name: evaluate_one(run, model, table, name, scoring) for name, table in tables.items()}
     metrics = {"tasks": {name: one.metrics for name, one in evaluated.items()}}
     kinds = {name: model.space_of(name).kind for name in evaluated}
     watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs} | (
@@ -185,13 +189,13 @@ def evaluate_all(
     whole = {MEAN: mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
     if out is not None:
         for name, one in evaluated.items():
-            write_evaluation(out / name, one.predicted, one.metrics, how.quiet)
+            write_evaluation(out / name, one.predicted, one.metrics, scoring.quiet)
         write_metrics(out, whole)
     return whole
 
 
 def show_all(metrics: dict[str, Any], json: bool) -> None:
-    """Each task, then the mean."""
+    """Print the metrics of each task, then the mean."""
     from phasefit.cli.console import print_json, stdout
 
     if json:
@@ -203,8 +207,8 @@ def show_all(metrics: dict[str, Any], json: bool) -> None:
     stdout().print(f"mean of the tasks: {metrics['mean']:.4f}")
 
 
-def say_trained_on(table: Table, run: Run) -> None:
-    """Scores on what a run was trained on say nothing about new texts; it is told even to who wants quiet."""
+def warn_trained_on(table: Table, run: Run) -> None:
+    """Warn, even with --quiet, that scores on training texts do not show the quality on new texts."""
     from phasefit.cli.console import stderr
     from phasefit.cli.progress import print_note
     from phasefit.data.labels import NoLabels
@@ -215,11 +219,11 @@ def say_trained_on(table: Table, run: Run) -> None:
     notes: list[str] = []
     note_known({table.name: table}, Base(str(run.source), NoLabels(), run.trained_texts), notes)
     for note in notes:
-        print_note(stderr(), Note(f"{note}: its scores on them say nothing about new texts", warning=True))
+        print_note(stderr(), Note(f"{note}; scores on these texts say little about new ones", warning=True))
 
 
-def say_notes(notes: list[str], quiet: bool) -> None:
-    """What was decided about some of the rows."""
+def print_notes(notes: list[str], quiet: bool) -> None:
+    """Print notes unless `quiet`."""
     from phasefit.cli.console import stderr
 
     for note in [] if quiet else notes:
@@ -227,7 +231,7 @@ def say_notes(notes: list[str], quiet: bool) -> None:
 
 
 def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None:
-    """The metrics of one table, then each class."""
+    """Print the metrics of one table, then of each class."""
     from phasefit.cli.console import print_json, printable, stdout
     from phasefit.cli.tables import classes_table, metrics_table
 
@@ -240,7 +244,7 @@ def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None
 
 
 def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, Any], quiet: bool) -> None:
-    """metrics.json, predictions.csv and a picture."""
+    """Write metrics.json, predictions.csv and a plot."""
     from phasefit.cli.console import stderr
     from phasefit.data.io.frames import write_frame
     from phasefit.report.pictures import draw_scores
@@ -255,7 +259,7 @@ def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, A
 
 
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
-    """metrics.json."""
+    """Write metrics.json."""
     from phasefit.cli.console import as_json
 
     folder.mkdir(parents=True, exist_ok=True)

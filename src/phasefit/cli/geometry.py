@@ -1,4 +1,4 @@
-"""`phasefit geometry`: the shape of the embedding space before training and after each phase."""
+"""`phasefit geometry`: the geometry of the embedding space before training and after each phase."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def geometry(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A table or a dataset's name to measure on anew; if not given, what the run stored is shown.",
+            help="A table or a dataset name to measure on; by default the stored figures of the run are shown.",
             show_default=False,
         ),
     ] = None,
@@ -35,16 +35,14 @@ def geometry(
     tree: opt.Tree = None,
     separator: opt.Separator = None,
     levels: opt.Levels = None,
-    split: Annotated[
-        str, typer.Option(help="Which split of a named dataset: train, validation or test.", rich_help_panel=opt.DATA)
-    ] = "test",
+    split: opt.Split = "test",
     data_dir: opt.DataDir = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
-            help="A folder for geometry.json and the picture, geometry.png and .svg.",
+            help="A folder for geometry.json and its plot, geometry.png and .svg.",
             metavar="FOLDER",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -56,15 +54,14 @@ def geometry(
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
 ) -> None:
-    """How texts lie in the embedding space, before training and after each phase.
+    """Show the geometry of the embedding space before training and after each phase.
 
-    Every run stores these figures of its validation texts. With DATA they are measured anew.
-    That is for the model that the run began with, for its own, and for the phases between them with --keep-phases.
-    Of pairs (--text twice, or the run's own columns) alignment is over the texts that belong together.
+    Every run stores these figures for its validation texts. With DATA they are measured on other texts: for the model
+    that the run started from and for the trained one, and for each phase if the run has --keep-phases. For pairs (two
+    --text, or the columns of the run), alignment compares the texts of a pair.
 
-    [bold]phasefit geometry runs/reviews[/]
-
-    [bold]phasefit geometry runs/reviews other.csv -o shape[/]
+    $ phasefit geometry runs/reviews
+    $ phasefit geometry runs/reviews other.csv -o shape
     """
     from phasefit.cli.inputs import check_run, check_split
     from phasefit.cli.outputs import check_out_folder
@@ -79,12 +76,12 @@ def geometry(
     reading = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:
         if text or label or any(reading.values()):
-            raise PhasefitError("--text, --label and the like are about a table; give DATA to measure on")
+            raise PhasefitError("--text, --label and the other options of a table need DATA; add it, or remove them")
         from phasefit.runs.evaluation.geometry import stored_geometry
 
         stages = stored_geometry(opened)
     elif is_task_file(data):
-        raise DataError(f"{data} is a task file, and the embedding space is measured on one table; give one of its own")
+        raise DataError(f"{data} is a task file; geometry needs a single table: give one of its tables")
     else:
         columns = {"text": tuple(text or ()), "label": tuple(label or ())}
         table = read(opened, data, quiet, reading, split=split, data_dir=data_dir, **columns)
@@ -95,15 +92,15 @@ def geometry(
 
 
 def read(run: Run, data: str, quiet: bool, reading: dict[str, Any], **options: Any) -> Table:
-    """The table: pairs where they are asked for or the run's own, else labels where it has some; it is said if not."""
-    from phasefit.cli.evaluate import say_notes
+    """The table, as pairs if requested or if the run has pairs, otherwise with labels; a note if it has none."""
+    from phasefit.cli.evaluate import print_notes
     from phasefit.cli.inputs import read_labelled
     from phasefit.data.labels import LABEL_KINDS
 
     usual = run.table().columns
     named = bool(options["label"]) or any(reading.values())
     if len(options["text"]) > 1 and named:
-        raise DataError("--label and the like are about single texts; give one --text with them, a pair without them")
+        raise DataError("--label cannot be combined with two --text; use one --text with labels, or two without")
     if len(options["text"]) > 1 or (usual is not None and usual.others and not (options["text"] or options["label"])):
         table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
         if table.others:
@@ -114,24 +111,24 @@ def read(run: Run, data: str, quiet: bool, reading: dict[str, Any], **options: A
         if table.labels is not None and table.levels:
             return replace(table, labels=table.level_names, levels=(), kind=None)
         if table.labels is not None and not LABEL_KINDS[table.label_kind].has_classes:
-            say_notes(["scores are no classes: only figures that need none"], quiet)
+            print_notes(["the labels are scores, not classes; figures that need classes are skipped"], quiet)
             return replace(table, labels=None)
         return table
     except DataError as error:
         if named:
             raise
-        # What else is wrong is raised again.
+        # Another problem with the table is raised here again.
         table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
         if table.others:
             return replace(table, labels=None)
-        say_notes([f"without labels, only figures that need none: {error}"], quiet)
+        print_notes([f"figures that need labels are skipped: {error}"], quiet)
         return table
 
 
 def measured(run: Run, table: Table, quiet: bool, *, device: str, threads: int | None, batch_size: int) -> Geometry:
-    """The figures of this table."""
+    """Measure the figures of a table."""
     from phasefit.cli.console import stderr
-    from phasefit.cli.evaluate import say_notes
+    from phasefit.cli.evaluate import print_notes
     from phasefit.cli.progress import counting, print_note, waiting
     from phasefit.events import Note
     from phasefit.runs.evaluation.geometry import Sample, measure, trained_on
@@ -140,12 +137,12 @@ def measured(run: Run, table: Table, quiet: bool, *, device: str, threads: int |
         print_note(stderr(), Note(sentence, warning=True))
 
     sample = Sample.of(table)
-    what = "pairs" if sample.positives else "texts"
+    unit = "pairs" if sample.positives else "texts"
     if len(sample.texts) < len(table):
-        say_notes([f"{len(sample.texts):,} of the {len(table):,} {what} are looked at"], quiet)
+        print_notes([f"{len(sample.texts):,} of the {len(table):,} {unit} are used"], quiet)
     if known := trained_on(run, sample):
-        seen = f"{known:,} of the {len(sample):,} texts of '{table.name}'" if known < len(sample) else "all texts"
-        warn(f"the run was trained on {seen}: new texts may lie otherwise")
+        trained = f"{known:,} of the {len(sample):,} texts of '{table.name}'" if known < len(sample) else "all texts"
+        warn(f"the run was trained on {trained}; the figures for new texts may differ")
     with waiting("starting torch", quiet):
         from phasefit.training.device import set_threads
 
@@ -161,7 +158,7 @@ def measured(run: Run, table: Table, quiet: bool, *, device: str, threads: int |
 
 
 def show(stages: Geometry, json: bool = False) -> None:
-    """A row a figure, a column a stage, and how to read them."""
+    """Print one row per figure and one column per stage."""
     from phasefit.cli.console import print_json, stdout
 
     if json:
@@ -171,7 +168,7 @@ def show(stages: Geometry, json: bool = False) -> None:
 
 
 def geometry_table(stages: Geometry) -> RichTable:
-    """Figures down, stages across, how to read a figure beside it; a figure that no stage has is left out."""
+    """One row per figure with an explanation, one column per stage; figures that no stage has are skipped."""
     from phasefit.cli.console import printable
     from phasefit.cli.progress import count, score
     from phasefit.cli.tables import new_table
@@ -188,7 +185,7 @@ def geometry_table(stages: Geometry) -> RichTable:
 
 
 def write(folder: Path, stages: Geometry, quiet: bool) -> None:
-    """geometry.json, geometry.png and geometry.svg."""
+    """Write geometry.json, geometry.png and geometry.svg."""
     from phasefit.cli.console import as_json, stderr
     from phasefit.report.pictures import geometry_figure
 

@@ -1,4 +1,4 @@
-"""What deserves a look in a dataset, as tables and bars for people."""
+"""Data checks as tables and bars."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BAR = 30  # characters of the longest bar
 
 
 def hygiene_tables(hygiene: Hygiene) -> Iterator[Table]:
-    """All tables that have something to show."""
+    """The tables that have rows."""
     yield parts_table(hygiene)
     if any(overlap.rows for overlap in hygiene.overlaps):
         yield overlaps_table(hygiene)
@@ -28,7 +28,7 @@ def hygiene_tables(hygiene: Hygiene) -> Iterator[Table]:
 
 
 def parts_table(hygiene: Hygiene) -> Table:
-    """Counts down, parts across."""
+    """One row per check, one column per part."""
     from phasefit.data.hygiene import NEAR_EMPTY
 
     parts = hygiene.parts.values()
@@ -39,21 +39,21 @@ def parts_table(hygiene: Hygiene) -> Table:
         "texts with conflicting labels": lambda part: f"{part.conflicting_texts:,}" if part.classes else "-",
         "rows with conflicting labels": lambda part: f"{part.conflicting_rows:,}" if part.classes else "-",
         f"near-empty texts ({NEAR_EMPTY})": lambda part: f"{part.near_empty:,}",
-        "words in a text: least": lambda part: f"{part.words.least:,}",
+        "words per text: fewest": lambda part: f"{part.words.least:,}",
         "median": lambda part: f"{part.words.median:,g}",
         "mean": lambda part: f"{part.words.mean:,.1f}",
-        "95 % up to": lambda part: f"{part.words.p95:,}",
+        "95th percentile": lambda part: f"{part.words.p95:,}",
         "most": lambda part: f"{part.words.most:,}",
         "classes": lambda part: _of(part.classes, lambda of: f"{len(of.sizes):,}"),
         "largest / smallest class": lambda part: _of(part.classes, lambda of: f"{of.imbalance:,.1f}"),
         "classes with one row": lambda part: _of(part.classes, lambda of: f"{len(of.with_one_row):,}"),
-        "classes that only other parts have": lambda part: _of(part.classes, lambda of: f"{len(of.missing):,}"),
+        "classes only in other parts": lambda part: _of(part.classes, lambda of: f"{len(of.missing):,}"),
     }
     if any(part.pairs for part in parts):
         rows |= _rows_of_pairs()
     for name, cell in rows.items():
         cells = [cell(part) for part in parts]
-        if set(cells) != {"-"}:  # a line of dashes is about labels that are not there
+        if set(cells) != {"-"}:  # checks of labels, without labels
             table.add_row(name, *cells)
     if any(part.near_empty for part in parts):
         table.add_row("near-empty rows", *(_row_list(part) for part in parts))
@@ -62,26 +62,26 @@ def parts_table(hygiene: Hygiene) -> Table:
 
 def _rows_of_pairs() -> dict[str, Callable[[Part], str]]:
     return {
-        "rows in which two texts are the same": lambda part: f"{part.pairs.alike:,}" if part.pairs else "-",
-        "rows whose anchor another row has too": lambda part: f"{part.pairs.shared_anchors:,}" if part.pairs else "-",
-        "rows whose partner another row has too": lambda part: f"{part.pairs.shared_partners:,}" if part.pairs else "-",
-        "different partners": lambda part: f"{part.pairs.partners:,}" if part.pairs else "-",
+        "rows with two identical texts": lambda part: f"{part.pairs.alike:,}" if part.pairs else "-",
+        "rows that share their first text": lambda part: f"{part.pairs.shared_anchors:,}" if part.pairs else "-",
+        "rows that share their second text": lambda part: f"{part.pairs.shared_partners:,}" if part.pairs else "-",
+        "distinct second texts": lambda part: f"{part.pairs.partners:,}" if part.pairs else "-",
     }
 
 
 def overlaps_table(hygiene: Hygiene) -> Table:
-    """Which parts share texts."""
-    table = new_table("", "rows", "with another label there", title="Texts in two parts", right=(1, 2))
+    """The number of texts that two parts share."""
+    table = new_table("", "rows", "with a different label", title="Texts in more than one part", right=(1, 2))
     for overlap in hygiene.overlaps:
         share = overlap.rows / hygiene.parts[overlap.part].rows
-        name = f"{overlap.part} texts that {overlap.other} has too"
+        name = f"{overlap.part} texts that are also in {overlap.other}"
         table.add_row(name, f"{overlap.rows:,} ({share:.1%})", f"{overlap.other_label:,}")
     return table
 
 
 def conflicts_table(hygiene: Hygiene) -> Table:
-    """Some texts with several labels, by row as in the file."""
-    table = new_table("part", "text", "labels", title="Conflicting labels, e.g.")
+    """Some texts with different labels, with their rows in the file."""
+    table = new_table("part", "text", "labels", title="Examples of conflicting labels")
     for name, part in hygiene.parts.items():
         for conflict in part.conflicts:
             labelled_rows = zip(conflict.labels, conflict.rows, strict=True)
@@ -91,24 +91,24 @@ def conflicts_table(hygiene: Hygiene) -> Table:
 
 
 def lengths_bars(hygiene: Hygiene) -> Table:
-    """How many texts have how many words, all parts together."""
+    """A histogram of words per text, over all parts."""
     counts: dict[tuple[int, int], int] = {}
     for part in hygiene.parts.values():
-        for begin, end, texts in part.words.histogram:
-            counts[begin, end] = counts.get((begin, end), 0) + texts
+        for first, last, texts in part.words.histogram:
+            counts[first, last] = counts.get((first, last), 0) + texts
     table = new_table("words", "texts", "", title="Lengths", right=(0, 1))
     largest = max(counts.values())
-    for (begin, end), texts in sorted(counts.items()):
-        table.add_row(f"{begin:,}" if begin == end else f"{begin:,} to {end:,}", f"{texts:,}", bar(texts, largest))
+    for (first, last), texts in sorted(counts.items()):
+        table.add_row(f"{first:,}" if first == last else f"{first:,} to {last:,}", f"{texts:,}", bar(texts, largest))
     return table
 
 
 def class_bars(counts: Mapping[str, int], hygiene: Hygiene | None = None) -> Table:
-    """Rows per class, the largest first; where parts are known, a column for each and the bar for train."""
+    """Rows per class, largest first; with several parts, a column for each and a bar for train."""
     labelled = {name: part.classes.sizes for name, part in hygiene.parts.items() if part.classes} if hygiene else {}
     if len(labelled) < 2:
         labelled = {"rows": dict(counts)}
-    else:  # classes that train lacks come last
+    else:  # classes without training rows are last
         others = {name: 0 for sizes in labelled.values() for name in sizes if name not in counts}
         counts = {**counts, **others}
     table = new_table("class", *labelled, "", right=range(1, len(labelled) + 1))
@@ -117,18 +117,18 @@ def class_bars(counts: Mapping[str, int], hygiene: Hygiene | None = None) -> Tab
         cells = (f"{sizes.get(name, 0):,}" for sizes in labelled.values())
         table.add_row(printable(name, 40), *cells, bar(rows, largest))
     if len(counts) > MOST_LISTED:
-        table.add_row(f"and {len(counts) - MOST_LISTED:,} smaller ones", *[""] * (len(labelled) + 1))
+        table.add_row(f"and {len(counts) - MOST_LISTED:,} smaller classes", *[""] * (len(labelled) + 1))
     return table
 
 
 def bar(value: int, largest: int) -> str:
-    """A bar whose length is in proportion; nothing for nothing."""
+    """A bar of proportional length; empty for zero."""
     return "█" * max(1, round(BAR * value / largest)) if value else ""
 
 
 def _repeated_row(hygiene: Hygiene) -> str:
     pairs = any(part.pairs for part in hygiene.parts.values())
-    return "rows that repeat a whole earlier row" if pairs else "rows that repeat an earlier text"
+    return "rows identical to an earlier row" if pairs else "rows with the text of an earlier row"
 
 
 def _of(classes: Classes | None, cell: Callable[[Classes], str]) -> str:

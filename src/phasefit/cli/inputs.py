@@ -1,4 +1,4 @@
-"""What commands read: the table to work on, from a file, a name or standard input, and the model to use."""
+"""Input of commands: a table from a file, a dataset name or standard input, and the model."""
 
 from __future__ import annotations
 
@@ -22,41 +22,43 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["lines", "csv", "tsv", "jsonl"]
 STDIN = "standard input"
 SPLITS = ("train", "validation", "test")
-NO_CLASSIFIER = "this model has no classifier: it only embeds; train one with a finetune phase"
+NO_CLASSIFIER = (
+    "this run is an encoder without a classifier; use 'phasefit embed', or train a classifier with a finetune phase"
+)
 
 
 def check_run(run: str) -> None:
-    """A clear error, before any work, if there is no such run: unlike encoders, runs are not asked of the hub."""
+    """Raise an error if there is no such run; unlike encoders, runs are not looked up on the hub."""
     if not Path(run).expanduser().exists():
         runs = sorted(str(path.parent) for path in Path("runs").glob("*/phasefit.json"))
-        hint = did_you_mean(run, runs) if runs else "train one first with 'phasefit train', or give its folder"
+        hint = did_you_mean(run, runs) if runs else "train one with 'phasefit train', or give the folder of a run"
         raise ModelError(f"there is no run '{run}'; {hint}")
 
 
 def check_heads(run: Run) -> None:
-    """A clear error, before any table is read, if a run only embeds."""
+    """Raise an error, before any table is read, if a run has no classifier."""
     if run.only_embeds:
         raise ModelError(NO_CLASSIFIER)
 
 
 def sides_of(run: Run, task: str | None = None) -> Sides:
-    """Whether a run's head, or that of one of its tasks, takes single texts or pairs."""
+    """Whether the head of a run, or of one of its tasks, needs single texts or pairs."""
     return "pairs" if run.takes_pairs(task) else "one"
 
 
 def check_split(split: str) -> None:
-    """A split that no dataset can have is no matter of the dataset."""
+    """Raise an error for a split that no dataset has."""
     if split not in SPLITS:
-        raise DataError(f"--split is {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, not '{split}'")
+        raise DataError(f"--split must be {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, not '{split}'")
 
 
 def check_task(run: Run, task: str | None) -> str | None:
-    """The task that is meant, before any work: the only one, or the one that is named."""
+    """The given task; raise an error if the run has no such task, or several and none is given."""
     tasks = list(run.heads)
     if task is not None and task not in tasks:
         raise ModelError(f"the run '{run.source}' has no task '{task}'; {did_you_mean(task, tasks)}")
     if task is None and len(tasks) > 1:
-        raise ModelError(f"the run '{run.source}' has several tasks; say which with --task: {', '.join(tasks)}")
+        raise ModelError(f"the run '{run.source}' has several tasks; choose one with --task: {', '.join(tasks)}")
     return task
 
 
@@ -80,7 +82,7 @@ def read_texts(
     usual: Columns | None = None,
     sides: Sides = "one",
 ) -> Table:
-    """Texts to work on, labels not needed, with all the columns they came with; of a dataset, its test split."""
+    """Texts with all columns of the input, labels optional; for a dataset, its test split."""
     from phasefit.data.sources import read_dataset, read_table
 
     if source is None or source == "-":
@@ -95,12 +97,12 @@ def read_labelled(source: str, *, split: str, usual: Columns | None = None, **op
     """Texts with labels: a file, or one split of a dataset."""
     from phasefit.data.sources import read_table
 
-    part = "train" if Path(source).expanduser().is_file() else split  # a file is one table, whatever it is used for
+    part = "train" if Path(source).expanduser().is_file() else split  # a file has no splits
     return read_table(source, split=part, usual=usual, **options)
 
 
 def frame_of(table: Table) -> pd.DataFrame:
-    """The frame the table came from, or one made of its texts."""
+    """The frame of the table, or a frame of its texts."""
     import pandas as pd
 
     if table.frame is not None:
@@ -115,10 +117,10 @@ def _standard_input(
     from phasefit.data.sources import read_table
 
     if source is None and sys.stdin.isatty():
-        raise DataError("nothing to read: give a FILE, - for standard input, or --say with a text")
+        raise DataError("no input: give FILE, - for standard input, or --say with a text")
     data = sys.stdin.buffer.read()
     if format == "lines" and sides == "pairs":
-        raise DataError("this model takes pairs of texts, and a line is one text; use --format csv, tsv or jsonl")
+        raise DataError("this model needs pairs of texts, but a line is one text; use --format csv, tsv or jsonl")
     if format == "lines":
         return read_table(_lines(data), need_labels=False, what=STDIN)
     with tempfile.TemporaryDirectory() as folder:
@@ -128,12 +130,12 @@ def _standard_input(
 
 
 def _lines(data: bytes) -> list[str]:
-    """One text per line; not by splitlines, because a form feed or U+2028 is part of a text."""
+    """One text per line; str.splitlines would also split at form feeds and U+2028."""
     try:
-        whole = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{STDIN}, line {line}: broken UTF-8; convert the text to UTF-8 first") from None
-    if not whole.strip():
-        raise DataError(f"{STDIN} is empty: pipe texts into it, or give a FILE")
-    return whole.replace("\r\n", "\n").removesuffix("\n").split("\n")
+        raise DataError(f"{STDIN}, line {line}: invalid UTF-8; convert the text to UTF-8") from None
+    if not text.strip():
+        raise DataError(f"{STDIN} is empty; pipe texts into it, or give FILE")
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")

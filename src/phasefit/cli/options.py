@@ -1,4 +1,7 @@
-"""Options, declared once: the same name means the same in every command, and its help says when to use it."""
+"""Options, declared once: an option means the same in every command that has it.
+
+Options whose panel is `.advanced` appear only in `--help-all` of commands with many options (see `help.py`).
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,26 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-DATA, TRAINING, OUTPUT, MACHINE = "Data", "Training", "Output", "Machine"
+from phasefit.cli.help import Panel
+
+DATA, TRAINING, OUTPUT, MACHINE = Panel("Data"), Panel("Training"), Panel("Output"), Panel("Machine")
+FILE_HELP = (
+    "A CSV, TSV, JSONL or Parquet file (.gz too), a .txt with one text per line, a dataset name, or - for standard "
+    "input."
+)
 
 # Data
 
 OneText: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="The column with the texts; found by its usual names if not given.", rich_help_panel=DATA
+        metavar="COLUMN", help="The text column; by default detected by its usual names.", rich_help_panel=DATA
     ),
 ]
 Text: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help="The column with the texts; found by its usual names if not given. Given twice, the columns of a pair; "
-        "three times, those of a triple: anchor, positive, hard negative.",
+        help="The text column; by default detected by name. Repeat it for pairs (two) or triples (three).",
         metavar="COLUMN",
         rich_help_panel=DATA,
     ),
@@ -29,7 +37,7 @@ Text: TypeAlias = Annotated[
 Label: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help="The column with the labels; given several times, the levels of a tree, top first.",
+        help="The label column; repeat it for the levels of a tree, top level first.",
         metavar="COLUMN",
         rich_help_panel=DATA,
     ),
@@ -37,13 +45,15 @@ Label: TypeAlias = Annotated[
 Tree: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Labels are paths, split at this: with '/', a/b is b under a.", metavar="SEP", rich_help_panel=DATA
+        help="Labels are paths of a tree, separated by SEP: with '/', label a/b is b under a.",
+        metavar="SEP",
+        rich_help_panel=DATA.advanced,
     ),
 ]
 
 
 def label_kind(name: str) -> str:
-    """A kind of labels that is registered, by phasefit or by another package."""
+    """The name of a registered label kind, from phasefit or from a plugin."""
     from phasefit.data.labels import LABEL_KINDS
 
     if name not in LABEL_KINDS:
@@ -56,48 +66,48 @@ Kind: TypeAlias = Annotated[
     typer.Option(
         parser=label_kind,
         metavar="KIND",
-        help="What labels are: single (one class per text), multi (several), tree (paths of a tree), score (numbers), "
-        "or what a plugin adds. Found out if not given: lists, or names joined with |, are several; decimal numbers "
-        "are scores; whole numbers are classes.",
+        help="What labels are: single, multi (several per text), tree or score; by default detected.\f Lists, or names "
+        "joined with |, are multi; decimal numbers are scores; whole numbers are classes. Plugins may add kinds.",
         rich_help_panel=DATA,
     ),
 ]
 Separator: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Several labels stand in one cell, with this between them; | if not given.",
+        help="The separator between several labels in one cell; default: |",
         metavar="SEP",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 Levels: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Labels are levels of a scale, here in order, lowest first: bad,fair,good. They are learned as scores.",
+        help="Labels are the levels of a scale, listed from lowest to highest: bad,fair,good. They are learned as "
+        "scores.",
         metavar="A,B,C",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 Task: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="Which task, of a run that was trained on several.", metavar="NAME", rich_help_panel=DATA),
+    typer.Option(help="The task to use, for a run with several tasks.", metavar="NAME", rich_help_panel=DATA),
 ]
 Validation: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="A table to choose the best weights on, instead of a split of DATA.", metavar="FILE", rich_help_panel=DATA
+        help="Validation table; by default split off from DATA.\f It is used to choose the best weights.",
+        metavar="FILE",
+        rich_help_panel=DATA,
     ),
 ]
 Test: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        help="A table to test on, once, at the end, instead of a split.", metavar="FILE", rich_help_panel=DATA
-    ),
+    typer.Option(help="Test table; by default split off from DATA.", metavar="FILE", rich_help_panel=DATA),
 ]
 Unlabelled: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="More texts of the same kind, without labels: phases that need none, such as denoise, learn from them.",
+        help="Texts without labels, for phases such as denoise.",
         metavar="FILE",
         rich_help_panel=DATA,
     ),
@@ -105,99 +115,103 @@ Unlabelled: TypeAlias = Annotated[
 ValidationSize: TypeAlias = Annotated[
     float,
     typer.Option(
-        help="Share of DATA split off for validation, each class in proportion (at random without labels).",
+        help="Share of DATA to split off for validation, stratified by class.",
         min=0,
         max=0.9,
         metavar="SHARE",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 TestSize: TypeAlias = Annotated[
     float,
     typer.Option(
-        help="Share of DATA split off for the test; 0 for none, as where no classifier is trained.",
+        help="Share of DATA to split off for the test, stratified by class; 0: no test.",
         min=0,
         max=0.9,
         metavar="SHARE",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 Rows: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Use only so many rows of DATA, each class in proportion (at random without labels); what is split off "
-        "comes out of them.",
+        help="Use only N rows of DATA, stratified by class, including the rows split off for validation and test.",
         min=1,
         metavar="N",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 ValidationRows: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Use only so many of the validation rows that DATA or --validation bring, drawn at random: looking "
-        "at a large table takes long.",
+        help="Use at most N random rows of the validation table, because evaluating on a large one takes long.",
         min=1,
         metavar="N",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 TestRows: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Score only so many of the test rows that DATA or --test bring, drawn at random.",
+        help="Score at most N random rows of the test table.",
         min=1,
         metavar="N",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 Classes: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="Use only the rows of these classes.", metavar="A,B,C", rich_help_panel=DATA),
+    typer.Option(help="Use only the rows of these classes.", metavar="A,B,C", rich_help_panel=DATA.advanced),
 ]
 TopClasses: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Use only the rows of the so many most frequent classes.", min=2, metavar="N", rich_help_panel=DATA
+        help="Use only the rows of the N most frequent classes.", min=2, metavar="N", rich_help_panel=DATA.advanced
     ),
 ]
 Fold: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="One fold of a cross-validation: 2/5 tests on the second fifth of DATA's training rows and leaves the "
-        "splits it came with alone. --seed deals the folds.",
+        help="Test on one fold of a cross-validation: 2/5 is the second of five folds of the training rows. The folds "
+        "depend on --seed; the validation and test splits of DATA are ignored.",
         metavar="K/N",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 Unseen: TypeAlias = Annotated[
     Literal["error", "drop", "keep"],
     typer.Option(
-        help="Validation or test rows with a label that no training row has: refuse them, leave them out, or count "
-        "them as mistakes.",
-        rich_help_panel=DATA,
+        help="What to do with validation and test rows whose label is not in the training rows; keep counts them as "
+        "mistakes.",
+        rich_help_panel=DATA.advanced,
     ),
 ]
 Leaked: TypeAlias = Annotated[
     Literal["keep", "drop-scored", "drop-train"],
     typer.Option(
-        help="Texts that are both trained on and scored: keep them, leave out those validation and test rows, or leave "
-        "out those training rows. Scores stay comparable with others' on the same test set only with keep or "
-        "drop-train.",
-        rich_help_panel=DATA,
+        help="What to do with texts that are in the training rows and in the validation or test rows: keep them, drop "
+        "the validation and test rows, or drop the training rows. With drop-scored, scores are not comparable with "
+        "published results on the same test set.",
+        rich_help_panel=DATA.advanced,
     ),
 ]
 DataDir: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        help="Where named datasets are looked for, before the folder in PHASEFIT_DATA.",
+        help="A folder with named datasets, searched before the folder in PHASEFIT_DATA.",
         metavar="FOLDER",
-        rich_help_panel=DATA,
+        rich_help_panel=DATA.advanced,
     ),
 ]
 StdinFormat: TypeAlias = Annotated[
     Literal["lines", "csv", "tsv", "jsonl"],
-    typer.Option(help="What comes from standard input: one text a line, or a table.", rich_help_panel=DATA),
+    typer.Option(help="The format of standard input: one text per line, or a table.", rich_help_panel=DATA),
+]
+Split: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="The split of a named dataset to use: train, validation or test.", metavar="NAME", rich_help_panel=DATA
+    ),
 ]
 
 # Training
@@ -207,22 +221,27 @@ Recipe: TypeAlias = Annotated[
     typer.Option(
         "--recipe",
         "-r",
-        help="A name from 'phasefit recipes', a TOML file of your own, or auto, which tries several within --minutes "
-        "on the training rows. Where none is given: few-shot for up to 32 training rows per class, three-phase for "
-        "more, finetune for pairs and scores, multitask for a task file.",
+        help="A name from 'phasefit recipes', a TOML file, or auto, which tries several.\f Default: few-shot up to 32 "
+        "training rows per class, three-phase for more, finetune for pairs and scores, multitask for a task file.",
+        metavar="NAME",
+        show_default=False,
         rich_help_panel=TRAINING,
     ),
 ]
-DemoRecipe: TypeAlias = Annotated[
+OneRecipe: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--recipe", "-r", help="A name from 'phasefit recipes', or a TOML file of your own.", rich_help_panel=TRAINING
+        "--recipe",
+        "-r",
+        help="A name from 'phasefit recipes', or a TOML file.",
+        metavar="NAME",
+        rich_help_panel=TRAINING,
     ),
 ]
 Minutes: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        help="For --recipe auto: how long it may take to choose a recipe and train it; 10 if not given.",
+        help="Time limit of --recipe auto; default: 10.\f It includes training the chosen recipe.",
         min=0,
         metavar="N",
         rich_help_panel=TRAINING,
@@ -233,8 +252,8 @@ Settings: TypeAlias = Annotated[
     typer.Option(
         "--set",
         "-s",
-        help="Change one option of the recipe: contrast.epochs=4. Repeat for more.",
-        metavar="PHASE.OPTION=VALUE",
+        help="Change a recipe option, e.g. contrast.epochs=4.\f Repeat it for more.",
+        metavar="NAME=VALUE",
         rich_help_panel=TRAINING,
     ),
 ]
@@ -243,80 +262,80 @@ Model: TypeAlias = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="The encoder to start from: a folder, a hub id, or a run to go on from; all-MiniLM-L6-v2 if not given.",
+        help="The encoder to start from: a folder, a hub id or a run; default: all-MiniLM-L6-v2.",
+        metavar="MODEL",
         rich_help_panel=TRAINING,
     ),
 ]
 Seed: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="The same seed gives the same run, with as many threads.", min=0, metavar="N", rich_help_panel=TRAINING
+        help="The random seed.\f The same seed and --threads give the same run.",
+        min=0,
+        metavar="N",
+        rich_help_panel=TRAINING,
     ),
 ]
 Refit: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--refit",
-        help="After the test, train once more on all rows, for as many steps as proved best.",
+        help="After the test, train again on all rows.\f The steps are those that were best on validation.",
         rich_help_panel=TRAINING,
     ),
 ]
 Long: TypeAlias = Annotated[
     Literal["truncate", "head-tail", "windows"] | None,
     typer.Option(
-        help="Texts with more tokens than the model takes: cut them, keep their beginning and end, or read all of them "
-        "in windows whose states are pooled (slower). truncate if not given, or what the run to go on from does.",
-        rich_help_panel=TRAINING,
+        help="What to do with texts that are too long for the model: truncate them, keep their start and end, or read "
+        "all of them in windows and pool the results (slower). Default: truncate, or the choice of the run in --model.",
+        rich_help_panel=TRAINING.advanced,
     ),
 ]
 Calibrate: TypeAlias = Annotated[
     bool,
     typer.Option(
-        help="Fit the probabilities to the validation rows by a temperature, so that they mean what they say.",
-        rich_help_panel=TRAINING,
+        help="Calibrate the probabilities on the validation rows (temperature scaling).",
+        rich_help_panel=TRAINING.advanced,
     ),
 ]
 Reject: TypeAlias = Annotated[
     float,
     typer.Option(
-        help="Let the classifier withhold its answer where it is least sure: on this share of the validation rows. "
-        "The probability below which it does is kept with the run; 0: every text is answered.",
+        help="Leave the least certain predictions empty: this share of the validation rows. The run stores the "
+        "corresponding probability threshold.",
         min=0,
         max=0.9,
         metavar="SHARE",
-        rich_help_panel=TRAINING,
+        rich_help_panel=TRAINING.advanced,
     ),
 ]
 KeepPhases: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--keep-phases",
-        help="Keep the encoder after each phase in RUN/phases, to look at with 'phasefit geometry' or to go on from.",
-        rich_help_panel=TRAINING,
+        help="Save the encoder after each phase in RUN/phases, for 'phasefit geometry' or --model.",
+        rich_help_panel=TRAINING.advanced,
     ),
 ]
 Plan: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--plan", help="Say what would be done and how long it would take, then stop.", rich_help_panel=TRAINING
-    ),
+    typer.Option("--plan", help="Show the steps and the estimated time, do not train.", rich_help_panel=TRAINING),
 ]
 
 Resume: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        help="Go on with a run that was stopped or killed, from its folder alone; it ends as if it never had been.",
-        metavar="RUN",
-        rich_help_panel=TRAINING,
+        help="Resume a stopped run.\f The result matches an uninterrupted run.", metavar="RUN", rich_help_panel=TRAINING
     ),
 ]
 CheckpointMinutes: TypeAlias = Annotated[
     float,
     typer.Option(
-        help="Minutes between two checkpoints inside a phase (one is written after each phase anyway); 0: every step.",
+        help="Minutes between checkpoints within a phase, in addition to the one after each phase; 0: every step.",
         min=0,
-        metavar="MINUTES",
-        rich_help_panel=TRAINING,
+        metavar="N",
+        rich_help_panel=TRAINING.advanced,
     ),
 ]
 
@@ -325,7 +344,7 @@ CheckpointMinutes: TypeAlias = Annotated[
 Seeds: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="So many seeds, from 0 on; each draws its own split, sample and training.",
+        help="The number of seeds, from 0; each has its own split, sample and training.",
         min=1,
         metavar="N",
         rich_help_panel=TRAINING,
@@ -334,7 +353,7 @@ Seeds: TypeAlias = Annotated[
 Folds: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Cross-validate: so many folds of the training rows for each seed, in place of the test split.",
+        help="Cross-validate with N folds of the training rows per seed, instead of the test split.",
         min=2,
         metavar="N",
         rich_help_panel=TRAINING,
@@ -343,17 +362,17 @@ Folds: TypeAlias = Annotated[
 Score: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="What to compare by, as metrics.json has it: test.macro_f1, test.ece ... If not given: accuracy, micro F1 "
-        "of several labels, Pearson's correlation of scores.",
-        metavar="PATH",
+        help="The metric to compare, as named in metrics.json, e.g. test.macro_f1; default: accuracy, micro F1 for "
+        "several labels, Pearson correlation for scores.",
+        metavar="METRIC",
         rich_help_panel=TRAINING,
     ),
 ]
 Jobs: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="So many runs at the same time, each in a process of its own; the cores are shared out between them "
-        "unless --threads says how many each may use. Runs with other --threads are other runs.",
+        help="Runs at the same time, each in its own process; they share the cores unless --threads is given.\f The "
+        "thread count is part of a run's identity: if you change --jobs, repeat the earlier --threads.",
         min=1,
         metavar="N",
         rich_help_panel=MACHINE,
@@ -363,9 +382,9 @@ KeepRuns: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--keep-runs",
-        help="Keep the model of every run, not only its metrics (some 90 MB each); runs whose models are gone are "
+        help="Keep the model of every run (about 90 MB each), not only its metrics; finished runs without a model are "
         "trained again.",
-        rich_help_panel=OUTPUT,
+        rich_help_panel=OUTPUT.advanced,
     ),
 ]
 StudyOut: TypeAlias = Annotated[
@@ -373,8 +392,8 @@ StudyOut: TypeAlias = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="The folder of the study, with cells of its own; if not given studies/NAME, then studies/NAME-2 ..., "
-        "which share their cells.",
+        help="The folder of the study, which then shares no runs with others; default: studies/NAME, then "
+        "studies/NAME-2 ...",
         metavar="FOLDER",
         rich_help_panel=OUTPUT,
     ),
@@ -387,7 +406,7 @@ Out: TypeAlias = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="The folder of the run; if not given runs/NAME, then runs/NAME-2 ...",
+        help="Folder of the run; default: runs/NAME, runs/NAME-2 ...",
         metavar="FOLDER",
         rich_help_panel=OUTPUT,
     ),
@@ -397,53 +416,60 @@ OutFile: TypeAlias = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="The file to write, in the format of its ending (.gz too); CSV to standard output if not given.",
+        help="The file to write; its ending sets the format (.gz too). Default: CSV to standard output.",
         metavar="FILE",
         rich_help_panel=OUTPUT,
     ),
 ]
 Overwrite: TypeAlias = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what is already there.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--overwrite", help="Replace existing output.", rich_help_panel=OUTPUT)
 ]
 Track: TypeAlias = Annotated[
     Literal["tensorboard", "wandb", "mlflow"] | None,
-    typer.Option(help="Send losses and scores to a tracker too.", rich_help_panel=OUTPUT),
+    typer.Option(help="Also send losses and scores to an experiment tracker.", rich_help_panel=OUTPUT.advanced),
 ]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=OUTPUT)]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=OUTPUT.advanced)
+]
 Quiet: TypeAlias = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress: only warnings and the result.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--quiet", "-q", help="Print only warnings and results.", rich_help_panel=OUTPUT)
 ]
 
 # Machine
 
-Device: TypeAlias = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps ...", rich_help_panel=MACHINE)]
+Device: TypeAlias = Annotated[
+    str, typer.Option(help="auto, cpu, cuda, cuda:1, mps ...", metavar="DEVICE", rich_help_panel=MACHINE)
+]
 Threads: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="CPU threads to use; all if not given.",
+        help="CPU threads to use; default: all.",
         min=1,
-        max=1024,  # torch dies without a word where the system cannot start so many
+        max=1024,  # with more than the system can start, torch dies without a message
         metavar="N",
         rich_help_panel=MACHINE,
     ),
 ]
 Precision: TypeAlias = Annotated[
     Literal["auto", "no", "bf16", "fp16"],
-    typer.Option(help="Mixed precision; auto uses it where the device is faster with it.", rich_help_panel=MACHINE),
+    typer.Option(help="Mixed precision; auto uses it on devices where it is faster.", rich_help_panel=MACHINE.advanced),
 ]
 Compile: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--compile",
-        help="Run the Transformer's layers through torch.compile: needs a C++ compiler and time at the start. For long "
-        "runs, where it pays: it did not on the CPU of our benchmarks.",
-        rich_help_panel=MACHINE,
+        help="Use torch.compile for the Transformer layers. It needs a C++ compiler and time at the start, so it pays "
+        "only in long runs; on the CPU of our benchmarks it did not.",
+        rich_help_panel=MACHINE.advanced,
     ),
 ]
 BatchSize: TypeAlias = Annotated[
-    int, typer.Option(help="Texts per batch: less if memory is short.", min=1, metavar="N", rich_help_panel=MACHINE)
+    int,
+    typer.Option(help="Texts per batch; use fewer if memory is short.", min=1, metavar="N", rich_help_panel=MACHINE),
 ]
 
 # Arguments that several commands share
 
 Run: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, such as runs/reviews.")]
+InputFile: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
+OptionalInputFile: TypeAlias = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP)]

@@ -1,4 +1,4 @@
-"""Files that commands write: refused before the work if they could not be written after it."""
+"""Output files of commands: checked before the work starts, so that a result is never lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_out(path: Path | None, overwrite: bool, also: Collection[str] = ()) -> None:
-    """A clear error if this file exists, has an unknown ending (`also` adds known ones) or has no folder to lie in."""
+    """Raise an error if the file exists, has an unknown ending (`also` adds known ones) or has no folder."""
     from phasefit.data.io.files import file_format
 
     if path is None:
@@ -24,16 +24,16 @@ def check_out(path: Path | None, overwrite: bool, also: Collection[str] = ()) ->
     if path.is_dir():
         raise RunError(f"{path} is a folder; give the name of a file")
     if path.exists() and not overwrite:
-        raise RunError(f"{path} exists already; give another name or --overwrite")
+        raise RunError(f"{path} exists already; choose another name, or use --overwrite")
     check_folder(path.parent)
 
 
 def check_folder(folder: Path) -> None:
-    """A clear error if nothing could be written here."""
+    """Raise an error if the folder is not writable."""
     if not folder.is_dir():
-        raise RunError(f"there is no folder {folder}; make it first or write elsewhere")
+        raise RunError(f"there is no folder {folder}; create it first, or choose another place")
     if not os.access(folder, os.W_OK):
-        raise RunError(f"the folder {folder} may not be written to")
+        raise RunError(f"the folder {folder} is not writable; choose another one, or change its permissions")
 
 
 def write_out(frame: pd.DataFrame, path: Path | None, quiet: bool = False) -> None:
@@ -42,11 +42,11 @@ def write_out(frame: pd.DataFrame, path: Path | None, quiet: bool = False) -> No
 
     write_frame(frame, path)
     if path is not None:
-        say_written(path, len(frame), quiet)
+        report_written(path, len(frame), quiet)
 
 
-def say_written(path: Path, rows: int, quiet: bool = False) -> None:
-    """Tell how much went where."""
+def report_written(path: Path, rows: int, quiet: bool = False) -> None:
+    """Print how many rows were written, and where."""
     from phasefit.cli.console import stderr
 
     if not quiet:
@@ -54,11 +54,11 @@ def say_written(path: Path, rows: int, quiet: bool = False) -> None:
 
 
 def check_out_folder(folder: Path | None, overwrite: bool) -> None:
-    """A clear error if this folder holds something already, or could not be made."""
+    """Raise an error if the folder is not empty or cannot be created."""
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; give the name of a folder")
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-        raise RunError(f"the folder {folder} is not empty; give another one or --overwrite")
+        raise RunError(f"the folder {folder} is not empty; choose another one, or use --overwrite")
     check_folder(next(parent for parent in (folder, *folder.absolute().parents) if parent.exists()))

@@ -1,4 +1,4 @@
-"""`phasefit predict`: labels and probabilities for a file, for standard input, or for a sentence."""
+"""`phasefit predict`: labels and probabilities for a file, standard input, or single texts."""
 
 from __future__ import annotations
 
@@ -17,24 +17,19 @@ if TYPE_CHECKING:
     from phasefit.kinds.decision import Decision
     from phasefit.models.model import Model
 
-RUNNERS_UP = 2  # how many more classes --say shows
+RUNNERS_UP = 2  # further classes that --say shows
 NO_ANSWER = "(none of these)"
 
 
 def predict(
     run: opt.Run,
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, JSONL or Parquet (.gz too), a .txt of one text a line, a dataset's name, or - for standard "
-            "input.",
-        ),
-    ] = None,
+    file: opt.OptionalInputFile = None,
     say: Annotated[
         list[str] | None,
         typer.Option(
-            help="A text to classify at once; repeat for more. A model of pairs takes them two by two.", metavar="TEXT"
+            help="A text to classify; repeat it for more. A model of pairs needs two per pair.",
+            metavar="TEXT",
+            rich_help_panel=opt.DATA,
         ),
     ] = None,
     task: opt.Task = None,
@@ -44,13 +39,13 @@ def predict(
     out: opt.OutFile = None,
     overwrite: opt.Overwrite = False,
     probabilities: Annotated[
-        bool, typer.Option(help="A column with the probability of each class.", rich_help_panel=opt.OUTPUT)
+        bool, typer.Option(help="Add a column with the probability of each class.", rich_help_panel=opt.OUTPUT)
     ] = True,
     reject_below: Annotated[
         float | None,
         typer.Option(
-            help="Withhold a prediction less probable than this and leave its cell empty; what the run chose with "
-            "--reject if not given, 0 to answer all.",
+            help="Leave predictions with a lower probability empty; default: the threshold of the run (--reject); 0: "
+            "predict all.",
             min=0,
             max=1,
             metavar="P",
@@ -58,24 +53,22 @@ def predict(
         ),
     ] = None,
     prefix: Annotated[
-        str, typer.Option(help="Put before the names of the new columns.", rich_help_panel=opt.OUTPUT)
+        str, typer.Option(help="A prefix for the names of new columns.", metavar="TEXT", rich_help_panel=opt.OUTPUT)
     ] = "",
     quiet: opt.Quiet = False,
     device: opt.Device = "auto",
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
 ) -> None:
-    """Predict labels with probabilities, and keep the columns of the input.
+    """Predict labels and probabilities for new texts.
 
-    Adds the columns prediction, probability and, for each class, probability_CLASS; of scores, prediction alone.
-    Several labels are joined with |, or written as a list where a class has one in its name. A run that was trained
-    with --reject leaves the prediction empty where it is not sure enough.
+    The output has the columns of the input, then prediction, probability and probability_CLASS for each class; for
+    scores only prediction. Several labels are joined with |, or written as a list if a class name contains one. A run
+    trained with --reject leaves uncertain predictions empty.
 
-    [bold]phasefit predict runs/reviews new.csv -o predictions.csv[/]
-
-    [bold]phasefit predict runs/reviews --say "arrived broken"[/]
-
-    [bold]cat lines.txt | phasefit predict runs/reviews - > predictions.csv[/]
+    $ phasefit predict runs/reviews new.csv -o predictions.csv
+    $ phasefit predict runs/reviews --say "arrived broken"
+    $ cat lines.txt | phasefit predict runs/reviews - > predictions.csv
     """
     from phasefit.cli.inputs import check_heads, check_run, check_task, frame_of, load, read_texts, sides_of
     from phasefit.cli.outputs import check_out, write_out
@@ -91,14 +84,14 @@ def predict(
     task = check_task(opened, task)
     sides = sides_of(opened, task)
     if say and (file is not None or out is not None):
-        raise DataError("--say shows a table of its texts; leave out FILE and -o, or leave out --say")
+        raise DataError("--say prints a table of its texts; remove FILE and --out, or remove --say")
     if say:
         texts = read_table(say, need_labels=False, what="--say").texts
         if sides == "pairs" and len(texts) % 2:
-            raise DataError("this model takes pairs of texts: give --say twice for each pair")
+            raise DataError("this model needs pairs of texts; give --say twice for each pair")
         inputs = list(zip(texts[::2], texts[1::2], strict=True)) if sides == "pairs" else texts
         model = load(opened, device, threads, quiet)
-        show_said(model, inputs, decision_of(model, reject_below, task), task)
+        show_predictions(model, inputs, decision_of(model, reject_below, task), task)
         return
     check_out(out, overwrite)
     usual = opened.table(task).columns
@@ -111,36 +104,36 @@ def predict(
     with counting("predicting", len(table.texts), quiet) as progress:
         outputs = model.predict_outputs(table.inputs, task=name, batch_size=batch_size, progress=progress)
     if not kind_of(space).no_reject:
-        say_withheld(int((decision.answers(outputs) < 0).sum()), len(outputs), decision, quiet)
+        report_empty(int((decision.answers(outputs) < 0).sum()), len(outputs), decision, quiet)
     write_out(add_predictions(frame, outputs, space, decision, prefix, probabilities), out, quiet=quiet)
 
 
 def decision_of(model: Model, reject_below: float | None, task: str | None = None) -> Decision:
-    """The model's own, or with another threshold."""
+    """The decision rule of the model, with `reject_below` as its threshold if given."""
     from phasefit.kinds import kind_of
 
     name = model.known_task(task)
     own, kind = model.decision(name), kind_of(model.space_of(name))
     if reject_below is not None and kind.no_reject:
         raise DataError(
-            f"--reject-below is about one class per text, and this model's labels are of kind '{kind.name}'"
+            f"--reject-below needs a model with one class per text; this model has labels of kind '{kind.name}'"
         )
     return own if reject_below is None else replace(own, reject_below=reject_below)
 
 
-def say_withheld(withheld: int, rows: int, decision: Decision, quiet: bool) -> None:
-    """How many predictions are empty, and why."""
+def report_empty(empty: int, rows: int, decision: Decision, quiet: bool) -> None:
+    """Print how many predictions are empty, and why."""
     from phasefit.cli.console import stderr
 
-    if withheld and not quiet:
-        note = f"{withheld:,} of {rows:,} predictions are less probable than {decision.reject_below:.3f}: left empty"
+    if empty and not quiet:
+        note = f"{empty:,} of {rows:,} predictions are empty: their probability is below {decision.reject_below:.3f}"
         stderr().print(note, soft_wrap=True)
 
 
-def show_said(
+def show_predictions(
     model: Model, texts: Sequence[str] | Sequence[tuple[str, str]], decision: Decision, task: str | None = None
 ) -> None:
-    """Texts, or pairs, with what the model makes of them."""
+    """Print texts, or pairs, with their predictions."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
     from phasefit.kinds import kind_of
@@ -154,18 +147,18 @@ def show_said(
         for text, row, answer in zip(shown, outputs, kind.answers(outputs, space, decision), strict=True):
             table.add_row(text, *([str(answer)] if len(space) else []), f"{row[0]:.3f}")
     else:
-        table = new_table("text", "prediction", "probability", "then", right=(2,))
+        table = new_table("text", "prediction", "probability", "next", right=(2,))
         for text, row, codes in zip(shown, outputs, kind.predicted_codes(outputs, decision), strict=True):
-            table.add_row(text, *_said(row, codes, space.names))
+            table.add_row(text, *_prediction_cells(row, codes, space.names))
     stdout().print(table)
 
 
-def _said(row: np.ndarray, codes: Sequence[int], names: Sequence[str]) -> tuple[str, str, str]:
-    """The labels that are given, the likeliest first, how probable they are, and what comes next."""
+def _prediction_cells(row: np.ndarray, codes: Sequence[int], names: Sequence[str]) -> tuple[str, str, str]:
+    """The predicted labels, most probable first, their probabilities, and the next classes."""
     from phasefit.cli.console import printable
 
     order = row.argsort()[::-1]
     first = [code for code in order if code in codes]
-    then = [f"{printable(names[code], 40)} {row[code]:.3f}" for code in order if code not in codes]
-    given = ", ".join(printable(names[code], 40) for code in first) or NO_ANSWER
-    return given, ", ".join(f"{row[code]:.3f}" for code in first), ", ".join(then[:RUNNERS_UP])
+    others = [f"{printable(names[code], 40)} {row[code]:.3f}" for code in order if code not in codes]
+    labels = ", ".join(printable(names[code], 40) for code in first) or NO_ANSWER
+    return labels, ", ".join(f"{row[code]:.3f}" for code in first), ", ".join(others[:RUNNERS_UP])

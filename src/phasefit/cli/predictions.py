@@ -1,4 +1,4 @@
-"""Predictions as columns of a table: what `predict` and `evaluate` write."""
+"""Predictions as columns of a table, for `predict` and `evaluate`."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ if TYPE_CHECKING:
 
 
 def column_names(space: LabelSpace, prefix: str = "", probabilities: bool = True) -> list[str]:
-    """The columns that predicting adds, in order."""
+    """The columns of predictions, in order."""
     return [prefix + name for name in kind_of(space).columns(space, probabilities)]
 
 
 def refuse_clashes(columns: Iterable[object], added: Iterable[str]) -> None:
-    """A DataError if the input already has one of the columns that would be added."""
+    """Raise a DataError if the input already has one of the new columns."""
     taken = set(map(str, columns))
     clash = [name for name in added if name in taken]
     if clash:
         raise DataError(
-            f"the input already has the column '{clash[0]}'; choose another name for the new columns with --prefix, "
-            "such as --prefix new_"
+            f"the input already has the column '{clash[0]}'; rename the new columns with --prefix, e.g. --prefix new_"
         )
 
 
 def free_prefix(columns: Iterable[object], spaces: Iterable[LabelSpace], start: str = "") -> str:
-    """A prefix under which no new column clashes: the one to start with, or with underscores before it."""
+    """A prefix with which no new column clashes: `start`, or `start` after underscores."""
     taken, prefix, known = set(map(str, columns)), start, list(spaces)
     while any(taken.intersection(column_names(space, prefix)) for space in known):
         prefix = "_" + prefix
@@ -48,16 +47,15 @@ def add_predictions(
     prefix: str = "",
     every_class: bool = True,
 ) -> pd.DataFrame:
-    """The frame with its predictions to the right; rows and columns of the input stay as they were.
+    """The frame with columns of predictions on the right.
 
-    A prediction that is withheld is left empty, as is that of a text without any label; probabilities are told all the
-    same.
+    A rejected prediction is empty, as is that of a text without labels; their probabilities are filled in.
     """
     import pandas as pd
 
     names = column_names(space, prefix, probabilities=every_class)
     added: dict[str, Any] = dict(zip(names, kind_of(space).cells(outputs, space, decision), strict=False))
     labels = added[names[0]]
-    if any(label is None for label in labels):  # beside an empty cell pandas would make floats of integers
+    if any(label is None for label in labels):  # pandas would convert integers to floats
         added[names[0]] = pd.Series(labels, index=frame.index, dtype=object)
     return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)

@@ -1,4 +1,4 @@
-"""Showing a running job: a live display on a terminal, plain lines elsewhere, next to nothing with `--quiet`."""
+"""Progress of a job: a live display on a terminal, plain lines elsewhere, only warnings with `--quiet`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from phasefit.events import Event, Note, Scored
 if TYPE_CHECKING:
     from rich.console import Console
 
-MEMORY = 0.95  # how much of the running mean of step times and losses a step leaves in place
+MEMORY = 0.95  # weight of the old mean in the running means of step times and losses
 
 
 class Listener(Protocol):
-    """Takes the events of a job, in order, between entering and leaving."""
+    """A context manager that receives the events of a job in order."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
@@ -24,7 +24,7 @@ class Listener(Protocol):
 
 
 class Quiet:
-    """Passes on warnings and nothing else."""
+    """Prints only warnings."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -36,13 +36,13 @@ class Quiet:
         return
 
     def __call__(self, event: Event) -> None:
-        """Show the event if it is a warning."""
+        """Print the event if it is a warning."""
         if isinstance(event, Note) and event.warning:
             print_note(self.console, event)
 
 
 def listener(quiet: bool = False) -> Listener:
-    """The listener that fits the place: quiet, terminal or plain."""
+    """A listener for this terminal, for a pipe, or a quiet one."""
     console = stderr()
     if quiet:
         return Quiet(console)
@@ -57,7 +57,7 @@ def listener(quiet: bool = False) -> Listener:
 
 @contextmanager
 def counting(what: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """A bar for one pass over `total` texts: call it with the number just done. Shown on a terminal only."""
+    """A progress bar for `total` texts; call it with the number of texts just done. Only on a terminal."""
     console = stderr()
     if quiet or not console.is_terminal:
         yield lambda _: None
@@ -72,7 +72,7 @@ def counting(what: str, total: int, quiet: bool = False) -> Iterator[Callable[[i
 
 @contextmanager
 def waiting(what: str, quiet: bool = False) -> Iterator[None]:
-    """A spinner for something that takes a while and cannot be counted. Shown on a terminal only."""
+    """A spinner for work that cannot be counted. Only on a terminal."""
     console = stderr()
     if quiet or not console.is_terminal:
         yield
@@ -82,7 +82,7 @@ def waiting(what: str, quiet: bool = False) -> Iterator[None]:
 
 
 def print_note(console: Console, note: Note) -> None:
-    """A note as a line; a warning says that it is one."""
+    """Print a note as one line; warnings have a prefix."""
     if note.warning:
         console.print(f"warning: {note.text}", style="yellow", soft_wrap=True)
     else:
@@ -90,7 +90,7 @@ def print_note(console: Console, note: Note) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them: 0.4 s, 12 s, 3 min 05 s, 2 h 10 min."""
+    """A readable duration: 0.4 s, 12 s, 3 min 05 s, 2 h 10 min."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -102,35 +102,35 @@ def duration(seconds: float) -> str:
 
 
 def score(value: float | None) -> str:
-    """A loss or a score, with as many digits as say something."""
+    """A loss or a score with a sensible number of digits."""
     return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
 
 
 def count(value: float) -> str:
-    """A number of things: whole, with thousands apart."""
+    """A count with thousands separators."""
     return f"{value:,.0f}" if float(value).is_integer() else score(value)
 
 
 def watched(name: str) -> str:
-    """A watched score as it is called beside the loss of the training rows."""
+    """The name of a watched score; the validation loss must not be confused with the training loss."""
     return "validation loss" if name == "loss" else name
 
 
-class Kept:
-    """Tells why weights are kept: their score is the best so far, or cannot be told from it (the option `slack`)."""
+class KeptReason:
+    """Why weights are kept: their score is the best so far, or within noise of it (the option `slack`)."""
 
     def __init__(self) -> None:
         self._best: float | None = None
 
-    def words(self, event: Scored) -> str:
-        """What to say behind a score; nothing where its weights are not kept."""
+    def __call__(self, event: Scored) -> str:
+        """The reason to print after a score; empty if its weights are not kept."""
         from phasefit.metrics.registry import metric_at
 
         value = event.scores.get(event.watch)
         if not event.improved or value is None:
             return ""
         if self._best is not None and metric_at(event.watch).higher_is_better and value <= self._best:
-            return "kept: not below the best by more than noise"
+            return "kept: within noise of the best"
         self._best = value
         return "kept"
 
@@ -140,15 +140,15 @@ def of_steps(number: int) -> str:
     return f"{count(number)} step{'s' * (number != 1)}"
 
 
-class Running:
-    """A mean that forgets: it starts as the plain mean and then follows the latest values."""
+class RunningMean:
+    """An exponential moving average that starts as the plain mean."""
 
     def __init__(self) -> None:
         self.mean = 0.0
-        self.seen = 0
+        self.count = 0
 
     def add(self, value: float) -> float:
-        """Take in one value and give the mean."""
-        self.seen += 1
-        self.mean += (value - self.mean) * max(1 / self.seen, 1 - MEMORY)
+        """Add a value and return the mean."""
+        self.count += 1
+        self.mean += (value - self.mean) * max(1 / self.count, 1 - MEMORY)
         return self.mean

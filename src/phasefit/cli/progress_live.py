@@ -1,4 +1,4 @@
-"""Progress on a terminal: one bar for the running phase, a lasting line for each that is over."""
+"""Progress on a terminal: a bar for the current phase, a line for each finished one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from phasefit.cli.progress import Running, duration, print_note, score, watched
+from phasefit.cli.progress import RunningMean, duration, print_note, score, watched
 from phasefit.cli.progress_plain import ended
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
@@ -37,11 +37,11 @@ class LiveProgress:
         )
         self.task: TaskID | None = None
         self.phase = ""
-        self.rate = Running()
-        self.loss = Running()
+        self.rate = RunningMean()
+        self.loss = RunningMean()
         self.watch = ""
         self.now: float | None = None
-        self.kept: float | None = None  # the score of the weights that the phase would end with now
+        self.kept: float | None = None  # the score of the weights kept so far
 
     def __enter__(self) -> Self:
         return self
@@ -50,7 +50,7 @@ class LiveProgress:
         self._stop()
 
     def __call__(self, event: Event) -> None:
-        """Bring the display up to date."""
+        """Update the display."""
         match event:
             case Note():
                 print_note(self.console, event)
@@ -72,7 +72,7 @@ class LiveProgress:
     def _start(self, event: PhaseStarted) -> None:
         self._stop()
         self.phase = f"{event.index}/{event.phases} {event.phase}"
-        self.rate, self.loss, self.watch = Running(), Running(), event.watch
+        self.rate, self.loss, self.watch = RunningMean(), RunningMean(), event.watch
         self.now = self.kept = None
         self.task = self.progress.add_task(self.phase, total=event.steps, numbers="")
         self.progress.start()
@@ -88,7 +88,7 @@ class LiveProgress:
         self.progress.update(self.task, completed=event.step, total=event.steps, numbers=numbers)
 
     def _stop(self) -> None:
-        """Take the display off the screen."""
+        """Remove the display."""
         for display in (self.progress, self.waiting):
             display.stop()
             for task in display.task_ids:

@@ -1,4 +1,4 @@
-"""Progress as plain lines, for logs and pipes: each phase's start, its scores and its end."""
+"""Progress as plain lines, for logs and pipes: the start, scores and end of each phase."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
-from phasefit.cli.progress import Kept, Running, count, duration, of_steps, print_note, score, watched
+from phasefit.cli.progress import KeptReason, RunningMean, count, duration, of_steps, print_note, score, watched
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-SCORES_APART = 1.0  # seconds between two lines of scores that are not kept
-STEPS_APART = 30.0  # seconds after which a long stretch without any line gets one
+SCORES_APART = 1.0  # seconds between lines of scores whose weights are not kept
+STEPS_APART = 30.0  # seconds without a line after which a step is printed
 
 
 class PlainProgress:
-    """One line per thing worth keeping; nothing is ever drawn over."""
+    """Prints one line per event of interest."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = console
@@ -26,8 +26,8 @@ class PlainProgress:
         self.steps = 0
         self.loss: float | None = None
         self.watch = ""
-        self.seconds = Running()
-        self.kept = Kept()
+        self.seconds = RunningMean()
+        self.kept_reason = KeptReason()
         self.last_line = clock()
 
     def __enter__(self) -> Self:
@@ -37,7 +37,7 @@ class PlainProgress:
         return
 
     def __call__(self, event: Event) -> None:
-        """Print the event if it is worth a line."""
+        """Print the event if it is of interest."""
         match event:
             case Note():
                 print_note(self.console, event)
@@ -55,7 +55,7 @@ class PlainProgress:
     def _start(self, event: PhaseStarted) -> None:
         self.place = f"phase {event.index}/{event.phases} {event.phase}"
         self.steps, self.watch, self.loss = event.steps, event.watch, None
-        self.seconds, self.kept = Running(), Kept()
+        self.seconds, self.kept_reason = RunningMean(), KeptReason()
         self._line(f"{self.place}: {started(event)}")
 
     def _step(self, event: StepDone) -> None:
@@ -65,10 +65,10 @@ class PlainProgress:
             self._line(f"  step {event.step}/{event.steps}  loss {score(event.loss)}  at most {left} left")
 
     def _scored(self, event: Scored) -> None:
-        why = self.kept.words(event)
+        reason = self.kept_reason(event)
         if event.improved or self.clock() - self.last_line >= SCORES_APART:
             value = score(event.scores.get(event.watch))
-            kept = f"  ({why})" if why else ""
+            kept = f"  ({reason})" if reason else ""
             step = f"  step {event.step}/{self.steps}" if self.steps else f"  step {event.step}"
             loss = "" if self.loss is None else f"  loss {score(self.loss)}"
             self._line(f"{step}{loss}  {watched(event.watch)} {value}{kept}")
@@ -79,13 +79,13 @@ class PlainProgress:
 
 
 def started(event: PhaseStarted) -> str:
-    """What a phase sets out to do, in words."""
+    """The line for the start of a phase."""
     facts = "".join(f", {count(value)} {name.replace('_', ' ')}" for name, value in event.facts.items())
     return f"up to {of_steps(event.steps)}, watching {watched(event.watch)}{facts}"
 
 
 def ended(event: PhaseEnded, watch: str) -> str:
-    """What a phase came to, in words."""
+    """The line for the end of a phase."""
     best = (
         f"; kept {watched(watch)} {score(event.best[watch])} at step {event.best_step}" if watch in event.best else ""
     )

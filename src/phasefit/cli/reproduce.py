@@ -1,4 +1,4 @@
-"""`phasefit reproduce`: a paper's tables again, our figures beside the published ones."""
+"""`phasefit reproduce`: the tables of a paper, with our results next to the published ones."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="three-phase, triple-entropy, label-aware, mirror or multitask; or a study file (TOML) of your own. "
-            "Lists them with their tables if not given.",
+            help="three-phase, triple-entropy, label-aware, mirror, multitask, or your own study file (TOML). Without "
+            "NAME, lists the studies and their tables.",
         ),
     ] = None,
     table: Annotated[
@@ -35,7 +35,7 @@ def reproduce(
         typer.Option(
             "--table",
             "-t",
-            help="Only the table of this number; may be given again.",
+            help="Only the table with this number; repeat it for more.",
             metavar="N",
             rich_help_panel=opt.TRAINING,
         ),
@@ -44,8 +44,8 @@ def reproduce(
         str | None,
         typer.Option(
             "--scale",
-            help="quick: cut so that the whole set takes a quarter of an hour on two cores, and the tables say what "
-            "was cut; full: the paper's protocol. If not given quick, or full where a file of yours has no quick.",
+            help="quick: reduced to about 15 minutes on two cores, with the reductions stated in the tables; full: the "
+            "paper's protocol. Default: quick, or full for a study file without a quick scale.",
             metavar="quick|full",
             rich_help_panel=opt.TRAINING,
         ),
@@ -54,7 +54,7 @@ def reproduce(
         str | None,
         typer.Option(
             "--datasets",
-            help="Only these, as the tables call them; also such as the scale leaves out.",
+            help="Only these datasets, as named in the tables; may include datasets that the scale skips.",
             metavar="A,B",
             rich_help_panel=opt.DATA,
         ),
@@ -62,14 +62,14 @@ def reproduce(
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="So many seeds; those of the study if not given.", min=1, metavar="N", rich_help_panel=opt.TRAINING
+            help="The number of seeds; default: as in the study.", min=1, metavar="N", rich_help_panel=opt.TRAINING
         ),
     ] = None,
     plan: Annotated[
         bool,
         typer.Option(
             "--plan",
-            help="Say how many runs it takes, what the scale cuts and which datasets are missing, then stop.",
+            help="Print the number of runs, the reductions and missing datasets, without training.",
             rich_help_panel=opt.TRAINING,
         ),
     ] = False,
@@ -83,19 +83,15 @@ def reproduce(
     device: opt.Device = "auto",
     threads: opt.Threads = None,
 ) -> None:
-    """A paper's tables again: its recipes, settings and datasets, our figures with the published ones beside them.
+    """Reproduce the tables of a paper, with our results next to the published ones.
 
-    Figures that do not favour us are printed like any other. What is done is kept, so that the same command goes on
-    where it was stopped, and tables share their runs. The folder holds every table as CSV, Markdown, LaTeX and JSON,
-    and a page to look at. A study file of your own works in the same way: docs/reproduce.md has the format.
+    Finished runs are kept: the same command resumes a stopped study, and tables share their runs. The folder has every
+    table as CSV, Markdown, LaTeX and JSON, and a report. You can write your own study file: see docs/reproduce.md.
 
-    [bold]phasefit reproduce[/]                                     what there is
-
-    [bold]phasefit reproduce three-phase --jobs 2[/]                all its tables, cut to a quarter of an hour
-
-    [bold]phasefit reproduce three-phase --table 3 --datasets SNIPS --scale full[/]
-
-    [bold]phasefit reproduce triple-entropy --scale full --model FacebookAI/roberta-base --plan[/]
+    $ phasefit reproduce                           list the studies
+    $ phasefit reproduce three-phase --jobs 2      all its tables, in 15 minutes
+    $ phasefit reproduce three-phase --table 3 --datasets SNIPS --scale full
+    $ phasefit reproduce triple-entropy --scale full --plan
     """
     from phasefit.studies.plan import refuse_missing
     from phasefit.studies.scaling import Selection, scale_study
@@ -108,8 +104,8 @@ def reproduce(
     info = find_study(name)
     scale = scale or ("quick" if "quick" in info.file.scale else "full")
     names = tuple(part.strip() for part in (datasets or "").split(",") if part.strip())
-    beside = None if info.packaged else info.path.parent
-    scaled = scale_study(info.file, info.name, Selection(scale, names, tuple(table or ()), seeds, model), beside)
+    study_folder = None if info.packaged else info.path.parent
+    scaled = scale_study(info.file, info.name, Selection(scale, names, tuple(table or ()), seeds, model), study_folder)
     study = with_common(scaled.study, model=model, device=device, threads=threads, data_dir=data_dir)
     if plan:
         show_plan(info, scaled, study, scale, data_dir, json)
@@ -121,7 +117,7 @@ def reproduce(
 def run(
     scaled: ScaledStudy, study: Study, where: dict[str, Any], data_dir: Path | None, quiet: bool, json: bool
 ) -> None:
-    """All runs, then all tables and figures."""
+    """Run the study, then write and print tables and figures."""
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
     from phasefit.studies.gains import Gain, compared, curve, gains, rows_of, training_rows, write_gains
@@ -148,7 +144,7 @@ def run(
 
 
 def list_all(json: bool) -> None:
-    """Every packaged study with its tables."""
+    """List the packaged studies with their tables."""
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.tables import new_table
     from phasefit.studies.study_reading import list_studies
@@ -165,7 +161,7 @@ def list_all(json: bool) -> None:
             ]
         )
         return
-    shown = new_table("study", "what it is", "tables")
+    shown = new_table("study", "description", "tables")
     for info in studies:
         tables_of = "\n".join(f"{one.number}: {one.title}" for one in info.file.table)
         shown.add_row(info.name, f"{info.file.title}\n({info.file.paper})", tables_of)
@@ -176,7 +172,7 @@ def list_all(json: bool) -> None:
 def show_plan(
     info: StudyInfo, scaled: ScaledStudy, study: Study, scale: str, data_dir: Path | None, json: bool
 ) -> None:
-    """What would be run, cut and missed."""
+    """Print the runs, the reductions and the missing datasets, without training."""
     from phasefit.cli.console import print_json, stdout
     from phasefit.studies.plan import plan_of, runs_per_dataset
 
@@ -184,15 +180,15 @@ def show_plan(
     if json:
         print_json({"study": info.name, "scale": scale, **plan, "cut": list(scaled.changes)})
         return
-    say = stdout().print
+    write = stdout().print
     folds = f" x {study.folds} folds" if study.folds else ""
-    say(f"{info.file.title} ({info.file.paper}), {scale} scale", soft_wrap=True, markup=False)
+    write(f"{info.file.title} ({info.file.paper}), {scale} scale", soft_wrap=True, markup=False)
     each = ", ".join(f"{name} {count}" for name, count in runs_per_dataset(study).items())
-    say(f"{plan['runs']:,} runs, {len(study.seeds)} seeds{folds}: {each}", soft_wrap=True, markup=False)
-    say(f"variants: {', '.join(plan['variants'])}", soft_wrap=True, markup=False)
+    write(f"{plan['runs']:,} runs, {len(study.seeds)} seeds{folds}: {each}", soft_wrap=True, markup=False)
+    write(f"variants: {', '.join(plan['variants'])}", soft_wrap=True, markup=False)
     for title in plan["tables"]:
-        say(f"  {title}", soft_wrap=True, markup=False)
+        write(f"  {title}", soft_wrap=True, markup=False)
     for note in plan["notes"]:
-        say(f"- {note}", soft_wrap=True, markup=False)
-    lacking = [f"{name} ({source})" for name, source in plan["missing"].items()]
-    say(f"not on this machine: {', '.join(lacking)}" if lacking else "all datasets are on this machine", markup=False)
+        write(f"- {note}", soft_wrap=True, markup=False)
+    missing = [f"{name} ({source})" for name, source in plan["missing"].items()]
+    write(f"not on this machine: {', '.join(missing)}" if missing else "all datasets are on this machine", markup=False)

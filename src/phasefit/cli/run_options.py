@@ -1,7 +1,7 @@
-"""The options of a run: one list for all commands that train, and the one way from their values to a specification.
+"""The options of a run: one list for all commands that train, and the conversion of their values to a specification.
 
-`options` declares each option once (`validation_size` is `ValidationSize`), the specification has its default; a
-command names those it takes, in the order in which its help shows them.
+`options.py` declares each option once (`validation_size` is `ValidationSize`), the specification has its default; a
+command lists its options in the order of its help.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MACHINE = ("device", "threads", "precision")
 
 
 def run_options(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command these options, in this order; those of a run reach it as `**options`.
+    """Give a command these options, in this order; the command receives those of a run as `**options`.
 
-    Names that are parameters of the command itself only find their place; `defaults` replace those of a run.
+    A name may also be a parameter of the command, which sets its place in the order. `defaults` replace those of a run.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -50,42 +50,42 @@ def run_options(*names: str, **defaults: Any) -> Callable[[Callable[..., None]],
 
 
 def spec_from(params: Mapping[str, Any]) -> RunSpec:
-    """The specification of a run with the options of the command line."""
+    """The specification of a run from the options of the command line."""
     return run_spec(**options_from(params), command=typed_command())
 
 
 def options_from(params: Mapping[str, Any]) -> dict[str, Any]:
-    """What the command line says of the options of a run, by their flat names; what it does not say is left out."""
+    """The options of a run that are set on the command line, by their flat names."""
     from phasefit.recipes.settings import merge_settings, parse_settings
 
     options = {name: params[name] for name in OPTIONS if params.get(name) is not None}
     options = {name: CONVERTERS[name](value) if name in CONVERTERS else value for name, value in options.items()}
-    long = {"long": params["long"]} if params.get("long") else {}  # of the recipe, with an option of its own
+    long = {"long": params["long"]} if params.get("long") else {}  # a recipe setting with its own option
     options["settings"] = merge_settings(parse_settings(params.get("settings") or ()), long)
     return {name: value for name, value in options.items() if value != ()}
 
 
 def typed_command() -> str:
-    """The command line as it was typed."""
+    """The command line as typed."""
     return shlex.join(["phasefit", *sys.argv[1:]])
 
 
-def as_levels(given: str | None) -> tuple[str, ...]:
-    """The names between the commas."""
-    return tuple(name.strip() for name in given.split(",")) if given else ()
+def as_levels(value: str | None) -> tuple[str, ...]:
+    """The comma-separated names."""
+    return tuple(name.strip() for name in value.split(",")) if value else ()
 
 
-def _fold(given: str) -> tuple[int, int]:
-    """The fold and how many there are, of 2/5."""
-    which, slash, number = given.partition("/")
+def _fold(value: str) -> tuple[int, int]:
+    """The number of the fold and the number of folds, from K/N."""
+    which, slash, number = value.partition("/")
     if not slash or not which.isdecimal() or not number.isdecimal():
-        raise PhasefitError(f"--fold {given}: write it as K/N, e.g. 2/5 for the second of five")
+        raise PhasefitError(f"--fold {value} is not of the form K/N; write 2/5 for the second of five folds")
     return int(which), int(number)
 
 
-def _source(given: str) -> str:
-    path = Path(given).expanduser()
-    return str(path) if path.exists() else given
+def _source(value: str) -> str:
+    path = Path(value).expanduser()
+    return str(path) if path.exists() else value
 
 
 def _parameter(name: str, default: Any) -> inspect.Parameter:

@@ -1,4 +1,4 @@
-"""`phasefit search`: the settings of a recipe that do best on your data, proved on fresh seeds."""
+"""`phasefit search`: the best settings of a recipe on your data, checked on fresh seeds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.cli.help import Panel
 from phasefit.cli.run_options import MACHINE, ROWS, TABLES, options_from, run_options, typed_command
 from phasefit.errors import PhasefitError
 
-SEARCH = "Search"
+SEARCH = Panel("Search")
 
 
 @run_options(
@@ -20,13 +21,13 @@ SEARCH = "Search"
     unseen="drop",
 )
 def search(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A table, a dataset's name, or a task file (.toml).")],
-    recipe: opt.DemoRecipe = "finetune",
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A table, a dataset name, or a task file (.toml).")],
+    recipe: opt.OneRecipe = "finetune",
     space: Annotated[
         str | None,
         typer.Option(
-            help="What may be tried: a packaged space (default, finetune, three-phase, triple-entropy, label-aware, "
-            "supcon) or a TOML file. If not given: default, or what --try names.",
+            help="The search space: default, finetune, three-phase, triple-entropy, label-aware, supcon, or a TOML "
+            "file. Default: only the options of --try, or the space 'default' without any.",
             metavar="NAME",
             rich_help_panel=SEARCH,
         ),
@@ -35,16 +36,16 @@ def search(
         list[str] | None,
         typer.Option(
             "--try",
-            help="One option and what to try for it: finetune.lr=1e-5..1e-3 (a range), finetune.head=mlp,linear. "
-            "Repeat for more.",
-            metavar="PHASE.OPTION=VALUES",
+            help="An option and its values: finetune.lr=1e-5..1e-3 (a range) or finetune.head=mlp,linear. Repeat it "
+            "for more.",
+            metavar="NAME=VALUES",
             rich_help_panel=SEARCH,
         ),
     ] = None,
     trials: Annotated[
         int,
         typer.Option(
-            help="So many trials in all, those of an earlier search for the same counted.",
+            help="The number of trials, including those of an earlier run of the same search.",
             min=1,
             metavar="N",
             rich_help_panel=SEARCH,
@@ -53,7 +54,7 @@ def search(
     minutes: Annotated[
         float | None,
         typer.Option(
-            help="Begin no trial after so many minutes; the proof on fresh seeds comes on top.",
+            help="Start no trial after N minutes; the final runs on fresh seeds are not included.",
             min=0,
             metavar="N",
             rich_help_panel=SEARCH,
@@ -62,24 +63,24 @@ def search(
     sampler: Annotated[
         Literal["tpe", "random", "grid"],
         typer.Option(
-            help="tpe learns from the trials before, random does not, grid tries every point, in random order.",
-            rich_help_panel=SEARCH,
+            help="tpe learns from earlier trials, random does not, grid tries every combination in random order.",
+            rich_help_panel=SEARCH.advanced,
         ),
     ] = "tpe",
     pruner: Annotated[
         Literal["median", "hyperband", "none"],
         typer.Option(
-            help="When a trial is given up, epoch by epoch of its last phase: below the median of the others, by "
+            help="When to stop a trial after an epoch of its last phase: below the median of the others, by "
             "Hyperband's brackets, or never.",
-            rich_help_panel=SEARCH,
+            rich_help_panel=SEARCH.advanced,
         ),
     ] = "median",
     score: Annotated[
         str | None,
         typer.Option(
-            help="The validation score to search by: macro_f1, log_loss ... If not given: accuracy, micro F1 of "
-            "several labels, Pearson's correlation of scores.",
-            metavar="NAME",
+            help="The validation metric to optimise, e.g. macro_f1 or log_loss; default: accuracy, micro F1 for "
+            "several labels, Pearson correlation for scores.",
+            metavar="METRIC",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -87,8 +88,8 @@ def search(
         int,
         typer.Option(
             "--fresh-seeds",
-            help="Prove the winner on so many seeds that the search has not used, beside the recipe as it was; 0: do "
-            "not, and claim nothing.",
+            help="Train the best settings and the original recipe on N seeds that the search has not used; 0: skip "
+            "this check.",
             min=0,
             metavar="N",
             rich_help_panel=SEARCH,
@@ -97,10 +98,10 @@ def search(
     storage: Annotated[
         str | None,
         typer.Option(
-            help="Where trials are kept, so that many machines can work on one search: sqlite:///trials.db, "
-            "postgresql://..., or a file on a shared disk, trials.journal. If not given: in the study's folder.",
+            help="Where trials are stored, so that several machines can share a search: sqlite:///trials.db, "
+            "postgresql://..., or a file on a shared disk (trials.journal); default: the folder of the study.",
             metavar="URL",
-            rich_help_panel=SEARCH,
+            rich_help_panel=SEARCH.advanced,
         ),
     ] = None,
     long: opt.Long = None,
@@ -110,7 +111,7 @@ def search(
         typer.Option(
             "--out",
             "-o",
-            help="Where the recipe goes, as a TOML file; it is in the study's folder as well.",
+            help="The TOML file for the best recipe; the folder of the study has a copy.",
             metavar="FILE",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -119,7 +120,7 @@ def search(
         Path | None,
         typer.Option(
             "--study",
-            help="The folder of the study; if not given studies/search-NAME, then studies/search-NAME-2 ...",
+            help="The folder of the study; default: studies/search-NAME, then studies/search-NAME-2 ...",
             metavar="FOLDER",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -130,20 +131,16 @@ def search(
     jobs: opt.Jobs = 1,
     **options: Any,
 ) -> None:
-    """Which settings of a recipe do best on your data?
+    """Search for the best settings of a recipe on your data.
 
-    Trials are trained on the same rows, each in a process of its own, and compared by their validation score; those
-    that fall behind are given up. The best becomes a recipe file and is trained again on fresh seeds, beside the recipe
-    as it was: only those scores, on test rows that no trial has seen, are claimed. What is done is kept: the same
-    command goes on, with a higher --trials too.
+    Trials are compared by their validation score, and poor ones are stopped early. The best settings become a recipe
+    file. It is then trained on fresh seeds, as is the original recipe, and scored on test rows that no trial has used.
+    Finished trials are kept: the same command resumes the search, also with more --trials.
 
-    [bold]phasefit search reviews.csv --recipe finetune --trials 20 -o best.toml[/]
-
-    [bold]phasefit search reviews.csv --try finetune.lr=1e-5..1e-3 --try finetune.head=mlp,linear[/]
-
-    [bold]phasefit search trec --recipe triple-entropy --space triple-entropy --jobs 2[/]
-
-    [bold]phasefit search reviews.csv --storage postgresql://host/trials[/]
+    $ phasefit search reviews.csv --recipe finetune --trials 20 -o best.toml
+    $ phasefit search reviews.csv --try finetune.lr=1e-5..1e-3
+    $ phasefit search trec --recipe triple-entropy --space triple-entropy
+    $ phasefit search reviews.csv --storage postgresql://host/trials
     """
     from phasefit.cli.study_progress import show_trial, study_listener
     from phasefit.cli.study_tables import show_search
@@ -161,20 +158,20 @@ def search(
     optuna_study.optuna()
     if storage is not None and not optuna_study.is_storage(storage):
         raise PhasefitError(
-            f"--storage {storage}: give a URL such as sqlite:///trials.db, or a file that ends in .journal"
+            f"--storage {storage} is not supported; use a URL such as sqlite:///trials.db, or a file ending in .journal"
         )
     if out is not None and out.suffix != ".toml":
-        raise PhasefitError(f"--out {out}: the recipe is a TOML file; give a name that ends in .toml")
+        raise PhasefitError(f"--out {out} must end in .toml, because the recipe is a TOML file")
     known = read_recipe(recipe, settings)
     named = parse_tries(tries or (), known)
-    own = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
-    where = Space(space or (DEFAULT if not named else "--try"), {**own, **named})
-    check_space(where, recipe, settings)
+    dimensions = {} if space is None and named else read_space(space or DEFAULT, known).dimensions
+    search_space = Space(space or (DEFAULT if not named else "--try"), {**dimensions, **named})
+    check_space(search_space, recipe, settings)
     spec = run_spec(data, **common, recipe=recipe, settings=settings, seed=seed)
-    question, prepared = question_for(Path(data).name, spec, where, score)
+    question, prepared = question_for(Path(data).name, spec, search_space, score)
     if out is not None:
         check_recipe_out(out, question.digest, overwrite=overwrite)
-    how = SearchOptions(
+    search_options = SearchOptions(
         Limits(trials, minutes, sampler, seed, jobs),
         storage,
         pruner,
@@ -185,19 +182,19 @@ def search(
         typed_command(),
     )
     with study_listener(quiet) as listen:
-        result = run_search(question, prepared, how, lambda done: show_trial(done, quiet), listen)
+        result = run_search(question, prepared, search_options, lambda done: show_trial(done, quiet), listen)
     show_search(result, out, json=json)
 
 
 def check_recipe_out(path: Path, question: str, *, overwrite: bool) -> None:
-    """Refuse, before any trial, a file that is not there for the taking; a search may write its own again."""
+    """Reject an unusable output file before any trial; a search may replace its own file."""
     from phasefit.cli.outputs import check_folder
     from phasefit.studies.search.run_search import question_of
 
     if path.is_dir():
-        raise PhasefitError(f"--out {path} is a folder; give the name of a file")
+        raise PhasefitError(f"--out {path} is a folder; give a file name")
     if path.exists() and not overwrite and question_of(path) != question:
         raise PhasefitError(
-            f"--out {path} exists already, and is not this search's own or was edited; give another name or --overwrite"
+            f"--out {path} exists already (from another search, or edited); choose another name, or use --overwrite"
         )
     check_folder(path.parent)

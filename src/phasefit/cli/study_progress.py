@@ -1,4 +1,4 @@
-"""A study while it runs: a bar on a terminal, a line for each cell elsewhere; a line for each trial of a search."""
+"""Progress of a study: a bar on a terminal, a line for each cell elsewhere; a line for each trial of a search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StudyProgress:
-    """Takes the events of a study between entering and leaving."""
+    """A context manager that receives the events of a study."""
 
     def __init__(self, console: Console, quiet: bool) -> None:
         self.console, self.quiet = console, quiet
@@ -25,8 +25,8 @@ class StudyProgress:
         self.bar: Any = None
         self.task: Any = None
         self.started = time.monotonic()
-        self.fresh = 0  # cells that were not there before
-        self.under_way: list[str] = []
+        self.fresh = 0  # cells that were not in the cache
+        self.running: list[str] = []
         self.cached = 0
 
     def __enter__(self) -> Self:
@@ -45,17 +45,17 @@ class StudyProgress:
             self.bar.stop()
 
     def __call__(self, event: CellEvent) -> None:
-        """Show it."""
+        """Show the event."""
         if isinstance(event, CellStarted):
-            self.under_way.append(event.cell.name)
+            self.running.append(event.cell.name)
         elif isinstance(event, CellDone):
             self._done(event)
-        if self.bar is not None and self.under_way:
-            self.bar.update(self.task, description=self.under_way[-1])
+        if self.bar is not None and self.running:
+            self.bar.update(self.task, description=self.running[-1])
 
     def _done(self, event: CellDone) -> None:
-        if event.cell.name in self.under_way:
-            self.under_way.remove(event.cell.name)
+        if event.cell.name in self.running:
+            self.running.remove(event.cell.name)
         if event.cached:
             self.cached += 1
         else:
@@ -73,25 +73,25 @@ class StudyProgress:
         )
 
     def _left(self, event: CellDone) -> str:
-        if self.fresh < 2 or event.done == event.total:  # the first one also waits for torch
+        if self.fresh < 2 or event.done == event.total:  # the first cell includes the start of torch
             return ""
         each = (time.monotonic() - self.started) / self.fresh
         return f"about {duration(each * (event.total - event.done))} left"
 
 
 def study_listener(quiet: bool = False) -> StudyProgress:
-    """What shows a study here."""
+    """The progress display of a study."""
     return StudyProgress(stderr(), quiet)
 
 
 def show_trial(done: TrialDone, quiet: bool) -> None:
-    """A line for a trial of a search."""
+    """Print a line for a trial of a search."""
     from phasefit.recipes.settings import setting_lines
 
     if quiet:
         return
-    what = {"complete": f"{score(done.score)} in {duration(done.seconds)}", "pruned": "given up early"}
-    outcome = what.get(done.state, f"failed: {done.why}")
+    outcomes = {"complete": f"{score(done.score)} in {duration(done.seconds)}", "pruned": "stopped early"}
+    outcome = outcomes.get(done.state, f"failed: {done.why}")
     best = f"; best {score(done.best)}" if done.best is not None else ""
     line = (
         f"{done.done}/{done.total}  trial {done.number}: {outcome}{best}  ({', '.join(setting_lines(done.settings))})"

@@ -1,4 +1,4 @@
-"""A finished study or search on the terminal: its tables, and where the rest is."""
+"""The tables of a finished study or search, and where its files are."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from phasefit.studies.search.run_search import SearchResult
     from phasefit.studies.tables import Row, Table
 
-WIDEST = 40  # letters of a recipe's name before it is folded
+WIDEST = 40  # characters of a recipe name before it is folded
 GAP = 3  # between two columns
 RECIPE = "recipe"
-LEAST_FIRST = ("MB", "rank", "runs", "95 % interval", "minutes")  # what goes where a terminal is narrow
+LEAST_FIRST = ("MB", "rank", "runs", "95 % interval", "minutes")  # columns dropped on a narrow terminal, first to last
 
 
 def show_study(result: StudyResult, json: bool = False) -> None:
-    """Tables, then where the files are; with `json` all of it for programs."""
+    """Print the tables and the folder, or everything as JSON."""
     from phasefit.cli.console import print_json, stdout
 
     if json:
@@ -32,12 +32,12 @@ def show_study(result: StudyResult, json: bool = False) -> None:
         show_table(table)
     for note in result.study.notes:
         stdout().print(f"- {note}", soft_wrap=True, markup=False)
-    files = "results.csv, results.md, results.tex, results.json and a page to look at: report.html"
+    files = "results.csv, results.md, results.tex, results.json and report.html"
     stdout().print(f"The study is in {result.folder}: {files}", soft_wrap=True)
 
 
 def show_search(result: SearchResult, out: Path | None, *, json: bool) -> None:
-    """The proof, the settings, what mattered, and what to do next."""
+    """Print the check on fresh seeds, the settings and their importance, and the next command."""
     from phasefit.cli.console import print_json, stdout
     from phasefit.recipes.settings import setting_lines
 
@@ -48,8 +48,8 @@ def show_search(result: SearchResult, out: Path | None, *, json: bool) -> None:
     for table in result.tables:
         show_table(table)
     notes = result.notes or (
-        f"Settings found: {', '.join(setting_lines(result.settings))}.",
-        "Nothing is claimed: --fresh-seeds is 0.",
+        f"Best settings: {', '.join(setting_lines(result.settings))}.",
+        "They were not checked on fresh seeds, because --fresh-seeds is 0.",
     )
     for note in notes:
         console.print(f"- {note}", soft_wrap=True, markup=False)
@@ -60,7 +60,7 @@ def show_search(result: SearchResult, out: Path | None, *, json: bool) -> None:
 
 
 def _search_content(result: SearchResult) -> dict[str, Any]:
-    """All of it for programs."""
+    """The result for JSON."""
     from dataclasses import asdict
 
     from phasefit.recipes.settings import setting_lines
@@ -78,7 +78,7 @@ def _search_content(result: SearchResult) -> dict[str, Any]:
 
 
 def show_table(table: Table) -> None:
-    """One table in the house style: a part for each dataset, one over all of them."""
+    """Print a table: one part per dataset, one across all of them."""
     from rich.markup import escape
 
     from phasefit.cli.console import printable, stdout
@@ -88,18 +88,18 @@ def show_table(table: Table) -> None:
     rows = (*table.rows, *table.overall)
     for dataset in dict.fromkeys(row.dataset for row in rows):
         title = f"{table.title}, {printable(dataset, 60)}: {metric_name(table.metric)}"
-        columns, left_out = fitting(columns_of(table, [row for row in rows if row.dataset == dataset]), stdout().width)
+        columns, dropped = fitting(columns_of(table, [row for row in rows if row.dataset == dataset]), stdout().width)
         shown = new_table(*columns, title=escape(title), right=range(1, len(columns)))
         shown.columns[0].min_width = min(max(map(len, columns[RECIPE])), WIDEST)
         for cells in zip(*columns.values(), strict=True):
             shown.add_row(*cells)
         stdout().print(shown)
-        if left_out:
-            stdout().print(f"the terminal is too narrow for {', '.join(left_out)}: they are in results.md", style="dim")
+        if dropped:
+            stdout().print(f"the terminal is too narrow for {', '.join(dropped)}; see results.md", style="dim")
 
 
 def columns_of(table: Table, rows: Sequence[Row]) -> dict[str, list[str]]:
-    """What is told of each row, by column; the paper's figures beside ours, with their model in the heading."""
+    """The cells by column; published figures, with their model in the heading, come after the first columns."""
     from phasefit.cli.console import printable
     from phasefit.studies.formats import HEADINGS, cells, factor
 
@@ -118,12 +118,12 @@ def columns_of(table: Table, rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def fitting(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
-    """The columns that a terminal has room for, and those that go: names and figures are never cut."""
-    kept, left_out = dict(columns), []
+    """The columns that fit the terminal, and the dropped ones; names and figures are never cut."""
+    kept, dropped = dict(columns), []
     for name in LEAST_FIRST:
         if sum(max(map(len, (heading, *cells))) + GAP for heading, cells in kept.items()) <= width:
             break
         if name in kept:
             del kept[name]
-            left_out.append(name)
-    return kept, left_out
+            dropped.append(name)
+    return kept, dropped

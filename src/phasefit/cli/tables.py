@@ -1,4 +1,4 @@
-"""Results as tables for people; the numbers themselves come from the run."""
+"""Results as tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEW = 3
 
 
 def new_table(*headings: str, title: str | None = None, right: Sequence[int] = ()) -> Table:
-    """An empty table in the house style; `right` numbers the columns that hold figures."""
+    """An empty table in our style; `right` are the indices of columns with figures."""
     from rich import box
     from rich.table import Table
 
@@ -32,7 +32,7 @@ def new_table(*headings: str, title: str | None = None, right: Sequence[int] = (
 
 
 def facts_table(facts: Mapping[str, Any], title: str | None = None) -> Table:
-    """Names and values, one pair a row."""
+    """A table of names and values."""
     table = new_table("", "", title=title)
     table.show_header = False
     for name, value in facts.items():
@@ -41,7 +41,7 @@ def facts_table(facts: Mapping[str, Any], title: str | None = None) -> Table:
 
 
 def metrics_table(parts: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Metrics down, parts (validation, test) across; the 95 % interval beside the figure it belongs to."""
+    """One row per metric, one column per part (validation, test), with 95 % intervals."""
     table = new_table("", *parts, right=range(1, len(parts) + 1))
     parts = {title: _with_levels(part) for title, part in parts.items()}
     names = dict.fromkeys(name for part in parts.values() for name, value in part.items() if _is_figure(name, value))
@@ -51,7 +51,7 @@ def metrics_table(parts: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def phases_table(phases: Sequence[Mapping[str, Any]]) -> Table:
-    """What each phase did."""
+    """Steps, time and score of each phase."""
     table = new_table("phase", "steps", "time", "score kept", right=(1, 2))
     for phase in phases:
         table.add_row(phase["name"], count(phase["steps"]), duration(phase["seconds"]), _best(phase))
@@ -59,7 +59,7 @@ def phases_table(phases: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def classes_table(per_class: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Scores of each class; where there are very many, of the worst."""
+    """Scores of each class, or of the weakest if there are many."""
     classes = class_scores(per_class)
     title = None
     if len(classes) > MOST_LISTED:
@@ -73,8 +73,8 @@ def classes_table(per_class: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def plan_table(plan: Plan) -> Table:
-    """What each phase would do."""
-    headings = ("phase", "rows", "steps", "pairs", "parameters", "trained", "time, about")
+    """Rows, steps, parameters and estimated time of each phase."""
+    headings = ("phase", "rows", "steps", "pairs", "parameters", "trained", "estimated time")
     table = new_table(*headings, right=range(1, len(headings)))
     for phase in plan.phases:
         table.add_row(
@@ -86,13 +86,13 @@ def plan_table(plan: Plan) -> Table:
             count(phase.trained_parameters),
             duration(phase.seconds),
         )
-    table.columns[0].footer, table.columns[-1].footer = "together", duration(plan.seconds)
+    table.columns[0].footer, table.columns[-1].footer = "total", duration(plan.seconds)
     table.show_footer = True
     return table
 
 
 def _with_levels(part: Mapping[str, Any]) -> dict[str, Any]:
-    """The part with the scores of each level of a tree as scores of their own."""
+    """The part with the scores of each level of a tree as separate metrics."""
     levels = {
         f"level_{depth}_{name}": value
         for depth, scores in enumerate(part.get("levels") or (), start=1)
@@ -120,14 +120,14 @@ def _figure(name: str, value: Any) -> str:
 
 
 def _best(phase: Mapping[str, Any]) -> str:
-    """The score that was watched; where that is not known, the first few."""
+    """The watched score, or the first few if it is not known."""
     best, watch = phase.get("best"), str(phase.get("watch"))
     if not isinstance(best, Mapping):
         return score(best)
     names = [watch] if watch in best else list(best)[:FEW]
     kept = ", ".join(f"{spelled(watched(name))} {score(best[name])}" for name in names)
     unchanged = kept and phase.get("best_step") == 0
-    return f"{kept} as before: it changed nothing" if unchanged else kept
+    return f"{kept} (no improvement, changes discarded)" if unchanged else kept
 
 
 def _fact(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""`phasefit train`: from a table of texts, with labels or without, to a run."""
+"""`phasefit train`: train a run on a table of texts, with or without labels."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def train(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A CSV, TSV, JSONL or Parquet file, a .txt of one text a line, a dataset's name, hub:owner/name, "
-            "or a task file (.toml).",
+            help="A CSV, TSV, JSONL or Parquet file, a .txt with one text per line, or a dataset name.\f Also "
+            "hub:owner/name, or a task file (.toml).",
         ),
     ] = None,
     minutes: opt.Minutes = None,
@@ -43,41 +43,34 @@ def train(
     quiet: opt.Quiet = False,
     **options: Any,
 ) -> None:
-    """Train a classifier, or what predicts scores, on a table of texts and labels; or an encoder on texts alone.
+    """Train a classifier or regressor on a table of texts and labels, or an encoder on texts alone.
 
-    Columns are found by their usual names, or given with --text and --label.
-    A row is one text or a pair of texts; its label is a class, several of them, a path of a tree, or a number.
-    Validation and test rows are split off before anything is trained.
-    What comes out is a folder: the model, its metrics, its pictures.
-    Recipes whose phases need no labels take texts, pairs or triples of them, and end with an encoder.
+    The result is a folder with the model, its metrics and a report. Validation and test rows are split off first,
+    unless you give them.
 
-    [bold]phasefit train reviews.csv[/]
+    A row is one text or a pair of texts. Its label is a class, several classes, a path of a tree, or a number. Recipes
+    whose phases need no labels train an encoder on texts, pairs or triples.
 
-    [bold]phasefit train tickets.parquet --text body --label area --label topic --unlabelled more.csv[/]
-
-    [bold]phasefit train snips --recipe finetune --set finetune.epochs=4 --plan[/]
-
-    [bold]phasefit train posts.csv --label tags --kind multi --separator ';'[/]
-
-    [bold]phasefit train reviews.csv --recipe auto --minutes 10[/]
-
-    [bold]phasefit train pairs.csv --text left --text right --label similarity --kind score[/]
-
-    [bold]phasefit train pairs.csv --text question --text answer --recipe mnr[/]
-
-    [bold]phasefit train tasks.toml --recipe multitask[/]
-
-    [bold]phasefit train --resume runs/reviews[/]
+    $ phasefit train reviews.csv
+    $ phasefit train tickets.csv --text body --label topic --unlabelled more.csv
+    $ phasefit train reviews.csv --recipe auto --minutes 10
+    $ phasefit train --resume runs/reviews
+    $ phasefit train snips --recipe finetune --set finetune.epochs=4 --plan
+    $ phasefit train tickets.csv --label area --label topic
+    $ phasefit train posts.csv --label tags --kind multi --separator ';'
+    $ phasefit train pairs.csv --text left --text right --label score
+    $ phasefit train pairs.csv --text question --text answer --recipe mnr
+    $ phasefit train tasks.toml --recipe multitask
     """
     from phasefit.runs.processes import is_main_process
 
     refuse_baseline(options["recipe"])
-    main = is_main_process()  # under `accelerate launch` one process speaks for all
+    main = is_main_process()  # under `accelerate launch` only one process prints
     if resume is not None:
         refuse_other_options(ctx)
-        result = go_on(resume, device=given(ctx, "device"), quiet=quiet or not main)
+        result = resume_run(resume, device=explicit_value(ctx, "device"), quiet=quiet or not main)
     elif data is None:
-        raise PhasefitError("give DATA to train on, or a run to go on with: --resume RUN; see 'phasefit train --help'")
+        raise PhasefitError("give DATA to train on, or resume a run with --resume RUN; see 'phasefit train --help'")
     elif options["recipe"] == AUTO:
         from phasefit.cli.auto import train_auto
 
@@ -86,7 +79,7 @@ def train(
             return
         result = chosen
     elif minutes is not None:
-        raise PhasefitError("--minutes is for --recipe auto, which chooses within them; leave it out")
+        raise PhasefitError("--minutes is only for --recipe auto; remove it, or use --recipe auto")
     elif plan:
         show_plan(spec_from(ctx.params), json=json, quiet=quiet)
         return
@@ -97,32 +90,32 @@ def train(
 
 
 def refuse_baseline(recipe: str | None) -> None:
-    """A yardstick leaves no model behind."""
+    """Reject a baseline, because it is not saved as a model."""
     from phasefit.baselines import BASELINES
 
     if recipe in BASELINES:
         raise PhasefitError(
-            f"'{recipe}' is a baseline, to compare with and not to train: phasefit compare DATA --recipes "
+            f"'{recipe}' is a baseline, which cannot be trained as a run; use: phasefit compare DATA --recipes "
             f"{recipe},finetune"
         )
 
 
-def given(ctx: typer.Context, name: str) -> Any:
-    """The value of an option that was given on the command line; None for one that was not."""
+def explicit_value(ctx: typer.Context, name: str) -> Any:
+    """The value of an option given on the command line, or None."""
     source = ctx.get_parameter_source(name)
     return ctx.params[name] if source is not None and source.name == "COMMANDLINE" else None
 
 
 def refuse_other_options(ctx: typer.Context) -> None:
-    """A run goes on as it was begun."""
+    """Reject options that a resumed run cannot change."""
     for name in ctx.params:
-        if name not in ("resume", "device", "json", "quiet") and given(ctx, name) is not None:
+        if name not in ("resume", "device", "json", "quiet") and explicit_value(ctx, name) is not None:
             option = "DATA" if name == "data" else f"--{name.replace('_', '-').replace('settings', 'set')}"
-            raise PhasefitError(f"--resume goes on as the run was begun; leave {option} out")
+            raise PhasefitError(f"--resume continues with the options of the run; remove {option}")
 
 
 def run(spec: RunSpec, quiet: bool = False) -> TrainResult:
-    """Train while showing progress."""
+    """Train a run while showing progress."""
     from phasefit.cli.progress import listener
 
     with listener(quiet) as listen:
@@ -132,8 +125,8 @@ def run(spec: RunSpec, quiet: bool = False) -> TrainResult:
         return train_run(spec, listen, report=write_run_report)
 
 
-def go_on(path: Path, device: str | None, quiet: bool = False) -> TrainResult:
-    """Resume while showing progress."""
+def resume_run(path: Path, device: str | None, quiet: bool = False) -> TrainResult:
+    """Resume a run while showing progress."""
     from phasefit.cli.progress import listener
 
     with listener(quiet) as listen:
@@ -144,7 +137,7 @@ def go_on(path: Path, device: str | None, quiet: bool = False) -> TrainResult:
 
 
 def show_result(result: TrainResult, json: bool = False) -> None:
-    """All there is to say about a finished run."""
+    """Print the scores of a finished run and the next commands, or its metrics as JSON."""
     from phasefit.cli.console import print_json
 
     if json:
@@ -155,7 +148,7 @@ def show_result(result: TrainResult, json: bool = False) -> None:
 
 
 def show_scores(result: TrainResult) -> None:
-    """What each phase came to, and the metrics."""
+    """Print the phases and the metrics."""
     from phasefit.cli.console import stdout
     from phasefit.cli.tables import metrics_table, phases_table
 
@@ -165,18 +158,16 @@ def show_scores(result: TrainResult) -> None:
     tasks = dict.fromkeys(task for part in parts.values() for task in part.get("tasks", {}))
     for task in tasks:
         console.print(task, style="bold")
-        own = {name: part["tasks"][task] for name, part in parts.items() if task in part.get("tasks", {})}
-        console.print(metrics_table(own))
+        task_parts = {name: part["tasks"][task] for name, part in parts.items() if task in part.get("tasks", {})}
+        console.print(metrics_table(task_parts))
     if parts:
         console.print(metrics_table(parts))
     if "refit" in result.metrics:
-        console.print(
-            f"Then trained anew on all {result.metrics['refit']['rows']:,} rows: that model is the one saved."
-        )
+        console.print(f"The saved model was then trained again on all {result.metrics['refit']['rows']:,} rows.")
 
 
 def show_next(result: TrainResult) -> None:
-    """Where the run is, and what to do with it."""
+    """Print the folder of the run and the next commands."""
     from phasefit.cli.console import stdout
 
     console = stdout()
@@ -187,7 +178,7 @@ def show_next(result: TrainResult) -> None:
         console.print(f"  open {folder}/report.html in a browser", soft_wrap=True)
     if not result.model.heads:
         encoder = json_text.dumps(str(result.folder / "encoder"), ensure_ascii=False)
-        console.print("  (the run is an encoder: it turns texts into vectors and has no classifier)", soft_wrap=True)
+        console.print("  (this run is an encoder without a classifier)", soft_wrap=True)
         console.print(f"  phasefit embed {folder} new.csv -o vectors.npy", soft_wrap=True)
         console.print(f"  phasefit train labelled.csv -m {folder}", soft_wrap=True)
         line = f"  python: sentence_transformers.SentenceTransformer({encoder}).encode(texts)"
@@ -197,14 +188,14 @@ def show_next(result: TrainResult) -> None:
     several = len(heads) > 1
     task = f" --task {next(iter(heads))}" if several else ""
     pair = result.model.head(next(iter(heads))).pair is not None
-    texts = '--say "a text" --say "the other"' if pair else '--say "a text of yours"'
+    texts = '--say "first text" --say "second text"' if pair else '--say "your text"'
     console.print(f"  phasefit predict {folder}{task} {texts}", soft_wrap=True)
     console.print(f"  phasefit predict {folder}{task} new.csv -o predictions.csv", soft_wrap=True)
     console.print(f"  phasefit evaluate {folder} {'tasks.toml' if several else 'other.csv'}", soft_wrap=True)
 
 
 def show_plan(spec: RunSpec, json: bool = False, quiet: bool = False) -> None:
-    """What would be done and how long it would take."""
+    """Print the phases and the estimated time, without training."""
     from dataclasses import asdict
 
     from phasefit.cli.console import print_json, stdout
@@ -226,12 +217,12 @@ def show_plan(spec: RunSpec, json: bool = False, quiet: bool = False) -> None:
 
 
 def plan_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts as people read them: the columns in words, no checksum."""
+    """The facts for people: columns in words, without the checksum."""
     shown = {name: value for name, value in facts.items() if name != "sha256" and value is not None}
     columns = shown.get("columns")
     if isinstance(columns, Mapping):
         texts = [columns["text"], *columns.get("others", ())]
         labels = columns.get("labels", ())
         words = f"text {', '.join(texts)}" + (f"; label {', '.join(labels)}" if labels else "")
-        shown["columns"] = words + (f", split at '{columns['tree']}'" if columns.get("tree") else "")
+        shown["columns"] = words + (f", separator '{columns['tree']}'" if columns.get("tree") else "")
     return shown
