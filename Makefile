@@ -8,6 +8,8 @@ DEV := .venv/.dev
 TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 # Modules are compiled on first import; most are never imported.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
+# Only files whose hashes are in a lock file are installed; torch, whose build depends on the machine, comes first.
+LOCKED := $(PIP) --no-deps --require-hashes -r
 # Two test processes with one thread each are faster than one with two. The tests of a file share its fixtures.
 # tests/conftest.py orders the files, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
@@ -21,7 +23,7 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-long check lint pictures sentences bench bench-full rivals format clean
+.PHONY: help setup demo test test-fast test-long check lint pictures sentences bench bench-full rivals lock licences audit format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -29,16 +31,17 @@ help:  ## show this list
 setup: $(DEV)  ## create .venv and install phasefit into it (again only if its requirements change)
 	@:
 
-$(DEMO): pyproject.toml constraints.txt
+$(DEMO): pyproject.toml constraints.txt requirements/demo.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (takes a few minutes the first time) ..."
 	@$(PIP) $(TORCH)
-	@$(PIP) -c constraints.txt -e ".[offline]"
+	@$(LOCKED) requirements/demo.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(DEV): $(DEMO)
+$(DEV): $(DEMO) requirements/dev.txt
 	@echo "installing test requirements into .venv ..."
-	@$(PIP) -c constraints.txt -e ".[offline,dev]"
+	@$(LOCKED) requirements/dev.txt
 	@touch $@
 
 demo: $(DEMO)  ## train the three phases on packaged queries and show the results
@@ -96,6 +99,21 @@ bench-full: rivals  ## all benchmarks with all budgets and SEEDS=3 seeds (hours)
 # A rival that cannot be installed is shown as failed in the tables; the others are still measured.
 rivals: setup
 	-@$(PYTHON) benchmarks/rivals/install.py
+
+# Tools that maintain the lock files, in a separate environment.
+SUPPLY := .venv/supply/bin
+$(SUPPLY)/python:
+	@$(PYTHON) -m venv .venv/supply
+	@$(SUPPLY)/python -m pip install -qq --disable-pip-version-check uv pip-audit pip-licenses cyclonedx-bom
+
+lock: $(SUPPLY)/python  ## compile the hashed lock files in requirements/ from pyproject.toml and constraints.txt
+	@requirements/compile.sh $(SUPPLY)/uv
+
+licences: setup $(SUPPLY)/python  ## list the licences of all dependencies, and write the SBOM (CycloneDX)
+	@$(SUPPLY)/python requirements/inventory.py $(BIN)/python
+
+audit: $(SUPPLY)/python  ## look up known vulnerabilities of the locked versions; fails if any could not be looked up
+	@$(SUPPLY)/python requirements/audit.py requirements/dev.txt
 
 format: setup  ## fix what ruff can fix
 	$(BIN)/ruff check --fix
