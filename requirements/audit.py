@@ -18,7 +18,7 @@ def verdict(dependencies: Sequence[dict[str, Any]]) -> tuple[list[str], bool]:
     """Lines to print for the dependencies that pip-audit reported, and whether the audit passed."""
     skipped = [entry["name"] for entry in dependencies if "skip_reason" in entry]
     lines = [
-        f"{entry['name']} {entry['version']}: {flaw['id']}, fixed in {', '.join(flaw['fix_versions']) or 'no version yet'}"
+        f"{entry['name']} {entry['version']}: {flaw['id']}, fixed in {', '.join(flaw['fix_versions']) or 'none yet'}"
         for entry in dependencies
         for flaw in entry.get("vulns", ())
     ]
