@@ -7,18 +7,18 @@ a partial one. Two are kept: if the newest is damaged, the previous one is used.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from phasefit.errors import RunError
-from phasefit.files.atomic import flush
+from phasefit.files.atomic import discard_tree, make_folders, new_folder, write_text
+from phasefit.files.tensors import write_tensors
 from phasefit.training.checkpoint_folder import CHECKPOINTS, numbered
 
 TENSORS, FACTS = "tensors.safetensors", "facts.json"
@@ -39,21 +39,15 @@ def write_checkpoint(run: Path, tensors: Mapping[str, Tensor], facts: Mapping[st
     """Write a new checkpoint and delete old ones."""
     before = numbered(run)
     folder = run / CHECKPOINTS / f"{int(before[-1].name) + 1 if before else 1:06d}"
-    part = folder.with_name(f"{folder.name}.part")
     try:
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        save_file({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, part / TENSORS)
-        (part / FACTS).write_text(json.dumps({"format": FORMAT, **facts}), encoding="utf-8")
-        for file in (part / TENSORS, part / FACTS, part):
-            flush(file)
-        part.rename(folder)
-        flush(folder.parent)
+        make_folders(folder.parent)
+        with new_folder(folder) as temporary:
+            write_tensors(temporary / TENSORS, tensors)
+            write_text(temporary / FACTS, json.dumps({"format": FORMAT, **facts}))
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(part, ignore_errors=True)  # free the disk space of the partial checkpoint
         raise RunError(f"cannot write a checkpoint to {folder.parent}: {_reason(error)}") from error
     for old in before[: -(KEPT - 1)]:
-        shutil.rmtree(old, ignore_errors=True)
+        discard_tree(old)
     return folder
 
 

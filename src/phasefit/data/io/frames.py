@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import math
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 from phasefit.data.io import delimited, jsonl, lines
 from phasefit.data.io.files import file_format, open_bytes, readable
 from phasefit.errors import DataError, did_you_mean
+from phasefit.files.atomic import write_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ def _no_parquet(path: Path) -> str:
 
 
 def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = None) -> None:
-    """Write to a file atomically (to a `.part` file that is then renamed), or to standard output if path is None.
+    """Write to a file atomically, or to standard output if path is None.
 
     The default format is that of the file extension, and CSV for standard output.
     """
@@ -103,24 +103,25 @@ def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = Non
         return
     path = Path(path)
     kind = format or file_format(path)[0]
-    part = path.with_name(path.name + ".part")
+    zipped = path.name.lower().endswith(".gz")
     try:
-        with part.open("wb") as raw:
-            if path.name.lower().endswith(".gz"):
-                # Without name and time, the same rows give the same bytes.
-                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
-                    _write(frame, cast(IO[bytes], file), kind)
-            else:
-                _write(frame, raw, kind)
-        os.replace(part, path)
+        write_file(path, lambda temporary: _write_to(frame, temporary, kind, zipped))
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
     except UnicodeEncodeError:
         raise DataError(
             f"{path} cannot be written: a text contains a lone surrogate (an incomplete character); fix or remove it"
         ) from None
-    finally:
-        part.unlink(missing_ok=True)
+
+
+def _write_to(frame: pd.DataFrame, path: Path, kind: str, zipped: bool) -> None:
+    with path.open("wb") as raw:
+        if zipped:
+            # Without name and time, the same rows give the same bytes.
+            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
+                _write(frame, cast(IO[bytes], file), kind)
+        else:
+            _write(frame, raw, kind)
 
 
 def _write(frame: pd.DataFrame, file: IO[bytes], kind: str) -> None:
