@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from phasefit.errors import RunError
+from phasefit.files import system
 from phasefit.files.atomic import read_json
 from phasefit.files.manifest import MANIFEST
 from phasefit.runs.folder import RunFolder, read_started
@@ -121,15 +122,14 @@ def test_the_current_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.
 def test_a_folder_created_by_another_process_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begin(tmp_path / "run", 1).finish({})
     others: list[RunFolder] = []
-    rename = Path.rename
+    rename = system.rename
 
-    def slow(path: Path, target: Path) -> Path:
-        moved = rename(path, target)
-        monkeypatch.setattr(Path, "rename", rename)
+    def slow(source: Path, target: Path) -> None:
+        rename(source, target)
+        monkeypatch.setattr(system, "rename", rename)
         others.append(begin(tmp_path / "run", 2, overwrite=False))
-        return moved
 
-    monkeypatch.setattr(Path, "rename", slow)
+    monkeypatch.setattr(system, "rename", slow)
     with pytest.raises(RunError, match=r"another process is using.*the previous run is in '.*run\.old'"):
         RunFolder(tmp_path / "run", overwrite=True)
     others[0].finish({})

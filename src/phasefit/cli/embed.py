@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import DataError
+from phasefit.files.atomic import write_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,13 +69,11 @@ def write_array(vectors: np.ndarray, path: Path) -> None:
     """Write the array atomically."""
     import numpy as np
 
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as file:
+    def fill(temporary: Path) -> None:
+        with temporary.open("wb") as file:  # given a name, numpy would append .npy to it
             np.save(file, vectors, allow_pickle=False)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+
+    write_file(path, fill)
 
 
 def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import DataError
+from phasefit.files.atomic import make_folders, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,7 +250,7 @@ def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, A
     from phasefit.data.io.frames import write_frame
     from phasefit.report.pictures import draw_scores
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     write_frame(predicted, folder / "predictions.csv")
     pictures = draw_scores(folder, metrics, first_only=True)
     write_metrics(folder, metrics)
@@ -262,5 +263,5 @@ def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
     """Write metrics.json."""
     from phasefit.cli.console import as_json
 
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "metrics.json").write_text(as_json(metrics) + "\n", encoding="utf-8")
+    make_folders(folder)
+    write_text(folder / "metrics.json", as_json(metrics) + "\n")

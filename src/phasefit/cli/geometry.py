@@ -10,6 +10,7 @@ import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import DataError, PhasefitError
+from phasefit.files.atomic import make_folders, write_text
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -189,8 +190,8 @@ def write(folder: Path, stages: Geometry, quiet: bool) -> None:
     from phasefit.cli.console import as_json, stderr
     from phasefit.report.pictures import geometry_figure
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     geometry_figure(stages, folder / "geometry.png")
-    (folder / "geometry.json").write_text(as_json(stages) + "\n", encoding="utf-8")
+    write_text(folder / "geometry.json", as_json(stages) + "\n")
     if not quiet:
         stderr().print(f"geometry.json and geometry.png (and .svg) are in {folder}", soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +14,8 @@ LOCK = ".lock"
 
 
 def acquire_lock(path: Path) -> FileLock:
-    """Lock the folder; RunError if another process holds the lock."""
+    """Lock the folder; RunError if another process holds the lock, or if the file is not an empty file of ours."""
+    _refuse_planted(path / LOCK)
     lock = FileLock(path / LOCK)
     try:
         lock.acquire(timeout=0)
@@ -22,6 +24,16 @@ def acquire_lock(path: Path) -> FileLock:
     except OSError as error:
         raise RunError(f"the run folder {path} cannot be written to: {error.strerror or error}") from error
     return lock
+
+
+def _refuse_planted(path: Path) -> None:
+    """Refuse a lock that is a link or has content: locking empties the file, and it may be anyone's."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return
+    if not stat.S_ISREG(status.st_mode) or status.st_size or status.st_nlink > 1:
+        raise RunError(f"'{path}' is not a lock file of phasefit; remove it if nothing else uses it")
 
 
 def release_lock(path: Path, lock: FileLock) -> None:

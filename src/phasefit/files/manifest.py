@@ -8,6 +8,7 @@ from typing import Any
 
 from phasefit.errors import ModelError
 from phasefit.files.atomic import read_json
+from phasefit.files.links import refuse_links
 
 FORMAT = 1
 MANIFEST = "phasefit.json"
@@ -17,6 +18,7 @@ PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers", "accel
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a finished run or saved model; ModelError for any other folder."""
+    refuse_links(folder)
     content = check_format(folder, read_json(folder / MANIFEST))
     if content.get("status") != FINISHED:
         old = folder.resolve().with_name(f"{folder.resolve().name}.old")

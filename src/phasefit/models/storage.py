@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from phasefit.data.labels import LabelSpace
 from phasefit.errors import DataError, ModelError, RunError
-from phasefit.files.atomic import apply_umask_and_flush, flush, read_json, write_json
+from phasefit.files import system
+from phasefit.files.atomic import new_folder, read_json, write_json
 from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.files.tensors import write_tensors
 from phasefit.kinds.decision import Decision
 from phasefit.models.device import pick_device
 from phasefit.models.encoder.encoder import load_encoder
@@ -28,18 +28,9 @@ ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
 def write_model(model: Model, folder: Path) -> dict[str, Any]:
     """Write encoder, heads and labels. Returns their part of the manifest, which the caller writes last."""
     try:
-        part = folder / f"{ENCODER}.part"
-        shutil.rmtree(part, ignore_errors=True)
-        model.encoder.save(part)
-        for file in filter(Path.is_file, part.rglob("*")):
-            apply_umask_and_flush(file)
-        shutil.rmtree(folder / ENCODER, ignore_errors=True)
-        os.replace(part, folder / ENCODER)
-        weights = {name: value.detach().cpu().contiguous() for name, value in model.heads.state_dict().items()}
-        save_file(weights, folder / f"{HEADS}.part")
-        apply_umask_and_flush(folder / f"{HEADS}.part")
-        os.replace(folder / f"{HEADS}.part", folder / HEADS)
-        flush(folder)
+        with new_folder(folder / ENCODER) as temporary:
+            system.write(temporary, model.encoder.save)
+        write_tensors(folder / HEADS, model.heads.state_dict())
     except (OSError, SafetensorError) as error:
         raise RunError(f"the model cannot be written to {folder}: {error}") from error
     write_json(folder / LABELS, {task: space.to_json() for task, space in model.spaces.items()})

@@ -75,7 +75,8 @@ class Recipe:
 
     def to_toml(self) -> str:
         """The recipe as TOML with every option; reading it gives the same recipe."""
-        title = f"# {self.name}, resolved: every option with its value\n"
+        name = "".join(char if char.isprintable() else " " for char in self.name)  # a line break would end the comment
+        title = f"# {name}, resolved: every option with its value\n"
         phases = [{"kind": phase.kind, **_without_none(phase.model_dump())} for phase in self.phases]
         whole = _without_none({"max_length": self.max_length, "prompt": self.prompt, "long": self.long})
         return title + to_toml({**whole, "phase": phases})

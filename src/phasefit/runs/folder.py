@@ -7,14 +7,15 @@ and `replaces`; both are removed when it finishes.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from phasefit.errors import ModelError, RunError
-from phasefit.files.atomic import read_json, write_json
+from phasefit.files import system
+from phasefit.files.atomic import discard_temporaries, discard_tree, make_folders, read_json, write_json
+from phasefit.files.links import refuse_links
 from phasefit.files.lock import LOCK, acquire_lock, is_locked, release_lock
 from phasefit.files.manifest import FINISHED, FORMAT, MANIFEST, check_format, versions
 from phasefit.training.checkpoint_folder import CHECKPOINTS
@@ -35,7 +36,7 @@ class RunFolder:
         try:
             if old_lock is not None:
                 self._replaces = _move_away(path)
-            path.mkdir(parents=True, exist_ok=True)
+            make_folders(path)
             self._lock = acquire_lock(path)
         except BaseException as error:
             kept = self._put_back()
@@ -84,9 +85,10 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what a finished run no longer needs, and unlock the folder; safe to repeat after a kill."""
-        shutil.rmtree(self.path / CHECKPOINTS, ignore_errors=True)
+        discard_tree(self.path / CHECKPOINTS)
+        discard_temporaries(self.path)
         for aside in self._replaces:
-            shutil.rmtree(aside, ignore_errors=True)
+            discard_tree(aside)
         if "replaces" in self._manifest:
             self._write(self.facts)
         release_lock(self.path, self._lock)
@@ -98,7 +100,7 @@ class RunFolder:
     def abandon(self) -> None:
         """Remove a failed run and restore the old one."""
         self._lock.release()
-        shutil.rmtree(self.path, ignore_errors=True)
+        discard_tree(self.path)
         self._put_back()
         if self.path.parent == RUNS:
             with suppress(OSError):  # it holds other runs
@@ -112,7 +114,7 @@ class RunFolder:
             self.path.rmdir()  # removes only an empty folder
         if self.path.exists():
             return self._replaces[0]
-        self._replaces.pop(0).rename(self.path)
+        system.rename(self._replaces.pop(0), self.path)
         return None
 
     def _replacing(self) -> dict[str, list[str]]:
@@ -129,6 +131,7 @@ def read_started(path: Path) -> dict[str, Any]:
     kept = f"; the run that it would replace is in '{aside}'" if aside.is_dir() else ""
     if not path.is_dir():
         raise RunError(f"there is no run to resume in '{path}': no such folder{kept}")
+    refuse_links(path)
     try:
         manifest = check_format(path, read_json(path / MANIFEST))
     except ModelError as error:
@@ -170,7 +173,8 @@ def next_folder(name: str, root: Path = RUNS) -> Path:
     while True:
         candidate = root / (base if number == 1 else f"{base}-{number}")
         try:
-            candidate.mkdir(parents=True)
+            make_folders(root)
+            system.make_folder(candidate)
         except FileExistsError:
             number += 1
         except OSError as error:
@@ -197,15 +201,22 @@ def _move_away(path: Path) -> list[Path]:
     while aside.exists():
         number += 1
         aside = _aside(path).with_name(f"{_aside(path).name}-{number}")
-    path.rename(aside)
+    system.rename(path, aside)
     return [aside, *older]
 
 
 def _replaced(path: Path, manifest: Mapping[str, Any]) -> list[Path]:
-    """The folders that a run replaces, from its manifest."""
-    names = manifest.get("replaces", [])
-    folders = [path.resolve().with_name(name) for name in names if isinstance(name, str) and Path(name).name == name]
-    return [folder for folder in folders if folder.is_dir()]
+    """The folders that a run replaces, from its manifest: NAME.old(-N) next to it, if a run is in there.
+
+    They are deleted when the run is finished, and the manifest may come from a stranger.
+    """
+    names = manifest.get("replaces")
+    waiting = re.compile(re.escape(_aside(path).name) + r"(-[1-9]\d*)?")
+    own = (
+        [name for name in names if isinstance(name, str) and waiting.fullmatch(name)] if isinstance(names, list) else []
+    )
+    folders = [path.resolve().with_name(name) for name in own]
+    return [folder for folder in folders if not folder.is_symlink() and (folder / MANIFEST).is_file()]
 
 
 def _aside(path: Path) -> Path:

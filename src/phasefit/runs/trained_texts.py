@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from phasefit.data.equal_texts import same_text_hashes
-from phasefit.errors import ModelError
-from phasefit.files.atomic import apply_umask_and_flush
+from phasefit.errors import ModelError, RunError
+from phasefit.files.atomic import write_file
 
 SEEN = "trained_on.safetensors"
 
@@ -25,8 +25,10 @@ def write_seen(
 
     earlier = before if before is not None else np.empty(0, np.int64)
     hashes = np.unique(np.concatenate([same_text_hashes(texts), earlier, *rows]))
-    save_file({"texts": hashes}, folder / SEEN)
-    apply_umask_and_flush(folder / SEEN)
+    try:
+        write_file(folder / SEEN, lambda temporary: save_file({"texts": hashes}, temporary))
+    except OSError as error:
+        raise RunError(f"{folder / SEEN} cannot be written: {error.strerror or error}") from error
 
 
 def read_seen(folder: Path) -> np.ndarray:

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.errors import RunError
-from phasefit.files.atomic import read_json, write_json
+from phasefit.files import system
+from phasefit.files.atomic import make_folders, read_json, write_json
+from phasefit.files.links import refuse_links
 
 STUDIES = Path("studies")
 CELLS = "cells"
@@ -45,13 +47,14 @@ class StudyFolder:
         """
         digest = _digest(question)
         path = out if out is not None else _next(name, digest)
+        refuse_links(path)
         _check(path, digest, option, overwrite=overwrite)
         try:
             if overwrite and _question(path) != digest:  # rows of another question must not be reused
                 _delete_rows(path)
-            path.mkdir(parents=True, exist_ok=True)
+            make_folders(path)
             cache = cls.cache_of(out)
-            cache.mkdir(exist_ok=True)
+            make_folders(cache)
         except OSError as error:
             raise RunError(f"the folder {path} cannot be created: {error.strerror or error}") from error
         folder = cls(path, cache)
@@ -99,7 +102,7 @@ def _check(path: Path, digest: str, option: str, *, overwrite: bool) -> None:
 
 def _delete_rows(path: Path) -> None:
     for file in (path / ROWS).glob("*.parquet"):
-        file.unlink()
+        system.remove(file)
 
 
 def _question(path: Path) -> str | None:

@@ -7,7 +7,6 @@ when it ends. `run_stream` runs cells that are produced one by one, `run_cells` 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 from phasefit.errors import Interrupted, PhasefitError
+from phasefit.files.atomic import discard_tree
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import Result, finished_result, read_result
 
@@ -226,4 +226,4 @@ def _stop(running: Running, cell: Cell, process: Any, cache: Path) -> None:
     running.remove((cell, process))
     process.kill()
     process.join()
-    shutil.rmtree(cell_folder(cache, cell), ignore_errors=True)
+    discard_tree(cell_folder(cache, cell))

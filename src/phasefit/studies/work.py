@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import sys
 import threading
@@ -28,7 +27,7 @@ from phasefit.baselines.contract import FitOptions
 from phasefit.data.sources import read_dataset
 from phasefit.errors import DataError, PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
-from phasefit.files.atomic import read_json, write_json, write_text
+from phasefit.files.atomic import discard_tree, make_folders, read_json, write_json, write_text
 from phasefit.files.lock import LOCK, acquire_lock
 from phasefit.files.manifest import MANIFEST, versions
 from phasefit.kinds import kind_of
@@ -55,7 +54,7 @@ STATUS = Path("/proc/self/status")
 def main(cell: Cell, folder: Path, keep: bool) -> None:
     """Entry point of the process; it writes a result or an error message."""
     _end_with_parent()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     (folder / ERROR).unlink(missing_ok=True)
     code = 0
     try:
@@ -104,7 +103,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
         write_json(folder / RESULT, result)
         (folder / SPENT).unlink(missing_ok=True)
         if not keep:
-            shutil.rmtree(folder / RUN, ignore_errors=True)
+            discard_tree(folder / RUN)
         return result
     except KeyboardInterrupt:
         write_text(folder / SPENT, f"{time.perf_counter() - started:.3f}")  # added to the time when resumed

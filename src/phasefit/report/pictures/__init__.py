@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from phasefit.files.atomic import make_folders
 from phasefit.report.facts.run import RunFacts
 from phasefit.report.pictures.classes import class_bars_figure
 from phasefit.report.pictures.confusion import confusion_figure
@@ -116,7 +117,7 @@ def draw_run(folder: Path, run: RunFacts) -> list[str]:
         pictures += draw_scores(folder, run.scored[split], split)
     elif split:
         for task, scored in run.scored[split]["tasks"].items():
-            (folder / "tasks" / task).mkdir(parents=True, exist_ok=True)
+            make_folders(folder / "tasks" / task)
             draw_scores(folder / "tasks" / task, scored, split)
     return [*pictures, *_draw(OF_RUNS, folder, run, split)]
 

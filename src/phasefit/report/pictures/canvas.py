@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from phasefit.files.atomic import write_file
 from phasefit.report.pictures.fonts import families_for, replace_undrawable
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def _write(figure: Figure, path: Path) -> None:
     settings = rc_context({"svg.fonttype": "none", "svg.hashsalt": "phasefit"})
     with _SAVING, settings, _ignore_missing_glyphs():
         box = figure.get_tightbbox().padded(0.15)  # bbox_inches="tight" would draw everything again to compute it
-        figure.savefig(path, format=kind, dpi=DPI, bbox_inches=box, metadata=metadata)
+        how: dict[str, Any] = {"format": kind, "dpi": DPI, "bbox_inches": box, "metadata": metadata}
+        write_file(path, lambda temporary: figure.savefig(temporary, **how))
 
 
 @contextmanager

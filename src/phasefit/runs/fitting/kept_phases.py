@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phasefit.errors import RunError
-from phasefit.files.atomic import apply_umask_and_flush, flush
+from phasefit.files import system
+from phasefit.files.atomic import make_folders, new_folder
 
 if TYPE_CHECKING:
     from phasefit.models.encoder.encoder import Encoder
@@ -19,16 +18,10 @@ PHASES = "phases"
 def keep_phase(run: Path, phase: str, encoder: Encoder) -> None:
     """Save the encoder atomically as RUN/phases/NAME, a sentence-transformers folder."""
     folder = run / PHASES / phase
-    part = folder.with_name(f"{phase}.part")
     try:
-        folder.parent.mkdir(exist_ok=True)
-        shutil.rmtree(part, ignore_errors=True)
-        encoder.save(part)
-        for file in filter(Path.is_file, part.rglob("*")):
-            apply_umask_and_flush(file)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(part, folder)
-        flush(folder.parent)
+        make_folders(folder.parent)
+        with new_folder(folder) as temporary:
+            system.write(temporary, encoder.save)
     except OSError as error:
         raise RunError(f"cannot write the encoder after {phase} to {folder}: {error}") from error
 

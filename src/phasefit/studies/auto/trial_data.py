@@ -12,6 +12,7 @@ from phasefit.data.splits import split
 from phasefit.data.table import Table
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError
+from phasefit.files.atomic import make_folders
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.recipes import read_recipe
 from phasefit.recipes.needs import needs_of
@@ -66,7 +67,7 @@ def prepare_tables(spec: RunSpec) -> Prepared:
 def write_trial_data(spec: RunSpec, prepared: Prepared, folder: Path, threads: int | None) -> TrialData:
     """Write the rows and return how to use them."""
     target = folder / ROWS
-    target.mkdir(exist_ok=True)
+    make_folders(target)
     table = rows_without_test(prepared)
     options: dict[str, Any] = reading(table, prepared.space.kind)
     if prepared.unlabelled is not None:

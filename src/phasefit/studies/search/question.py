@@ -8,6 +8,7 @@ from typing import Any
 
 from phasefit.data.task_file import is_task_file
 from phasefit.errors import DataError, RecipeError, did_you_mean
+from phasefit.files.atomic import make_folders
 from phasefit.kinds import kind_of
 from phasefit.metrics.registry import MEAN, METRICS, metric_at
 from phasefit.prepare.prepare import Prepared, prepare
@@ -116,7 +117,7 @@ def without_test_rows(question: Question, prepared: Prepared, folder: Path) -> Q
     if has_part(spec, "test") and _without_splitting(spec, question.recipe).test is not None:
         return question
     target = folder / ROWS
-    target.mkdir(exist_ok=True)
+    make_folders(target)
     own_validation = has_part(spec, "validation") and prepared.validation is not None
     train = prepared.train if own_validation else rows_without_test(prepared)
     fields: dict[str, Any] = reading(train, prepared.space.kind)

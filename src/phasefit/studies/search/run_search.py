@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.errors import RecipeError, RunError
-from phasefit.files.atomic import write_text
+from phasefit.files.atomic import make_folders, write_text
 from phasefit.files.toml import to_toml
 from phasefit.recipes import list_recipes, parse_recipe, read_recipe
 from phasefit.recipes.recipe_files import WHOLE
@@ -200,5 +200,5 @@ def _checksum(text: str) -> str:
 
 def write_recipe(path: Path, text: str) -> None:
     """Write the recipe; its folder is created if needed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.parent)
     write_text(path, text)
