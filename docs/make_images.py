@@ -28,7 +28,7 @@ def main() -> None:
         command = [str(Path(sys.executable).with_name("phasefit")), "demo"]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
         for name in ("confusion.png", "history.png", "embeddings.png"):
-            shutil.copy(Path(folder) / "runs" / "snips" / name, IMAGES / name)
+            shutil.copy(Path(folder) / "runs" / "snips2" / name, IMAGES / name)
     console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True)
     console.print(Text.from_ansi("$ make demo\n" + done.stdout.rstrip()))
     (IMAGES / "demo.svg").write_text(console.export_svg(title="phasefit", unique_id="demo"), encoding="utf-8")

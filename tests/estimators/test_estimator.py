@@ -323,7 +323,7 @@ def test_one_column_of_a_frame_is_a_column_of_texts(make) -> None:
     classifier = make().fit(frame[["text"]], LABELS)
     assert classifier.predict(frame[["text"]]).tolist() == classifier.predict(TEXTS).tolist()
     for wrong in (frame, {"text": TEXTS}, np.array([[text, text] for text in TEXTS])):
-        with pytest.raises(DataError, match=r"one column|takes single texts"):
+        with pytest.raises(DataError, match=r"one column|expects single texts"):
             classifier.predict(wrong)
 
 

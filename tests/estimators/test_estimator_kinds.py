@@ -326,7 +326,7 @@ def test_an_encoder_recipe_is_no_regressor(regressor: Make) -> None:
 
 def test_class_names_cannot_be_texts_with_scores(regressor: Make) -> None:
     settings = {"contrast.class_texts": "names", "contrast.max_steps": 1}
-    with pytest.raises((LabelError, RecipeError), match=r"scores.* have no classes") as caught:
+    with pytest.raises((LabelError, RecipeError), match=r"the labels are scores, not classes") as caught:
         regressor(recipe="contrast-finetune", settings=settings).fit(TEXTS, SCORES)
     assert "\n" not in str(caught.value)
 
@@ -368,7 +368,9 @@ def test_levels_continue_only_with_the_same_levels(regressor: Make, of_levels: T
     of_levels.save(tmp_path / "model")
     more = regressor(model=str(tmp_path / "model"), levels=LEVELS).fit(TEXTS, ["bad", "good"] * 30)
     assert more.levels_ == LEVELS
-    with pytest.raises(LabelError, match="the model has the levels bad, fair, good, the table good, fair, bad"):
+    with pytest.raises(
+        LabelError, match="the levels of the model are bad, fair, good and those of the table good, fair, bad"
+    ):
         regressor(model=str(tmp_path / "model"), levels=LEVELS[::-1]).fit(TEXTS, ["bad", "good"] * 30)
 
 

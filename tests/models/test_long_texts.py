@@ -134,7 +134,7 @@ def in_windows(folder: Path) -> Any:
 def test_options_that_need_whole_texts_reject_windows(tiny_folder: Path) -> None:
     model = in_windows(tiny_folder)
     data = make_data(model.encoder, *make_table(24))
-    with pytest.raises(RecipeError, match="not windows"):
+    with pytest.raises(RecipeError, match="does not support windows"):
         make_phase("denoise", model, data, variant="vae")
     with pytest.raises(RecipeError, match="adversarial"):
         make_phase("finetune", model, data, views=["adversarial"])

@@ -200,7 +200,7 @@ def test_the_error_names_the_row_that_is_not_a_pair(tiny_encoder, pair: PairKind
 
 
 @pytest.mark.parametrize("pair", ["uv", "together"])
-@pytest.mark.parametrize(("odd", "message"), [(None, "is not a string: None"), ("\ud800", "contains half a character")])
+@pytest.mark.parametrize(("odd", "message"), [(None, "is not a string: None"), ("\ud800", "contains a lone surrogate")])
 def test_an_invalid_text_of_a_pair_is_a_short_error(tiny_encoder, pair, odd, message: str) -> None:
     with pytest.raises(DataError, match=message):
         of_pairs(tiny_encoder("roberta"), pair).predict([("a song", odd)])

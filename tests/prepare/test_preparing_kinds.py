@@ -143,7 +143,9 @@ def test_a_small_table_is_read_with_the_levels_of_the_base_run(write: Write) -> 
 @pytest.mark.parametrize("levels", [LEVELS[::-1], ("bad", "good"), ("bad", "fair", "good", "great")])
 def test_other_levels_or_another_order_are_refused_in_one_sentence(write: Write, levels: tuple[str, ...]) -> None:
     base = after(label_space([0.0, 1.0, 2.0], levels=LEVELS))
-    with pytest.raises(LabelError, match=r"the levels bad, fair, good, the table .*; they must be the same") as caught:
+    with pytest.raises(
+        LabelError, match=r"are bad, fair, good and those of the table .*; they must be the same"
+    ) as caught:
         prepared(write("more.csv", ["good", "bad"] * 6), base, levels=levels)
     assert "\n" not in str(caught.value)
 
@@ -152,7 +154,7 @@ def test_numbers_are_refused_if_the_base_run_has_levels(write: Write) -> None:
     base = after(label_space([0.0, 1.0, 2.0], levels=LEVELS))
     with pytest.raises(LabelError, match="levels"):
         prepared(write("more.csv", ["1", "2"] * 6), base, kind="score")
-    with pytest.raises(LabelError, match="the model has the levels none, the table bad, fair, good"):
+    with pytest.raises(LabelError, match="the levels of the model are none and those of the table bad, fair, good"):
         prepared(write("more.csv", ["good", "bad"] * 6), after(label_space([0.5, 1.5])), levels=LEVELS)
 
 

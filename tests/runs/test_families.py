@@ -62,7 +62,7 @@ def test_other_families_are_refused_clearly(tiny_encoder, tmp_path: Path, family
     with pytest.raises(ModelError) as caught:
         train(request(tiny_encoder(family), tmp_path / "run", "tied"), silent)
     message = str(caught.value)
-    assert f"this encoder is {type_of(family)}: use decoder = 'light'" in message
+    assert f"not {type_of(family)}; use decoder = 'light'" in message
     assert all(known in message for known in TIED)
     assert list(tmp_path.iterdir()) == [], "no files remain"
 

@@ -114,10 +114,10 @@ def test_available_labels_are_used_for_evaluation() -> None:
         (
             {"text": TEXTS, "label": [*LABELS[1:], None]},
             {},
-            "the label column 'label': it does not have one class",
+            "ignoring the label column 'label': it does not have one class",
         ),
         ((TEXTS, LABELS), {"validation": make_table(9, seed=4)[0]}, "ignoring the labels: validation has no labels"),
-        ({"anchor": TEXTS, "positive": TEXTS, "label": LABELS}, {}, "column 'label': it describes whole rows"),
+        ({"anchor": TEXTS, "positive": TEXTS, "label": LABELS}, {}, "ignoring the label column 'label': it describes"),
     ],
     ids=["one class", "one class per row", "missing", "validation without", "of pairs"],
 )

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from phasefit.cli import options as opt
 from phasefit.cli.console import stderr, stdout
 from phasefit.cli.run_options import typed_command
 from phasefit.errors import MissingExtra
 
-DATA = "snips"
+DATA = "snips2"
+# 20 labelled queries of each intent; the rest of the training split is text without labels. Denoising is short and at
+# a learning rate that was chosen on the validation rows with three seeds.
+ROWS: dict[str, Any] = {"rows": 140, "validation_rows": 300, "leaked": "drop-train", "unlabelled": DATA}
+DENOISE = {"denoise.max_steps": 60, "denoise.lr": 5e-5}
+RECIPE = "three-phase"
 QUERIES = [
     "Will I need an umbrella in Lisbon tomorrow?",
     "Find me a table for four at a sushi place tonight",
-    "Call me a cab to the central station",
+    "Put on some Miles Davis",
 ]
 STORY = (
-    "The demo trains a classifier of spoken requests on 328 queries of 10 intents (the packaged Snips set):\n"
-    "the encoder learns to rebuild noised texts, then to tell the classes apart, and then to name them."
+    "The demo trains a classifier of requests to a voice assistant (the packaged Snips set) from 140 labelled queries\n"
+    "in 7 intents and about 13,000 queries without labels. Phase 1 learns the language of the queries, phase 2\n"
+    "separates the intents, phase 3 trains the classifier."
 )
 
 
 def demo(
-    recipe: opt.OneRecipe = "three-phase",
+    recipe: opt.OneRecipe = RECIPE,
     seed: opt.Seed = 0,
     out: opt.Out = None,
     overwrite: opt.Overwrite = False,
     quiet: opt.Quiet = False,
     threads: opt.Threads = None,
 ) -> None:
-    """See it work: train on 328 packaged queries, look at the metrics, classify three new queries.
+    """See it work: train on packaged queries, read the metrics, classify three new queries.
 
-    Needs no file and no network, and takes two minutes on a laptop.
+    Needs no file and no network, and takes about two minutes on two cores.
 
     $ phasefit demo
     $ phasefit demo --recipe finetune -o runs/finetuned
@@ -41,9 +49,9 @@ def demo(
     refuse_without_weights()
     if not quiet:
         stderr().print(STORY, soft_wrap=True)
-    command = typed_command()
-    spec = run_spec(DATA, recipe=recipe, seed=seed, out=out, overwrite=overwrite, threads=threads, command=command)
-    result = run(spec, quiet=quiet)
+    options = {"recipe": recipe, "seed": seed, "out": out, "overwrite": overwrite, "threads": threads}
+    settings = DENOISE if recipe == RECIPE else {}
+    result = run(run_spec(DATA, **options, **ROWS, settings=settings, command=typed_command()), quiet=quiet)
     show_scores(result)
     stdout().print("Three new queries:", style="bold")
     show_predictions(result.model, QUERIES, result.model.decision())

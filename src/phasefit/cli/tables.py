@@ -126,8 +126,10 @@ def _best(phase: Mapping[str, Any]) -> str:
         return score(best)
     names = [watch] if watch in best else list(best)[:FEW]
     kept = ", ".join(f"{spelled(watched(name))} {score(best[name])}" for name in names)
-    unchanged = kept and phase.get("best_step") == 0
-    return f"{kept} (no improvement, changes discarded)" if unchanged else kept
+    if kept and phase.get("best_step") == 0:
+        return f"{kept} (no improvement, changes discarded)"
+    before = phase.get("before")
+    return kept if before is None or not kept else f"{kept} (before: {score(before)})"
 
 
 def _fact(value: Any) -> str:

@@ -58,7 +58,7 @@ def study_page(content: Content, evidence: Evidence = NO_EVIDENCE) -> Page:
         section("All runs", "study/cells.html", cells=cells[:MOST_CELLS], total=len(cells)),
         section("Notes", "notes.html", notes=content.get("notes") or ()),
         section("Environment", "environment.html", environment=content.get("environment") or {}),
-        section("Repeat it", "command.html", command=str(content.get("command") or "")),
+        section("Reproduce", "command.html", command=str(content.get("command") or "")),
     ]
     return Page(str(content["title"]), f"A study, scored by {_spelled(content.get('metric', ''))}", sections)
 

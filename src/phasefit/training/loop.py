@@ -74,7 +74,8 @@ def train_phase(
     if not state.best.restore():
         state.best.step = state.step
     if state.step and not state.best.step and state.best.scores:
-        yield Note(f"{phase.name} did not improve the {phase.watch} score; its changes were discarded", warning=True)
+        what = "loss" if phase.watch == "loss" else f"{phase.watch} score"
+        yield Note(f"{phase.name} did not improve the {what}; its changes were discarded")
     accelerator.free_memory()
     took = earlier_seconds + time.perf_counter() - started
     best = state.best

@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
 
 
 class Tokeniser(Protocol):
-    """Turns texts into tokens; raises a TypeError for a value that is not a string or contains half a character."""
+    """Turns texts into tokens; raises a TypeError for a value that is not a string or contains a lone surrogate."""
 
     def __call__(self, texts: Sequence[str]) -> Chunk:
         """The tokens of these texts."""

@@ -92,7 +92,7 @@ def fit(
                 fitted.history.add(event)
                 listen(event)
                 if isinstance(event, PhaseEnded):
-                    fitted.phases.append(_record(event))
+                    fitted.phases.append(_record(event, fitted.history))
             if fitted.snapshots is not None and repeat is None:
                 fitted.snapshots.take(phase.name, model.encoder, data.tokens)
             checkpointer.on_phase_end(accelerator, model, fitted, index)
@@ -115,7 +115,7 @@ def _refuse_untrained_classes(model: Model, prepared: Prepared, recipe: Recipe) 
             raise RecipeError(f"{recipe.name}: the model has no class '{new}'; add a finetune phase to learn it")
 
 
-def _record(event: PhaseEnded) -> dict[str, Any]:
+def _record(event: PhaseEnded, history: History) -> dict[str, Any]:
     return {
         "name": event.phase,
         "steps": event.steps,
@@ -123,6 +123,7 @@ def _record(event: PhaseEnded) -> dict[str, Any]:
         "seconds": round(event.seconds, 3),
         "best_step": event.best_step,
         "watch": event.watch,
+        "before": history.first_score(event.phase, event.watch),
         "best": event.best,
         "stopped_early": event.stopped_early,
     }

@@ -34,3 +34,10 @@ class History:
                     "improved": event.improved,
                 }
             )
+
+    def first_score(self, phase: str, name: str) -> float | None:
+        """The score of a phase before its first step; None if it was not evaluated there."""
+        for row in self.rows:
+            if row["phase"] == phase and row["step"] == 0 and name in row.get("scores", {}):
+                return float(row["scores"][name])
+        return None

@@ -149,7 +149,9 @@ def test_a_small_table_continues_with_levels(go: Going, tmp_path: Path) -> None:
     assert again.model.space == run.model.space
     assert set(again.model.predict(TEXTS)) <= set(LEVELS)
     for levels in (LEVELS[::-1], ("bad", "good")):
-        with pytest.raises(LabelError, match="the model has the levels bad, fair, good, the table ") as caught:
+        with pytest.raises(
+            LabelError, match="the levels of the model are bad, fair, good and those of the table "
+        ) as caught:
             prepared(run, few, levels=levels)
         assert "\n" not in str(caught.value)
 
