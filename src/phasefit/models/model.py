@@ -183,5 +183,7 @@ def _odd_text(texts: Sequence[object], error: TypeError) -> Exception:
         try:
             text.encode()
         except UnicodeEncodeError:
-            return DataError(f"text {row} contains a lone surrogate (an incomplete character): {text[:40]!r}; remove it")
+            return DataError(
+                f"text {row} contains a lone surrogate (an incomplete character): {text[:40]!r}; remove it"
+            )
     return error

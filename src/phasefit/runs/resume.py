@@ -13,6 +13,7 @@ from phasefit.recipes.reading import parse_recipe
 from phasefit.runs.cleanup import cleanup_on_failure
 from phasefit.runs.folder import RunFolder, read_started
 from phasefit.runs.job import Job, TrainResult, carry_out, fit_job, read_job
+from phasefit.runs.outside import outside_notes
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.results import Reporter
 from phasefit.runs.run import Run
@@ -59,6 +60,8 @@ def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen
     if device is not None:
         spec = spec.replace(device=device)
     recipe = parse_recipe(toml, name=name, where=f"{path}/recipe.toml")
+    for note in outside_notes(spec, recipe, path):
+        listen(Note(note))
     job = replace(read_job(spec, recipe, listen), resumed=True)
     if job.prepared.sha256 != sha256:
         raise DataError(

@@ -13,6 +13,7 @@ from phasefit.files.atomic import write_text
 from phasefit.runs.cleanup import cleanup_on_failure
 from phasefit.runs.folder import RUNS, RunFolder, check_free, next_folder
 from phasefit.runs.job import TrainResult, carry_out, fit_job, read_job
+from phasefit.runs.outside import outside_notes
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
 from phasefit.runs.results import Reporter
@@ -38,6 +39,8 @@ def train(
     and card, unless the specification turns them off.
     """
     recipe = requested_recipe(spec)
+    for note in outside_notes(spec, recipe):
+        listen(Note(note))
     recipe.check_files()
     check_tracker(spec.machine.track)
     if spec.output.folder is not None and is_main_process():
