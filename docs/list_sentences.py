@@ -144,7 +144,8 @@ def _template(path: Path) -> Iterator[Sentence]:
 def _packaged(path: Path) -> Iterator[Sentence]:
     """Comments and texts of a packaged recipe, study, search space, task file or dataset card."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        text = line.partition("#")[2] or (line if re.search(r'"[^"]* [^"]* [^"]*"', line) else "")
+        comment = re.fullmatch(r'(?:[^"#]|"[^"]*")*#(.*)', line)
+        text = comment[1] if comment else line if re.search(r'= ?"[^"]* [^"]*"|^ *"[^"]* [^"]* ', line) else ""
         if _is_sentence(text):
             yield Sentence("packaged", f"{path.relative_to(ROOT)}:{number}", text.strip())
 

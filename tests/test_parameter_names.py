@@ -85,3 +85,12 @@ def test_public_errors_and_notes_are_translated() -> None:
     listen(Stage("reading"))
     assert events == [Note("change it with `recipe`", warning=True), Stage("reading")]
     python_notes(None)(Stage("no listener"))
+
+
+def test_a_function_that_writes_a_folder_names_its_parameter() -> None:
+    @python_errors
+    def save(folder: str) -> None:
+        raise phasefit.RunError(f"{folder} holds a run; give another folder with -o")
+
+    with pytest.raises(phasefit.RunError, match=r"give another folder with `folder`$"):
+        save("model")

@@ -177,8 +177,8 @@ def test_plugins_registered_by_a_call_train(modules: Path, beginner: Path) -> No
 def test_options_of_plugins_are_validated(beginner: Path) -> None:  # noqa: F811
     for setting, sentence in {
         "spread.sharpnes=1": "unknown option 'sharpnes'; did you mean 'sharpness'?",
-        "spread.sharpness=0": "option 'sharpness': input should be greater than 0 (found 0)",
-        "finetune.objective.weight=much": "objective 'centre', weight: Input should be a valid number",
+        "spread.sharpness=0": "option 'sharpness' must be greater than 0 (found 0)",
+        "finetune.objective.weight=much": "objective 'centre', weight must be a number",
         "finetune.watch=worst_recal": "unknown metric 'worst_recal' to watch; did you mean 'worst_recall'?",
     }.items():
         result = CliRunner().invoke(app, ["train", "reviews.csv", "--recipe", "centre-spread", "--set", setting])

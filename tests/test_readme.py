@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from inline_cells import inline_cells
 from phasefit.cli.app import app
+from phasefit.models.encoder.locate import packaged_default
 from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.encoder.packing import FAMILIES as PACKED
 from phasefit.phases.options import PhaseOptions
@@ -82,6 +83,22 @@ def test_the_two_commands_come_first() -> None:
 def test_the_python_of_the_readme_runs() -> None:
     (code,) = blocks("python")
     exec(compile(code, "README.md", "exec"), {})
+
+
+@pytest.mark.long
+def test_the_python_of_the_readme_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if packaged_default() is None:
+        pytest.skip("the default model is not installed (extra 'offline')")
+    monkeypatch.chdir(tmp_path)
+    (code,), (shown,) = blocks("python"), blocks("text")
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 120
 
 
 @pytest.mark.usefixtures("beginner")

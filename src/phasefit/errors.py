@@ -13,6 +13,7 @@ PhasefitError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -85,3 +86,24 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     known = sorted(str(item) for item in known)
     near = get_close_matches(name, known, n=1)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}"
+
+
+def constraint(message: str) -> str:
+    """A message of pydantic about a wrong value in our words, e.g. "must be at least 1"."""
+    message = message.removeprefix("Value error, ")
+    for pattern, words in CONSTRAINTS:
+        if match := re.fullmatch(pattern, message):
+            return match.expand(words)
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+CONSTRAINTS = (
+    (r"Input should be greater than or equal to (\S+)", r"must be at least \1"),
+    (r"Input should be less than or equal to (\S+)", r"must be at most \1"),
+    (r"Input should be greater than (\S+)", r"must be greater than \1"),
+    (r"Input should be less than (\S+)", r"must be less than \1"),
+    (r"Input should be a valid integer.*", "must be a whole number"),
+    (r"Input should be a valid number.*", "must be a number"),
+    (r"Input should be a valid boolean.*", "must be true or false"),
+    (r"Input should be (.*)", r"must be \1"),
+)

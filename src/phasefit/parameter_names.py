@@ -7,9 +7,10 @@ Messages are written once, for the command line. Every public function and metho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
+from inspect import signature
 from typing import ParamSpec, TypeVar
 
 from phasefit.errors import Interrupted, PhasefitError
@@ -36,18 +37,18 @@ COMMAND = re.compile(r"(?:phasefit|pip) [a-z]+ [^;,()]*")
 OPTION = re.compile(r"(?<![\w-])(?P<option>--[a-z][a-z-]*|-o\b)(?: (?P<value>[\w-]+(?:,[\w-]+)*))?")
 
 
-def in_python(sentence: str) -> str:
+def in_python(sentence: str, names: Mapping[str, str] = NAMES) -> str:
     """Replace command-line options in a sentence by Python parameters; whole commands are not changed."""
     sentence = RESUME.sub(lambda match: f'phasefit.resume("{match["quoted"] or match["path"]}")', sentence)
     parts, end = [], 0
     for command in COMMAND.finditer(sentence):
-        parts += [_options(sentence[end : command.start()]), command.group()]
+        parts += [_options(sentence[end : command.start()], names), command.group()]
         end = command.end()
-    return "".join([*parts, _options(sentence[end:])])
+    return "".join([*parts, _options(sentence[end:], names)])
 
 
-def _options(text: str) -> str:
-    return OPTION.sub(_option, SETTING.sub(_setting, text))
+def _options(text: str, names: Mapping[str, str]) -> str:
+    return OPTION.sub(lambda match: _option(match, names), SETTING.sub(_setting, text))
 
 
 def _setting(match: re.Match[str]) -> str:
@@ -56,9 +57,9 @@ def _setting(match: re.Match[str]) -> str:
     return f'settings={{"{match["name"]}": {shown if value else "..."}}}'
 
 
-def _option(match: re.Match[str]) -> str:
+def _option(match: re.Match[str], names: Mapping[str, str]) -> str:
     option, value = match["option"], match["value"]
-    name = NAMES.get(option, option.removeprefix("--").replace("-", "_"))
+    name = names.get(option, option.removeprefix("--").replace("-", "_"))
     if value is None:
         return f"`{name}`"
     if option in CHOICES and re.fullmatch(CHOICES[option], value) and not (option == "--recipe" and value in VERBS):
@@ -69,13 +70,15 @@ def _option(match: re.Match[str]) -> str:
 
 def python_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorate a public function or method so that its errors name parameters instead of options."""
+    writes_folder = "folder" in signature(function).parameters  # `save` names its output `folder`
+    names = {**NAMES, "-o": "folder"} if writes_folder else NAMES
 
     @wraps(function)
     def translated(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
         try:
             return function(*arguments, **named)
         except (PhasefitError, Interrupted) as error:
-            error.args = (in_python(str(error)), *error.args[1:])
+            error.args = (in_python(str(error), names), *error.args[1:])
             raise
 
     return translated

@@ -311,7 +311,7 @@ NAMES = {
     "no such recipe file": line(
         "train good.csv -q -r gone.toml", "'gone.toml'", "'phasefit recipes' lists the packaged recipes"
     ),
-    "no such command": line("trian good.csv", "'trian'", "Did you mean 'train'?"),
+    "no such command": line("trian good.csv", "'trian'", "did you mean 'train'"),
     "nothing to train on": line("train", "phasefit train --help"),
 }
 FINETUNE = '[[phase]]\nkind = "finetune"\n'
@@ -385,36 +385,38 @@ RECIPES = {
     "set an unknown phase": setting("fintune.epochs=3", "no 'fintune'; did you mean 'finetune'?"),
     "set an unknown option": setting("finetune.epoch=3", "unknown option 'epoch'; did you mean 'epochs'?"),
     "set the wrong type": setting("finetune.epochs=many", "option 'epochs'", "number", "'many'"),
-    "set out of range": setting("finetune.max_steps=0", "option 'max_steps'", "equal to 1", "found 0"),
+    "set out of range": setting("finetune.max_steps=0", "option 'max_steps'", "must be at least 1", "found 0"),
     "set endless epochs": setting("finetune.epochs=inf", "option 'epochs'", "finite number"),
     "set a length that is none": setting("max_length=x", "max_length must be 'model', 'auto' or a number", "'x'"),
 }
 NUMBERS = {
     command: option(command, *says)
     for command, says in {
-        "--validation-size 2": ("'--validation-size'", "less than or equal to 0.9"),
-        "--validation-size -1": ("'--validation-size'", "greater than or equal to 0"),
-        "--validation-size nan": ("'--validation-size'", "0.9"),
-        "--validation-size much": ("'--validation-size'", "valid number"),
-        "--test-size 1": ("'--test-size'", "less than or equal to 0.9"),
+        "--validation-size 2": ("--validation-size ", "must be at most 0.9"),
+        "--validation-size -1": ("--validation-size ", "must be at least 0"),
+        "--validation-size nan": ("--validation-size ", "0.9"),
+        "--validation-size much": ("--validation-size ", "must be a number"),
+        "--test-size 1": ("--test-size ", "must be at most 0.9"),
         "--validation-size 0.5 --test-size 0.5": ("0.5", "leave some rows to train on"),
-        "--rows 0": ("'--rows'", "greater than or equal to 1"),
+        "--rows 0": ("--rows ", "must be at least 1"),
         "--rows 1": ("1 rows cannot include all 2 classes", "at least 2"),
-        "--threads 0": ("'--threads'", "greater than or equal to 1"),
-        "--threads 100000": ("'--threads'", "less than or equal to 1024"),
-        "--seed -1": ("'--seed'", "greater than or equal to 0"),
-        "--seed 1.5": ("'--seed'", "valid integer"),
+        "--threads 0": ("--threads ", "must be at least 1"),
+        "--threads 100000": ("--threads ", "must be at most 1024"),
+        "--seed -1": ("--seed ", "must be at least 0"),
+        "--seed 1.5": ("--seed ", "must be a whole number"),
         "--device gpu": ("--device gpu", "use auto, cpu"),
         "--device cuda:77": ("--device cuda:77", "use --device cpu or auto"),
-        "--precision fp8": ("'--precision': 'fp8' is not one of 'auto'",),
-        "--unseen maybe": ("'--unseen': 'maybe' is not one of 'error'",),
+        "--precision fp8": ("--precision: 'fp8' is not one of 'auto'",),
+        "--unseen maybe": ("--unseen: 'maybe' is not one of 'error'",),
         "--tree ''": ("--tree is empty", "--tree /"),
         "--nonsense": ("--nonsense", "phasefit train --help"),
     }.items()
 } | {
-    "predict --batch-size 0": line("predict {run} good.csv --batch-size 0", "'--batch-size'", "equal to 1"),
-    "embed --batch-size x": line("embed {run} good.csv -o o.npy --batch-size x", "'--batch-size'", "valid integer"),
-    "evaluate --threads 0": line("evaluate {run} good.csv --threads 0", "'--threads'", "equal to 1"),
+    "predict --batch-size 0": line("predict {run} good.csv --batch-size 0", "--batch-size ", "must be at least 1"),
+    "embed --batch-size x": line(
+        "embed {run} good.csv -o o.npy --batch-size x", "--batch-size ", "must be a whole number"
+    ),
+    "evaluate --threads 0": line("evaluate {run} good.csv --threads 0", "--threads ", "must be at least 1"),
 }
 
 

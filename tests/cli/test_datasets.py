@@ -29,7 +29,7 @@ def test_everything_worth_checking_is_shown(phasefit, files) -> None:
         "near-empty rows 3",
         "test texts that are also in train 1 (50.0%) 1",
         "train hello there a (row 1), b (row 2)",
-        "95th percentile 4 2",
+        "words per text: 95th percentile 4 2",
     ):
         assert line in lines, line
     bars = [line for line in lines if "█" in line]
@@ -44,8 +44,8 @@ def test_everything_worth_checking_is_shown(phasefit, files) -> None:
 
 def test_a_clean_dataset_shows_no_empty_tables(phasefit) -> None:
     output = phasefit("datasets", "snips").stdout
-    assert "Hygiene" in output
-    assert "Texts in more than one part" not in output
+    assert "Data checks" in output
+    assert "Texts in more than one split" not in output
     assert "Conflicting labels" not in output
     assert "Lengths" in output
 
@@ -113,7 +113,7 @@ def test_pairs_and_texts_without_labels(phasefit, tmp_path):
     description = json.loads(phasefit("datasets", str(tmp_path / "lines.txt"), "--json").stdout)
     assert (description["kind"], description["rows"], description["classes"]) == ("none", {"train": 2}, None)
     tested = ("datasets", str(tmp_path / "lines.txt"), "--test", str(tmp_path / "lines.txt"))
-    assert "Texts in more than one part" in phasefit(*tested).stdout
+    assert "Texts in more than one split" in phasefit(*tested).stdout
 
 
 def test_wrong_labels_are_still_reported(phasefit, tmp_path, sentence):

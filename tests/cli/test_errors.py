@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from phasefit.errors import DataError, Interrupted, RunError
+from phasefit.errors import DataError, Interrupted, RunError, constraint
 
 
 def test_our_own_errors_are_one_sentence(phasefit, training, sentence):
@@ -79,3 +79,31 @@ def test_a_closed_pipe_is_not_an_error():
     assert process.wait(60) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--validation-size", "1.5"], "--validation-size must be at most 0.9; see 'phasefit train --help'"),
+        (["--rows", "0"], "--rows must be at least 1; see"),
+        (["--seed", "a"], "--seed must be a whole number; see"),
+        (["--recip", "x"], "there is no option --recip; did you mean --recipe or --refit or --reject; see"),
+        (["--unseen", "no"], "--unseen: 'no' is not one of 'error', 'drop', 'keep'; see"),
+    ],
+)
+def test_wrong_options_are_reported_in_our_words(phasefit, sentence, words: list[str], expected: str) -> None:
+    assert sentence(phasefit("train", "x.csv", *words)).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Input should be greater than 0", "must be greater than 0"),
+        ("Input should be less than 1", "must be less than 1"),
+        ("Input should be a valid number, unable to parse string as a number", "must be a number"),
+        ("Input should be 'a' or 'b'", "must be 'a' or 'b'"),
+        ("Value error, Give one", "give one"),
+    ],
+)
+def test_constraints_are_stated_plainly(message: str, expected: str) -> None:
+    assert constraint(message) == expected

@@ -133,10 +133,10 @@ def test_a_table_with_usual_names_for_a_pair_is_read_by_its_own(pairs: Path, tmp
 
 def test_pairs_that_were_trained_on_are_reported(pairs: Path, folder: Path, tmp_path: Path) -> None:
     result = phasefit("evaluate", pairs, folder / "pairs.csv", "--json", "-q")
-    assert re.search(r"was trained on \d+ of the 60 pairs texts", " ".join(result.stderr.split()))
+    assert re.search(r"\d+ of the 60 texts in 'pairs' were used to train \S", " ".join(result.stderr.split()))
     loud = write(tmp_path / "loud.csv", links=[t.upper() for t in TEXTS], rechts=OTHER, gleich=["ja", "nein"] * 30)
     result = phasefit("evaluate", pairs, loud, "--json", "-q")
-    assert re.search(r"was trained on \d+ of the 60 loud texts", " ".join(result.stderr.split()))
+    assert re.search(r"\d+ of the 60 texts in 'loud' were used to train \S", " ".join(result.stderr.split()))
     half = write(tmp_path / "half.csv", links=TEXTS[:4], rechts=FEW, gleich=["ja", "nein"] * 2)
     assert "trained on" not in phasefit("evaluate", pairs, half, "--json", "-q").stderr
 
@@ -264,8 +264,8 @@ def test_a_table_is_scored_by_one_of_several_tasks_that_must_be_named(two: Path,
 def test_texts_that_tasks_were_trained_on_are_reported(two: Path, folder: Path, tmp_path: Path) -> None:
     result = phasefit("evaluate", two, folder / "two.toml", "--json", "-q")
     message = " ".join(result.stderr.split())
-    assert re.search(r"was trained on \d+ of the 60 topics texts", message)
-    assert re.search(r"was trained on \d+ of the 60 stars texts", message)
+    assert re.search(r"\d+ of the 60 texts in 'topics' were used to train \S", message)
+    assert re.search(r"\d+ of the 60 texts in 'stars' were used to train \S", message)
     new = write(tmp_path / "new.csv", text=FEW, label=["music", "weather", "food", "food"])
     assert phasefit("evaluate", two, new, "--task", "topics", "--json", "-q").stderr == ""
 

@@ -51,7 +51,7 @@ def test_they_are_taken_again(phasefit, run: Path, table: Path, tmp_path: Path) 
     scored = phasefit("evaluate", str(run), str(table), "--json", "-q")
     assert scored.exit_code == 0, scored.stderr
     assert json.loads(scored.stdout)["rows"] == 60
-    assert re.search(r"was trained on \d+ of the 60 notes texts", " ".join(scored.stderr.split()))
+    assert re.search(r"\d+ of the 60 texts in 'notes' were used to train \S", " ".join(scored.stderr.split()))
     assert "say little about new ones" in " ".join(scored.stderr.split())
 
 

@@ -137,7 +137,7 @@ def test_texts_that_the_base_run_was_trained_on(spelled: str) -> None:
     again = prepare(run_spec(fresh, test=test, leaked="drop-scored"), base)
     assert again.test.texts == ["text 35", "new"]
     notes = prepare(run_spec(fresh, test=test), base).notes
-    assert "before was trained on 1 of the 3 test texts" in notes
+    assert "1 of the 3 texts in 'test' were used to train before" in notes
 
 
 def test_copies_in_other_cases_are_known_to_the_base_run() -> None:

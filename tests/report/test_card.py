@@ -10,8 +10,9 @@ from markdown_it import MarkdownIt
 
 from phasefit.metrics import classification_metrics
 from phasefit.metrics.registry import METRICS
-from phasefit.report.card.card import PICTURES, model_card
+from phasefit.report.card.card import PICTURES, model_card, phase_rows
 from phasefit.report.card.markdown import escape, fence
+from phasefit.report.facts.curves import phase_results
 from phasefit.report.facts.geometry import geometry_reading
 
 NAMES = ["Book|Restaurant", "*weather*", "<b>ride</b>", "line\nbreak"]
@@ -89,7 +90,7 @@ def test_class_names_cannot_break_a_table() -> None:
 
 def test_phases_data_and_environment_are_shown() -> None:
     phases, data, environment = tables(card())[2:]
-    assert phases[1] == ["finetune", "1,200", "12.3", "macro_f1 0.9123"]
+    assert phases[1] == ["finetune", "1,200", "12.3", "macro F1 0.9123"]
     assert ["rows", "train 229, test 33"] in data
     assert ["versions", "python 3.11.7, torch 2.13.0"] in environment
     assert "phasefit train snips --seed 3" in card()
@@ -188,3 +189,12 @@ def test_escaped_text_is_shown_as_it_is(text: str) -> None:
 def test_a_fence_is_longer_than_any_fence_inside() -> None:
     assert fence("a ```` b", "toml").startswith("`````toml\n")
     assert fence("a", "toml").startswith("```toml\n")
+
+
+def test_a_discarded_phase_is_marked() -> None:
+    phase = {"name": "denoise", "steps": 4, "seconds": 1.0, "watch": "probe", "best": {"probe": 0.9}, "best_step": 0}
+    assert phase_rows([phase]) == [
+        ["denoise", "4", "1.0", "probe (macro F1) 0.9000, no improvement, changes discarded"]
+    ]
+    (result,) = phase_results([phase])
+    assert result.kept == "probe (macro F1) 0.9000, no improvement, changes discarded"

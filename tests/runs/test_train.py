@@ -491,7 +491,7 @@ def test_continuing_never_scores_training_texts_of_the_base_run(whole, table: Pa
     assert len(prepared.train) + len(prepared.validation) + len(prepared.test) == 110
     assert "known classes, 1 new: travel" in " ".join(prepared.notes)
     again = prepare(quick(table, folder, tmp_path / "run", test=str(table)), base_run(str(folder)))
-    assert re.search(r"was trained on \d+ of the \d+ test texts", " ".join(again.notes))
+    assert re.search(r"\d+ of the \d+ texts in 'test' were used to train \S", " ".join(again.notes))
 
 
 def test_texts_on_both_sides_are_counted(tiny_folder: Path, tmp_path: Path) -> None:

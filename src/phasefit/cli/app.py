@@ -97,7 +97,7 @@ class Commands(HelpGroup):
 
 HELP = """Train text classifiers in phases: denoise, contrast, fine-tune.
 
-$ phasefit demo                                     a demo of two minutes
+$ phasefit demo                                     a two-minute demo
 $ phasefit train reviews.csv                        train on your table
 $ phasefit predict runs/reviews new.csv -o out.csv  classify new texts
 """

@@ -30,8 +30,8 @@ def datasets(
     tree: opt.Tree = None,
     separator: opt.Separator = None,
     levels: opt.Levels = None,
-    validation: opt.Validation = None,
-    test: opt.Test = None,
+    validation: opt.OtherValidation = None,
+    test: opt.OtherTest = None,
     data_dir: opt.DataDir = None,
     json: opt.Json = False,
 ) -> None:

@@ -6,6 +6,7 @@ Every error is one line on standard error that starts with `phasefit:`; `--debug
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -15,7 +16,7 @@ from typing import Any
 
 import typer
 
-from phasefit.errors import PhasefitError, TextsCut
+from phasefit.errors import PhasefitError, TextsCut, constraint
 
 BUG, BAD_INPUT, SIGNALLED = 1, 2, 128
 
@@ -89,8 +90,19 @@ def _usage(error: typer.TyperException) -> None:
         raise typer.Exit(BAD_INPUT) from None
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "phasefit"
-    message = error.format_message().replace("Value error, ", "").strip().rstrip(".")
-    raise typer.Exit(_report(f"{message[:1].lower()}{message[1:]}; see '{command} --help'", BAD_INPUT)) from None
+    raise typer.Exit(_report(f"{_plain(error.format_message())}; see '{command} --help'", BAD_INPUT)) from None
+
+
+def _plain(message: str) -> str:
+    """Typer's message about a wrong command line in our words."""
+    message = " ".join(message.split()).rstrip(".?")
+    if match := re.fullmatch(r"Invalid value for '?([^':]+)'?: (.*)", message):
+        problem = constraint(match[2])
+        return f"{match[1]} {problem}" if problem.startswith("must ") else f"{match[1]}: {problem}"
+    if match := re.fullmatch(r"No such option:? (\S+?)\.? (?:\(Possible options: (.*)\)|Did you mean (.*))", message):
+        return f"there is no option {match[1]}; did you mean {(match[2] or match[3]).replace(', ', ' or ')}"
+    message = message.replace(". Did you mean", "; did you mean")
+    return f"{message[:1].lower()}{message[1:]}"
 
 
 def _silence_output() -> None:

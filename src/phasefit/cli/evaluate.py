@@ -26,14 +26,14 @@ def evaluate(
         str, typer.Argument(metavar="DATA", help="A table with texts and labels, a dataset name, or a task file.")
     ],
     task: opt.Task = None,
-    text: opt.Text = None,
+    text: opt.PairText = None,
     label: opt.Label = None,
     kind: opt.Kind = None,
     tree: opt.Tree = None,
     separator: opt.Separator = None,
     levels: opt.Levels = None,
     split: opt.Split = "test",
-    unseen: opt.Unseen = "error",
+    unseen: opt.UnseenInData = "error",
     data_dir: opt.DataDir = None,
     out: Annotated[
         Path | None,

@@ -32,22 +32,22 @@ def parts_table(hygiene: Hygiene) -> Table:
     from phasefit.data.hygiene import NEAR_EMPTY
 
     parts = hygiene.parts.values()
-    table = new_table("", *hygiene.parts, title="Hygiene", right=range(1, len(hygiene.parts) + 1))
+    table = new_table("", *hygiene.parts, title="Data checks", right=range(1, len(hygiene.parts) + 1))
     rows: dict[str, Callable[[Part], str]] = {
         "rows": lambda part: f"{part.rows:,}",
         _repeated_row(hygiene): lambda part: f"{part.repeated:,}",
         "texts with conflicting labels": lambda part: f"{part.conflicting_texts:,}" if part.classes else "-",
         "rows with conflicting labels": lambda part: f"{part.conflicting_rows:,}" if part.classes else "-",
         f"near-empty texts ({NEAR_EMPTY})": lambda part: f"{part.near_empty:,}",
-        "words per text: fewest": lambda part: f"{part.words.least:,}",
-        "median": lambda part: f"{part.words.median:,g}",
-        "mean": lambda part: f"{part.words.mean:,.1f}",
-        "95th percentile": lambda part: f"{part.words.p95:,}",
-        "most": lambda part: f"{part.words.most:,}",
+        "words per text: minimum": lambda part: f"{part.words.least:,}",
+        "words per text: median": lambda part: f"{part.words.median:,g}",
+        "words per text: mean": lambda part: f"{part.words.mean:,.1f}",
+        "words per text: 95th percentile": lambda part: f"{part.words.p95:,}",
+        "words per text: maximum": lambda part: f"{part.words.most:,}",
         "classes": lambda part: _of(part.classes, lambda of: f"{len(of.sizes):,}"),
         "largest / smallest class": lambda part: _of(part.classes, lambda of: f"{of.imbalance:,.1f}"),
         "classes with one row": lambda part: _of(part.classes, lambda of: f"{len(of.with_one_row):,}"),
-        "classes only in other parts": lambda part: _of(part.classes, lambda of: f"{len(of.missing):,}"),
+        "classes only in other splits": lambda part: _of(part.classes, lambda of: f"{len(of.missing):,}"),
     }
     if any(part.pairs for part in parts):
         rows |= _rows_of_pairs()
@@ -71,7 +71,7 @@ def _rows_of_pairs() -> dict[str, Callable[[Part], str]]:
 
 def overlaps_table(hygiene: Hygiene) -> Table:
     """The number of texts that two parts share."""
-    table = new_table("", "rows", "with a different label", title="Texts in more than one part", right=(1, 2))
+    table = new_table("", "rows", "with a different label", title="Texts in more than one split", right=(1, 2))
     for overlap in hygiene.overlaps:
         share = overlap.rows / hygiene.parts[overlap.part].rows
         name = f"{overlap.part} texts that are also in {overlap.other}"
@@ -81,7 +81,7 @@ def overlaps_table(hygiene: Hygiene) -> Table:
 
 def conflicts_table(hygiene: Hygiene) -> Table:
     """Some texts with different labels, with their rows in the file."""
-    table = new_table("part", "text", "labels", title="Examples of conflicting labels")
+    table = new_table("split", "text", "labels", title="Examples of conflicting labels")
     for name, part in hygiene.parts.items():
         for conflict in part.conflicts:
             labelled_rows = zip(conflict.labels, conflict.rows, strict=True)

@@ -55,6 +55,8 @@ def check_split(split: str) -> None:
 def check_task(run: Run, task: str | None) -> str | None:
     """The given task; raise an error if the run has no such task, or several and none is given."""
     tasks = list(run.heads)
+    if task is not None and tasks == ["default"] and task not in tasks:
+        raise ModelError(f"the run '{run.source}' has a single task; remove --task")
     if task is not None and task not in tasks:
         raise ModelError(f"the run '{run.source}' has no task '{task}'; {did_you_mean(task, tasks)}")
     if task is None and len(tasks) > 1:

@@ -22,14 +22,20 @@ FILE_HELP = (
 
 OneText: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN", help="The text column; by default detected by its usual names.", rich_help_panel=DATA
-    ),
+    typer.Option(metavar="COLUMN", help="The text column; by default detected by name.", rich_help_panel=DATA),
 ]
 Text: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         help="The text column; by default detected by name. Repeat it for pairs (two) or triples (three).",
+        metavar="COLUMN",
+        rich_help_panel=DATA,
+    ),
+]
+PairText: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The text column; by default that of the run, or detected by name. Repeat it for pairs.",
         metavar="COLUMN",
         rich_help_panel=DATA,
     ),
@@ -103,6 +109,14 @@ Validation: TypeAlias = Annotated[
 Test: TypeAlias = Annotated[
     str | None,
     typer.Option(help="Test table; by default split off from DATA.", metavar="FILE", rich_help_panel=DATA),
+]
+OtherValidation: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--validation", help="A validation table to check as well.", metavar="FILE", rich_help_panel=DATA),
+]
+OtherTest: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--test", help="A test table to check as well.", metavar="FILE", rich_help_panel=DATA),
 ]
 Unlabelled: TypeAlias = Annotated[
     str | None,
@@ -183,6 +197,14 @@ Unseen: TypeAlias = Annotated[
     typer.Option(
         help="What to do with validation and test rows whose label is not in the training rows; keep counts them as "
         "mistakes.",
+        rich_help_panel=DATA.advanced,
+    ),
+]
+UnseenInData: TypeAlias = Annotated[
+    Literal["error", "drop", "keep"],
+    typer.Option(
+        "--unseen",
+        help="What to do with rows whose label the run was not trained on; keep counts them as mistakes.",
         rich_help_panel=DATA.advanced,
     ),
 ]
@@ -280,7 +302,7 @@ Refit: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--refit",
-        help="After the test, train again on all rows.\f The steps are those that were best on validation.",
+        help="After the test, train again on all rows.\f It uses the number of steps that was best on validation.",
         rich_help_panel=TRAINING,
     ),
 ]
@@ -302,8 +324,8 @@ Calibrate: TypeAlias = Annotated[
 Reject: TypeAlias = Annotated[
     float,
     typer.Option(
-        help="Leave the least certain predictions empty: this share of the validation rows. The run stores the "
-        "corresponding probability threshold.",
+        help="Leave uncertain predictions empty; the threshold is set so that this share of the validation rows is "
+        "empty. The run stores the threshold.",
         min=0,
         max=0.9,
         metavar="SHARE",
@@ -344,7 +366,7 @@ CheckpointMinutes: TypeAlias = Annotated[
 Seeds: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="The number of seeds, from 0; each has its own split, sample and training.",
+        help="The number of seeds (0, 1, 2 ...); each has its own sample, split and training.",
         min=1,
         metavar="N",
         rich_help_panel=TRAINING,
@@ -392,7 +414,7 @@ StudyOut: TypeAlias = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="The folder of the study, which then shares no runs with others; default: studies/NAME, then "
+        help="The folder of the study; its runs are then not shared with other studies. Default: studies/NAME, then "
         "studies/NAME-2 ...",
         metavar="FOLDER",
         rich_help_panel=OUTPUT,

@@ -31,7 +31,7 @@ def check_out(path: Path | None, overwrite: bool, also: Collection[str] = ()) ->
 def check_folder(folder: Path) -> None:
     """Raise an error if the folder is not writable."""
     if not folder.is_dir():
-        raise RunError(f"there is no folder {folder}; create it first, or choose another place")
+        raise RunError(f"the folder '{folder}' does not exist; create it first, or choose another one")
     if not os.access(folder, os.W_OK):
         raise RunError(f"the folder {folder} is not writable; choose another one, or change its permissions")
 

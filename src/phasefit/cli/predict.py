@@ -33,7 +33,7 @@ def predict(
         ),
     ] = None,
     task: opt.Task = None,
-    text: opt.Text = None,
+    text: opt.PairText = None,
     format: opt.StdinFormat = "lines",
     data_dir: opt.DataDir = None,
     out: opt.OutFile = None,
@@ -147,7 +147,7 @@ def show_predictions(
         for text, row, answer in zip(shown, outputs, kind.answers(outputs, space, decision), strict=True):
             table.add_row(text, *([str(answer)] if len(space) else []), f"{row[0]:.3f}")
     else:
-        table = new_table("text", "prediction", "probability", "next", right=(2,))
+        table = new_table("text", "prediction", "probability", "next most likely", right=(2,))
         for text, row, codes in zip(shown, outputs, kind.predicted_codes(outputs, decision), strict=True):
             table.add_row(text, *_prediction_cells(row, codes, space.names))
     stdout().print(table)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phasefit.cli.console import printable
 from phasefit.cli.progress import count, duration, score, watched
-from phasefit.metrics.registry import INTERVAL, spelled
+from phasefit.metrics.registry import INTERVAL, METRICS, spelled
 from phasefit.report.facts.classes import class_scores, weakest
 from phasefit.report.limits import MOST_LISTED
 
@@ -46,7 +46,8 @@ def metrics_table(parts: Mapping[str, Mapping[str, Any]]) -> Table:
     parts = {title: _with_levels(part) for title, part in parts.items()}
     names = dict.fromkeys(name for part in parts.values() for name, value in part.items() if _is_figure(name, value))
     for name in names:
-        table.add_row(spelled(name), *(_with_interval(part, name) for part in parts.values()))
+        title = METRICS[name].title if name in METRICS else spelled(name)
+        table.add_row(title, *(_with_interval(part, name) for part in parts.values()))
     return table
 
 

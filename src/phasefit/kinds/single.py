@@ -101,7 +101,7 @@ class Single(LabelKind):
             decision = replace(decision, reject_below=threshold_for(reject, calibrated))
             withheld = int((decision.answers(calibrated) < 0).sum())
             least, rows = decision.reject_below, f"{withheld:,} of the {len(calibrated):,} validation rows"
-            notes.append(f"predictions with a probability below {least:.3f} are withheld: {rows}")
+            notes.append(f"predictions with a probability below {least:.3f} are left empty ({rows})")
         return decision, notes
 
     def answers(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Label | None]:
@@ -137,9 +137,12 @@ class Single(LabelKind):
 
 def calibration_note(temperature: float) -> str:
     """The result of calibration in a sentence."""
+    shown = f"{temperature:.2f}"
+    if shown == "1.00":
+        return "probabilities calibrated on validation (temperature 1.00: no change)"
     was = "overconfident" if temperature > 1 else "underconfident"
     slightly = "slightly " if 1 / SLIGHT < temperature < SLIGHT else ""
-    return f"probabilities calibrated on validation (temperature {temperature:.2f}: {slightly}{was})"
+    return f"probabilities calibrated on validation (temperature {shown}: {slightly}{was})"
 
 
 KIND = Single()

@@ -183,7 +183,5 @@ def _odd_text(texts: Sequence[object], error: TypeError) -> Exception:
         try:
             text.encode()
         except UnicodeEncodeError:
-            return DataError(
-                f"text {row} contains a lone surrogate (an incomplete character): {text[:40]!r}; remove it"
-            )
+            return DataError(f"text {row} contains a lone surrogate (an incomplete character); remove it")
     return error

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from phasefit.errors import RecipeError, did_you_mean
+from phasefit.errors import RecipeError, constraint, did_you_mean
 from phasefit.registry import Registry
 
 Registered = TypeVar("Registered")
@@ -35,6 +35,8 @@ def _problem(error: ValidationError) -> str:
     problem = error.errors()[0]
     if problem["type"] in ("missing", "missing_argument"):
         return f" needs the option '{problem['loc'][-1]}'"
-    place = "".join(f", {part}" for part in problem["loc"])
-    value = f" (found {problem['input']!r})" if problem["loc"] else ""
-    return f"{place}: {problem['msg'].removeprefix('Value error, ')}{value}"
+    if not problem["loc"]:  # about several options, which the message names
+        return f": {problem['msg'].removeprefix('Value error, ')}"
+    message = constraint(problem["msg"])
+    place = "".join(f", {part}" for part in problem["loc"]) + ("" if message.startswith("must ") else ":")
+    return f"{place} {message} (found {problem['input']!r})"

@@ -88,7 +88,8 @@ def split_off(
         held = kind_named(train.label_kind).trainable(held, train.labels)
     for name, rows in held.items():
         if shares[name] and not len(rows):
-            where = "" if train.labels is None else " per class"
+            classes = train.labels is not None and kind_named(train.label_kind).has_classes
+            where = " per class" if classes else ""
             raise DataError(
                 f"{train.name}: no {name} rows can be split off: too few distinct texts{where}; give --{name}, or use "
                 f"--{name}-size 0"
@@ -139,8 +140,8 @@ def known_only(table: Table | None, space: LabelSpace, unseen: str, notes: list[
     if not known.any() and unseen != "keep":
         trained = ", ".join(f"'{name}'" for name in space.names[:5]) + (" ..." if len(space) > 5 else "")
         raise LabelError(
-            f"{problem} (row {number}), and no other rows; check the file and the label column (training labels: "
-            f"{trained})"
+            f"{table.name}: no row has a label of the training rows, e.g. row {number}: '{space.name(labels[row])}' "
+            f"(training labels: {trained}); check the file and --label"
         )
     if unseen == "error":
         raise LabelError(
@@ -155,4 +156,4 @@ def note_known(scored: Mapping[str, Table | None], base: Base | None, notes: lis
     for name, table in scored.items():
         known = 0 if base is None or table is None else int(base.knows(table).sum())
         if base is not None and table is not None and known:
-            notes.append(f"{base.name} was trained on {known:,} of the {len(table):,} {name} texts")
+            notes.append(f"{known:,} of the {len(table):,} texts in '{name}' were used to train {base.name}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from phasefit.errors import RecipeError, did_you_mean
+from phasefit.errors import RecipeError, constraint, did_you_mean
 from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.encoder.template import check_template
 from phasefit.phases import PHASES
@@ -77,10 +77,11 @@ def _first_problem(options: type[BaseModel], error: ValidationError) -> str:
         known = _names_at(options, place[:-1])
         inside = f" in '{'.'.join(place[:-1])}'" if place[1:] else ""
         return f"unknown option '{place[-1]}'{inside}; {_nearest(options, place, known)}"
-    message = problem["msg"].removeprefix("Value error, ")
     if not place:  # about several options, which the message names
-        return message
-    return f"option '{place[0]}': {message[0].lower()}{message[1:]} (found {problem['input']!r})"
+        return problem["msg"].removeprefix("Value error, ")
+    message = constraint(problem["msg"])
+    colon = "" if message.startswith("must ") else ":"
+    return f"option '{place[0]}'{colon} {message} (found {problem['input']!r})"
 
 
 def _nearest(options: type[BaseModel], place: Sequence[str], known: Sequence[str]) -> str:

@@ -69,7 +69,7 @@ def _packaged() -> dict[str, Path]:
     """The files of all recipes by name; sources that cannot be loaded are skipped."""
     files: dict[str, Path] = {}
     for source in RECIPES.loadable()[0].values():
-        for path in sorted(source.glob("*.toml")) if source.is_dir() else [source]:
+        for path in sorted(source.glob("*.toml"), key=lambda path: path.stem) if source.is_dir() else [source]:
             if path.stem in files:
                 raise PluginError(f"two recipes have the name '{path.stem}': {files[path.stem]} and {path}; rename one")
             files[path.stem] = path

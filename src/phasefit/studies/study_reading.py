@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from phasefit.baselines import BASELINES
-from phasefit.errors import RecipeError, did_you_mean
+from phasefit.errors import RecipeError, constraint, did_you_mean
 from phasefit.studies.study_file import FULL, StudyFile
 
 
@@ -81,8 +81,9 @@ def _problem(error: ValidationError) -> str:
         return f"{inside}: unknown option '{place[-1]}'; {did_you_mean(str(place[-1]), _known(place[:-1]))}"
     if problem["type"] == "missing":
         return f"{inside}: '{place[-1]}' is missing"
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"{inside}: '{place[-1]}': {message[:1].lower()}{message[1:]} (found {problem['input']!r:.60})"
+    message = constraint(problem["msg"])
+    colon = "" if message.startswith("must ") else ":"
+    return f"{inside}: '{place[-1]}'{colon} {message} (found {problem['input']!r:.60})"
 
 
 def _is_type(part: Any) -> bool:

@@ -46,9 +46,8 @@ def file_format(path: Path, also: Iterable[str] = ()) -> tuple[str, bool]:
     if ending not in ENDINGS:
         known = ", ".join((*ENDINGS, *also))
         instead = f"; {INSTEAD[ending]}" if ending in INSTEAD else ""
-        raise DataError(
-            f"{path.name}: unknown file extension '{ending}'; supported: {known}, each also with .gz{instead}"
-        )
+        zipped = ", each also with .gz" if not also else f"; .gz can be added to {', '.join(ENDINGS)}"
+        raise DataError(f"{path.name}: unknown file extension '{ending}'; supported: {known}{zipped}{instead}")
     return ENDINGS[ending], gzipped
 
 

@@ -108,7 +108,7 @@ def read_card(path: Path) -> Card:
 
 @cache
 def _cards() -> dict[str, Card]:
-    cards = [read_card(path) for path in sorted((HERE / "cards").glob("*.toml"))]
+    cards = [read_card(path) for path in sorted((HERE / "cards").glob("*.toml"), key=lambda path: path.stem)]
     return {card.name: card for card in cards}
 
 

@@ -17,6 +17,8 @@ COMPILERS = ("g++", "c++", "clang++", "cl")
 def compile_layers(encoder: Encoder, backend: str = "inductor") -> None:
     """Compile each layer; weights and saved files do not change."""
     if backend == "inductor" and not any(map(shutil.which, COMPILERS)):
-        raise PhasefitError("--compile needs a C++ compiler, and none of g++, c++, clang++ was found; drop --compile")
+        raise PhasefitError(
+            "--compile needs a C++ compiler, and none of g++, c++, clang++ was found; install one, or remove --compile"
+        )
     for layer in layers_of(encoder.transformer):
         layer.compile(dynamic=True, backend=backend)

@@ -111,8 +111,8 @@ class Encoder(nn.Module):
         """Set how texts longer than max_length are handled; windows need a pooling over all tokens."""
         if way == "windows" and not self.pools_windows:
             raise RecipeError(
-                f"long = 'windows' needs a pooling over the last states of all tokens, which model '{self.name}' does "
-                "not have; use 'head-tail', or a model with mean pooling"
+                "long = 'windows' needs pooling over the last hidden states of all tokens, which model "
+                f"'{self.name}' does not have; use 'head-tail', or a model with mean pooling"
             )
         self.long = way
 
@@ -134,7 +134,7 @@ class Encoder(nn.Module):
         if current and new != current:
             raise RecipeError(
                 f"prompt: model '{self.name}' was trained with the prompt '{current}' and cannot use '{new}'; "
-                "drop prompt, or start from another model"
+                "remove prompt, or start from another model"
             )
         if current or new == TEXT:
             return

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from phasefit.data.task_file import TABLE, TaskFile, TaskSpec
-from phasefit.errors import DataError, RecipeError, did_you_mean
+from phasefit.errors import DataError, RecipeError, constraint, did_you_mean
 from phasefit.metrics.registry import MEAN, METRICS, watchable
 from phasefit.phases.finetune.options import HeadSettings
 from phasefit.phases.options import PhaseOptions
@@ -115,7 +115,7 @@ class Options(PhaseOptions):
                 name, known = str(first["loc"][0]), (*TABLE, *TaskSettings.model_fields)
                 problem = f"unknown option '{name}'; {did_you_mean(name, known)}"
             else:
-                problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+                problem = f"{'.'.join(map(str, first['loc']))}: {constraint(first['msg'])}"
             raise DataError(f"{file.name}, task '{spec.name}': {problem}") from None
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data.hygiene import Hygiene
 from phasefit.kinds import kind_named
 from phasefit.metrics.geometry import geometry_rows
+from phasefit.metrics.registry import metric_at
 from phasefit.prepare.notes import data_notes
 from phasefit.report.card.markdown import escape, facts, render, table
 from phasefit.report.facts.classes import class_scores
@@ -120,7 +121,8 @@ def phase_rows(phases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return the steps, seconds and kept score of each phase."""
     rows = []
     for phase in phase_results(phases):
-        kept = ", ".join(f"{name} {number(value)}".strip() for name, value in phase.best.items())
+        kept = ", ".join(f"{metric_at(name).title} {number(value)}".strip() for name, value in phase.best.items())
+        kept += ", no improvement, changes discarded" if phase.discarded else ""
         rows.append([phase.name, number(phase.steps), f"{phase.seconds or 0:.1f}", kept])
     return rows
 

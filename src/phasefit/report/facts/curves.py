@@ -118,13 +118,18 @@ class PhaseResult:
     seconds: float | None
     best: Mapping[str, float]
     stopped_early: bool
+    discarded: bool = False  # no evaluation was better than the one before the first step
 
     @property
     def kept(self) -> str:
         """The score of the kept weights, in words."""
-        early = ", stopped early" if self.stopped_early else ""
-        scores = [f"{metric_at(name).title} {value:.4f}{early}".strip() for name, value in self.best.items()]
+        scores = [f"{metric_at(name).title} {value:.4f}{self.remark}".strip() for name, value in self.best.items()]
         return scores[0] if len(scores) == 1 else "not validated"
+
+    @property
+    def remark(self) -> str:
+        """How the phase ended, to be appended to its score."""
+        return ", no improvement, changes discarded" if self.discarded else ", stopped early" * self.stopped_early
 
 
 def phase_results(phases: Entries) -> list[PhaseResult]:
@@ -135,6 +140,6 @@ def phase_results(phases: Entries) -> list[PhaseResult]:
         if not isinstance(best, Mapping):
             best = {} if best is None else {watch: best}
         best = {watch: best[watch]} if watch in best else best
-        early = bool(phase.get("stopped_early"))
-        results.append(PhaseResult(str(phase["name"]), phase.get("steps"), phase.get("seconds"), best, early))
+        ended = bool(phase.get("stopped_early")), bool(best) and phase.get("best_step") == 0
+        results.append(PhaseResult(str(phase["name"]), phase.get("steps"), phase.get("seconds"), best, *ended))
     return results
