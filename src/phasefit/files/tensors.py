@@ -41,13 +41,12 @@ def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _shape(name: str, entry: object, size: int) -> tuple[int, ...]:
+def _shape(name: str, entry: Any, size: int) -> tuple[int, ...]:
     """The shape of one tensor, which has at least half a byte per number in the file."""
     shape, ends = (entry.get("shape"), entry.get("data_offsets")) if isinstance(entry, dict) else (None, None)
-    numbers: list[Any] = (
-        [*shape, *ends] if isinstance(shape, list) and isinstance(ends, list) and len(ends) == 2 else [None]
-    )
-    if not all(type(number) is int and number >= 0 for number in numbers):
+    lists = isinstance(shape, list) and isinstance(ends, list) and len(ends) == 2
+    numbers: list[Any] = [*(shape or []), *(ends or [])] if lists else []
+    if not lists or not all(type(number) is int and number >= 0 for number in numbers):
         raise ValueError(f"its header is wrong at '{name}'")
     begin, end = numbers[-2:]
     if not begin <= end <= size or math.prod(numbers[:-2]) > 2 * (end - begin):

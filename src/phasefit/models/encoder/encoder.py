@@ -213,7 +213,7 @@ def load_encoder(name: str | None = None, *, complete: bool = False) -> Encoder:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     folder = locate(name)
     try:
-        with quiet_libraries(), loading_reports() as reports:
+        with quiet_libraries(), loading_reports(Path(folder)) as reports:
             model = SentenceTransformer(
                 folder,
                 device="cpu",

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
 from threading import RLock
 from typing import Any
 
@@ -26,14 +28,23 @@ _LOCK = RLock()
 
 
 @contextmanager
-def loading_reports() -> Iterator[list[Mapping[str, Any]]]:
-    """Collect the reports of transformers about missing and unexpected weights while models are loaded."""
+def loading_reports(folder: Path) -> Iterator[list[Mapping[str, Any]]]:
+    """Collect the reports of transformers about missing and unexpected weights while a model is loaded.
+
+    A model that would be larger than its files is refused before it is built: transformers would first fill all
+    weights with random numbers.
+    """
+    size = sum(path.stat().st_size for path in folder.rglob("*.safetensors"))
     reports: list[Mapping[str, Any]] = []
     with _LOCK:  # it replaces a method for a moment
         original = PreTrainedModel.__dict__["from_pretrained"]
 
-        def from_pretrained(cls: type, *args: Any, **options: Any) -> Any:
+        def from_pretrained(cls: Any, *args: Any, **options: Any) -> Any:
             wanted = options.pop("output_loading_info", False)
+            with torch.device("meta"):  # needs no memory
+                planned = sum(weight.numel() for weight in cls(deepcopy(options["config"])).parameters())
+            if planned > size:
+                raise ValueError(f"its configuration needs {planned:,} weights, but its files have only {size:,} bytes")
             model, report = original.__func__(cls, *args, output_loading_info=True, **options)
             reports.append(report)
             return (model, report) if wanted else model

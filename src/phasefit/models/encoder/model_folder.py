@@ -32,6 +32,7 @@ MODULES: dict[
 LARGEST_JSON = 50_000_000  # bytes
 PLAUSIBLE = 1_000_000  # numbers in a configuration up to this one cost nothing
 COUNTS = re.compile("layer|block|depth|stage|group")  # in the names of what is built one by one
+HEADS = re.compile(r"n(um)?_.*heads")
 LOADING = {  # arguments that sentence-transformers takes from the folder; others could name files elsewhere
     "model_args": {"torch_dtype", "dtype", "attn_implementation", "add_pooling_layer", "trust_remote_code"},
     "tokenizer_args": {"padding_side", "truncation_side", "model_max_length", "use_fast", "trust_remote_code"},
@@ -113,6 +114,8 @@ def _check_transformer(folder: Path, part: Path) -> None:
     shapes = [shape for file in _weights(folder, part) for shape in _shapes(folder, file).values()]
     elements = sum(math.prod(shape) for shape in shapes)
     for name, number in _integers(config):
+        if number < 1 and HEADS.fullmatch(name):
+            _refuse(folder, f"{CONFIG} has {name} = {number}")
         counts = COUNTS.search(name) is not None
         if number > (len(shapes) if counts else max(elements, PLAUSIBLE)):
             held = f"{len(shapes):,} tensors" if counts else f"{elements:,} numbers"
