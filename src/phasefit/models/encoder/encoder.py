@@ -239,7 +239,10 @@ def load_encoder(name: str | None = None, *, complete: bool = False) -> Encoder:
         raise ModelError(
             f"model '{name}' excludes its prompt from pooling, which phasefit does not support; use another model"
         )
-    return Encoder(list(model), name=name, prompt=prompt)
+    encoder = Encoder(list(model), name=name, prompt=prompt)
+    if encoder.max_length < encoder._special_tokens + 1:
+        raise ModelError(f"model '{name}' accepts texts of only {encoder.max_length} tokens; use another model")
+    return encoder
 
 
 def _modes(pooling: Pooling) -> tuple[str, ...]:
