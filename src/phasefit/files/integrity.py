@@ -23,7 +23,7 @@ COVERED_FOLDERS = (ENCODER, PHASES)
 NEEDED = ("heads.safetensors", "labels.json")
 OPTIONAL = ("recipe.toml", "metrics.json", "trained_on.safetensors")  # predictions need none of them
 FIRST_FORMAT = 2  # earlier folders have no checksums
-CLUTTER = re.compile(r"\.DS_Store|\._.*|Thumbs\.db|desktop\.ini")  # written by file managers, read by nobody
+CLUTTER = re.compile(r"\.DS_Store|\._.*|Thumbs\.db|desktop\.ini")  # written by file managers
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
