@@ -306,5 +306,12 @@ def write_csv(path: Path, texts: Sequence[str], labels: Sequence[Any]) -> Path:
     return path
 
 
+def without_checksums(folder: Path) -> Path:
+    """Change a run or model folder to format 1, which has no checksums, so that a test can edit its files."""
+    manifest = {name: value for name, value in read_json(folder / "phasefit.json").items() if name != "files"}
+    (folder / "phasefit.json").write_text(json.dumps(manifest | {"format": 1}), encoding="utf-8")
+    return folder
+
+
 def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))

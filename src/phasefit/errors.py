@@ -29,6 +29,7 @@ __all__ = [
     "RunError",
     "TextsCut",
     "TrainingError",
+    "UnverifiedModel",
     "did_you_mean",
 ]
 
@@ -79,6 +80,10 @@ class Interrupted(KeyboardInterrupt):
 
 class TextsCut(UserWarning):
     """Some texts exceed the model's maximum length and were truncated."""
+
+
+class UnverifiedModel(UserWarning):
+    """A model folder has no checksums, because an earlier version wrote it."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -164,3 +164,57 @@ def test_an_invalid_hub_id_is_rejected(name: str) -> None:
 def test_offline_mode_is_reported() -> None:
     with pytest.raises(ModelError, match="not on this machine and HF_HUB_OFFLINE is set; give a local folder"):
         load_encoder("some/unknown-encoder")
+
+
+def test_a_hub_model_is_downloaded_once_into_a_plain_folder(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import huggingface_hub
+
+    downloads = []
+
+    def snapshot(name: str, *, local_dir: Path, **options: object) -> str:
+        downloads.append(local_dir)
+        shutil.copytree(tiny_folder, local_dir, dirs_exist_ok=True)
+        (local_dir / ".cache" / "huggingface").mkdir(parents=True)
+        return str(local_dir)
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(module, "_check_reachable", lambda *_: None)
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda name, file: None)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    folder = Path(locate("some/encoder"))
+    assert folder == tmp_path / "home" / "phasefit" / "some--encoder" == Path(locate("some/encoder"))
+    assert len(downloads) == 1
+    assert not [path for path in folder.rglob("*") if path.is_symlink()]
+    assert not (folder / ".cache").exists()
+
+
+def test_a_failed_download_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import huggingface_hub
+
+    def snapshot(name: str, *, local_dir: Path, **options: object) -> str:
+        (local_dir / "config.json").touch()
+        raise ConnectionError("the connection was reset")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path))
+    monkeypatch.setattr(module, "_check_reachable", lambda *_: None)
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda name, file: None)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    with pytest.raises(ModelError, match=r"cannot be downloaded to .*the connection was reset"):
+        locate("some/encoder")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_the_cache_of_the_hub_may_link_to_its_own_files_only(tiny_folder: Path, tmp_path: Path) -> None:
+    snapshot, blobs = tmp_path / "cache" / "snapshots" / "abc", tmp_path / "cache" / "blobs"
+    shutil.copytree(tiny_folder, snapshot)
+    blobs.mkdir()
+    (snapshot / "config.json").rename(blobs / "123")
+    (snapshot / "config.json").symlink_to(Path("../../blobs/123"))
+    load_encoder(str(snapshot))
+    (blobs / "123").rename(tmp_path / "elsewhere")
+    (snapshot / "config.json").unlink()
+    (snapshot / "config.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ModelError, match=r"'config\.json' is a link to a file outside of it"):
+        load_encoder(str(snapshot))

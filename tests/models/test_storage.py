@@ -187,7 +187,7 @@ def test_a_disk_that_cannot_be_written(model: Model, tmp_path: Path, monkeypatch
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("phasefit.models.storage.save_file", full)
+    monkeypatch.setattr("phasefit.files.system.write", full)
     with pytest.raises(PhasefitError, match="No space left"):
         save_model(model, tmp_path / "model")
     assert not (tmp_path / "model" / "phasefit.json").exists(), "without a manifest it is no model"

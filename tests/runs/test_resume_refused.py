@@ -200,7 +200,10 @@ def test_relative_paths_work_from_another_folder_and_keep_their_names(request_of
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     resume(run, silent)
-    assert read_json(run / "phasefit.json") == read_json(whole / "phasefit.json")
+    manifests = [read_json(folder / "phasefit.json") for folder in (run, whole)]
+    for manifest in manifests:
+        del manifest["files"]["metrics.json"]  # it has the seconds that each phase took
+    assert manifests[0] == manifests[1]
 
 
 def test_the_folder_of_named_datasets_is_remembered(request_of, tmp_path: Path, monkeypatch) -> None:
@@ -257,7 +260,7 @@ def test_a_folder_that_is_not_a_run(tmp_path: Path, request_of) -> None:
         resume(tmp_path, silent)
     run = stopped(request_of())
     manifest = run / "phasefit.json"
-    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 99'))
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 99'))
     with pytest.raises(RunError, match="upgrade phasefit"):
         resume(run, silent)
     manifest.write_text('{"format": 1, "status": "started"}')

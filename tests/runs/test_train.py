@@ -92,7 +92,7 @@ def test_the_folder_is_complete(whole) -> None:
 
 def test_the_manifest(whole, tiny_folder: Path) -> None:
     manifest = read_json(whole[0].folder / "phasefit.json")
-    assert (manifest["format"], manifest["status"], manifest["seed"]) == (1, "finished", 0)
+    assert (manifest["format"], manifest["status"], manifest["seed"]) == (2, "finished", 0)
     assert manifest["command"] == "phasefit train queries.csv"
     assert manifest["model"] == str(tiny_folder)
     assert manifest["threads"] >= 1

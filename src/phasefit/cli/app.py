@@ -22,6 +22,7 @@ PANELS = {  # of --help, with their commands
         "evaluate": "phasefit.cli.evaluate:evaluate",
         "embed": "phasefit.cli.embed:embed",
         "geometry": "phasefit.cli.geometry:geometry",
+        "verify": "phasefit.cli.verify:verify",
     },
     "Compare and tune": {
         "compare": "phasefit.cli.compare:compare",

@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from phasefit.errors import PhasefitError, TextsCut, constraint
+from phasefit.errors import PhasefitError, TextsCut, UnverifiedModel, constraint
 
 BUG, BAD_INPUT, SIGNALLED = 1, 2, 128
 
@@ -54,7 +54,7 @@ def one_line_warnings() -> Iterator[None]:
     original = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, TextsCut):
+        if issubclass(category, TextsCut | UnverifiedModel):
             sys.stderr.write(f"phasefit: warning: {message}\n")
         else:
             original(message, category, *where, **more)

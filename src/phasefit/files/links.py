@@ -9,12 +9,15 @@ from phasefit.errors import RunError
 
 
 def refuse_links(folder: Path) -> None:
-    """Raise RunError if anything in a folder is a symbolic link; the folder itself may be reached through one."""
+    """Raise RunError if a folder contains a link, a pipe or a device; the folder itself may be a link."""
     for parent, folders, files in os.walk(folder, followlinks=False):
         for name in (*folders, *files):
-            if (Path(parent) / name).is_symlink():
-                place = (Path(parent) / name).relative_to(folder)
+            path = Path(parent) / name
+            place = path.relative_to(folder)
+            if path.is_symlink():
                 raise RunError(
                     f"'{folder}' contains a symbolic link ('{place}'), which phasefit does not follow; "
                     "replace it with a copy of its target, or remove it"
                 )
+            if not (path.is_file() or path.is_dir()):  # reading a pipe or a device could block forever
+                raise RunError(f"'{folder}' contains '{place}', which is neither a file nor a folder; remove it")

@@ -10,7 +10,7 @@ from phasefit.errors import ModelError
 from phasefit.files.atomic import read_json
 from phasefit.files.links import refuse_links
 
-FORMAT = 1
+FORMAT = 2  # since 2 with the checksums of the model files
 MANIFEST = "phasefit.json"
 FINISHED = "finished"
 PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers", "accelerate", "numpy")

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from torch import nn
 
 from phasefit.data.labels import LabelSpace
-from phasefit.errors import DataError, ModelError, RunError
+from phasefit.errors import DataError, ModelError, RunError, UnverifiedModel
 from phasefit.files import system
 from phasefit.files.atomic import new_folder, read_json, write_json
+from phasefit.files.integrity import check_files, check_small_files, has_checksums
 from phasefit.files.manifest import MANIFEST, read_manifest
-from phasefit.files.tensors import write_tensors
+from phasefit.files.tensors import read_shapes, write_tensors
 from phasefit.kinds.decision import Decision
 from phasefit.models.device import pick_device
 from phasefit.models.encoder.encoder import load_encoder
+from phasefit.models.encoder.loaded_weights import check_modules
 from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.heads import Head
 from phasefit.models.model import Model
@@ -54,7 +59,15 @@ def load_model(source: str | Path, device: str = "auto", manifest: Mapping[str, 
     needed = f"{ENCODER}/modules.json"
     if not (folder / needed).is_file():  # without it, a bare Transformer with default pooling would be loaded
         raise ModelError(f"the model in '{folder}' is damaged: {needed} is missing; train or save it again")
-    encoder = load_encoder(str(folder / ENCODER))
+    if not has_checksums(manifest):
+        warnings.warn(
+            f"the model in '{folder}' is unverified: an earlier version wrote it without checksums",
+            UnverifiedModel,
+            stacklevel=3,
+        )
+    check_small_files(folder, manifest)
+    check_files(folder, manifest, ENCODER)
+    encoder = load_encoder(str(folder / ENCODER), complete=True)
     encoder.name = str(manifest.get("model", encoder.name))
     way = manifest.get("long", "truncate")
     if way not in WAYS:
@@ -67,9 +80,16 @@ def load_model(source: str | Path, device: str = "auto", manifest: Mapping[str, 
 
 def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
     try:
-        for task, config in dict(manifest["heads"]).items():
+        configs = dict(manifest["heads"])
+        with torch.device("meta"):  # no memory is needed to compare the sizes
+            planned = nn.ModuleDict({task: Head(**config) for task, config in configs.items()}).state_dict()
+        shapes = {name: tuple(tensor.shape) for name, tensor in planned.items()}
+        if shapes != read_shapes(folder / HEADS):
+            raise ValueError(f"{HEADS} does not match the heads in {MANIFEST}")
+        for task, config in configs.items():
             model.heads[task] = Head(**config)
         model.heads.load_state_dict(load_file(folder / HEADS))
+        check_modules(model.heads, str(folder))
         model.spaces = {task: LabelSpace.from_json(space) for task, space in read_json(folder / LABELS).items()}
         decisions = dict(manifest["decisions"])
         model.decisions = {task: Decision.from_json(content) for task, content in decisions.items()}

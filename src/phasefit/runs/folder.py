@@ -15,6 +15,7 @@ from typing import Any
 from phasefit.errors import ModelError, RunError
 from phasefit.files import system
 from phasefit.files.atomic import discard_temporaries, discard_tree, make_folders, read_json, write_json
+from phasefit.files.integrity import FILES, hash_files
 from phasefit.files.links import refuse_links
 from phasefit.files.lock import LOCK, acquire_lock, is_locked, release_lock
 from phasefit.files.manifest import FINISHED, FORMAT, MANIFEST, check_format, versions
@@ -79,7 +80,8 @@ class RunFolder:
 
     def finish(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Write the manifest, which makes the results valid; then remove checkpoints and the replaced run."""
-        self._write({**self.facts, **facts, "status": FINISHED, **self._replacing()})
+        now = {"format": FORMAT, "status": FINISHED, FILES: hash_files(self.path)}
+        self._write({**self.facts, **facts, **now, **self._replacing()})
         self.clear()
         return self._manifest
 

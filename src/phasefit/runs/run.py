@@ -14,9 +14,11 @@ from phasefit.data.columns import Columns
 from phasefit.data.labels import LabelSpace
 from phasefit.errors import DataError, ModelError
 from phasefit.files.atomic import read_json
+from phasefit.files.integrity import PHASES, check_files, check_small_files
 from phasefit.files.manifest import MANIFEST, read_manifest
 from phasefit.prepare.base import Base, TableReading
 from phasefit.recipes import Recipe, parse_recipe
+from phasefit.runs.fitting.kept_phases import kept_phase
 from phasefit.runs.trained_texts import read_seen
 
 if TYPE_CHECKING:
@@ -35,8 +37,10 @@ class Run:
 
     @classmethod
     def open(cls, folder: str | Path) -> Run:
-        """Open a finished run or a saved model; anything else is refused."""
-        return cls(folder, read_manifest(Path(folder).expanduser()))
+        """Open a finished run or a saved model; anything else is refused, and so are damaged files."""
+        run = cls(folder, read_manifest(Path(folder).expanduser()))
+        check_small_files(run.folder, run.manifest)
+        return run
 
     @classmethod
     def open_model(cls, source: str | Path) -> Run:
@@ -121,6 +125,13 @@ class Run:
         only = next(iter(self.spaces.values())) if len(self.spaces) == 1 else None  # ambiguous with several tasks
         tables = {task: self.table(task) for task in self.spaces}
         return Base(name or str(self.source), only, self.trained_texts, self.spaces, self.table(), tables)
+
+    def kept_phase(self, name: str) -> Path | None:
+        """The folder of the encoder after a phase, checked for damage; None if it was not saved."""
+        folder = kept_phase(self.folder, name) if Path(name).name == name else None
+        if folder is not None:
+            check_files(self.folder, self.manifest, f"{PHASES}/{name}")
+        return folder
 
     def model(self, device: str = "auto") -> Model:
         """Its model, on a device."""

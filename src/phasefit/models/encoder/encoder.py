@@ -14,19 +14,20 @@ from textwrap import shorten
 from typing import Any, Literal, TypeAlias
 
 import torch
-from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from torch import Tensor, nn
 
 from phasefit.errors import ModelError, RecipeError
 from phasefit.models.encoder.freezing import freeze_unused_pooler
+from phasefit.models.encoder.loaded_weights import check_modules, check_reports, loading_reports
 from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
 from phasefit.models.encoder.long_texts import MOST_WINDOWS, Long, in_windows, pieces, prepare
 from phasefit.models.encoder.packing import Packing
 from phasefit.models.encoder.quiet import quiet_libraries
 from phasefit.models.encoder.template import TEXT, check_template, template_of, with_template
 from phasefit.models.seeded import seeded
+from phasefit.models.tokens.tokenising import is_panic
 from phasefit.models.tokens.tokens import Features, Tokens, tokenise
 
 DenseMode: TypeAlias = Literal["none", "identity", "paper"]
@@ -203,13 +204,16 @@ class Encoder(nn.Module):
         return next(self.parameters()).device
 
 
-def load_encoder(name: str | None = None) -> Encoder:
-    """Load the default model, a local folder or a hub model; runs none of its code and reads no pickle files."""
+def load_encoder(name: str | None = None, *, complete: bool = False) -> Encoder:
+    """Load the default model, a local folder or a hub model; runs none of its code and reads no pickle files.
+
+    A `complete` model was written by phasefit: exactly its own weights must be there.
+    """
     name = DEFAULT_MODEL if name is None else name
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     folder = locate(name)
     try:
-        with quiet_libraries():
+        with quiet_libraries(), loading_reports(Path(folder)) as reports:
             model = SentenceTransformer(
                 folder,
                 device="cpu",
@@ -217,28 +221,28 @@ def load_encoder(name: str | None = None) -> Encoder:
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        ImportError,
-        AttributeError,
-        RuntimeError,
-        SafetensorError,
-    ) as error:
+    except MemoryError:
+        raise
+    except BaseException as error:  # the libraries raise anything, and a panic in Rust is not an Exception
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         reason = str(error) or type(error).__name__
         raise ModelError(
             f"model '{name}' cannot be loaded: it is damaged or not a text encoder ({shorten(reason, 160)}); "
             "save or download it again, or use another model"
         ) from error
+    check_reports(reports, name, complete=complete)
+    check_modules(model, name)
     prompt = model.prompts.get(model.default_prompt_name or "", "") or ""
     excludes_prompt = any(isinstance(m, Pooling) and not getattr(m, "include_prompt", True) for m in model)
     if prompt and excludes_prompt:
         raise ModelError(
             f"model '{name}' excludes its prompt from pooling, which phasefit does not support; use another model"
         )
-    return Encoder(list(model), name=name, prompt=prompt)
+    encoder = Encoder(list(model), name=name, prompt=prompt)
+    if encoder.max_length < encoder._special_tokens + 1:
+        raise ModelError(f"model '{name}' accepts texts of only {encoder.max_length} tokens; use another model")
+    return encoder
 
 
 def _modes(pooling: Pooling) -> tuple[str, ...]:

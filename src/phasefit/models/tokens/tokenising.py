@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from phasefit.errors import ModelError
+
 if TYPE_CHECKING:
     from phasefit.models.encoder.encoder import Encoder
     from phasefit.models.tokens.tokens import Tokens
@@ -49,6 +51,23 @@ class Flat(NamedTuple):
     counts: np.ndarray  # words per text
 
 
+def encode_batch(backend: Any, texts: Sequence[Any], **options: Any) -> list[Any]:
+    """The encodings of texts by a `tokenizers.Tokenizer`; a ModelError if its rules fail on one of them."""
+    try:
+        encodings: list[Any] = backend.encode_batch(texts, **options)
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        reason = " ".join(str(error).split())[:120]
+        raise ModelError(f"the tokenizer of the model fails on a text ({reason}); use another model") from None
+    return encodings
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether the error is a panic of a Rust library, which is not an Exception and cannot be imported."""
+    return type(error).__name__ == "PanicException"
+
+
 class TextByText:
     """Applies any `tokenizers.Tokenizer` with its truncation set to whole texts, each preceded by `prompt`.
 
@@ -62,7 +81,7 @@ class TextByText:
 
     def __call__(self, texts: Sequence[str]) -> Chunk:
         """The tokens of these texts, computed in parallel by the Rust library."""
-        encodings = self._backend.encode_batch([self._prompt + text for text in texts])
+        encodings = encode_batch(self._backend, [self._prompt + text for text in texts])
         if self._keep is not None:
             encodings = [self._keep(encoding, self._added) for encoding in encodings]
         encoded = flat(texts, encodings, len(self._prompt))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from phasefit.models.tokens.tokenising import SPECIAL, Chunk, flat
+from phasefit.models.tokens.tokenising import SPECIAL, Chunk, encode_batch, flat
 
 REMEMBERED = 1 << 19  # words; beyond, or beyond eight times as many tokens, the cache is cleared to bound memory
 PROBE = "a"
@@ -46,10 +46,10 @@ class WordByWord:
     def _learn(self, words: list[str]) -> None:
         if not words:
             return
-        encodings = self._backend.encode_batch(words, add_special_tokens=False)
+        encodings = encode_batch(self._backend, words, add_special_tokens=False)
         if any(encoding.overflowing for encoding in encodings):  # a word longer than the limit of a text
             self._backend = _without_truncation(self._backend)
-            encodings = self._backend.encode_batch(words, add_special_tokens=False)
+            encodings = encode_batch(self._backend, words, add_special_tokens=False)
         encoded, known = flat(words, encodings), len(self._counts)
         self._known.update(zip(words, range(known, known + len(words)), strict=True))
         ends = len(self._ids) + np.cumsum(encoded.lengths, dtype=np.int64)

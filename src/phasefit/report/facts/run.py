@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from phasefit.runs.results import FinishedRun
 
 ENCODER = "A sentence encoder trained in phases with phasefit. It turns texts into vectors and has no classifier."
-SHOWN_ELSEWHERE = ("format", "status", "data", "heads", "decisions", "settings")  # of the manifest
+SHOWN_ELSEWHERE = ("format", "status", "data", "heads", "decisions", "settings", "files")  # of the manifest
 
 
 @dataclass(frozen=True)

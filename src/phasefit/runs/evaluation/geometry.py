@@ -17,7 +17,6 @@ from phasefit.data.table import Table
 from phasefit.errors import ModelError, PhasefitError
 from phasefit.metrics.calibration import confidence_entropy
 from phasefit.metrics.geometry import geometry
-from phasefit.runs.fitting.kept_phases import kept_phase
 from phasefit.runs.fitting.snapshots import BEFORE, Snapshots, some_of_each
 from phasefit.runs.run import Run
 from phasefit.seeds import generator
@@ -144,7 +143,7 @@ def _stages(run: Run, names: list[str], trained: Model, warn: Callable[[str], No
         if _has_same_tokens(first, trained, warn):
             yield BEFORE, first
         del first
-    kept = {name: folder for name in names[:-1] if (folder := kept_phase(run.folder, name)) is not None}
+    kept = {name: folder for name in names[:-1] if (folder := run.kept_phase(name)) is not None}
     for name, folder in kept.items():
         yield name, load_model(folder, device)
     lost = [name for name in names[:-1] if name not in kept]
