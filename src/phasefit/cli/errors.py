@@ -15,6 +15,7 @@ from typing import Any
 
 import typer
 
+from phasefit.control_characters import one_line
 from phasefit.errors import PhasefitError, TextsCut
 
 BUG, BAD_INPUT, SIGNALLED = 1, 2, 128
@@ -54,7 +55,7 @@ def one_line_warnings() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, TextsCut):
-            sys.stderr.write(f"phasefit: warning: {message}\n")
+            sys.stderr.write(f"phasefit: warning: {one_line(message)}\n")
         else:
             original(message, category, *where, **more)
 
@@ -73,7 +74,7 @@ def debugging() -> bool:
 def _report(message: str, code: int) -> int:
     if debugging():
         traceback.print_exc()
-    sys.stderr.write(f"phasefit: {' '.join(message.splitlines())}\n")
+    sys.stderr.write(f"phasefit: {one_line(message)}\n")
     return code
 
 
