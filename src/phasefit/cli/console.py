@@ -60,7 +60,8 @@ def _safe_console() -> type[Console]:
 def echo(text: str, stderr: bool = False) -> None:
     """Print text as it is, without wrapping; control characters become escapes."""
     stream = sys.stderr if stderr else sys.stdout
-    stream.write(escape_controls(text) + "\n")
+    if stream is not None:  # closed
+        stream.write(escape_controls(text) + "\n")
 
 
 def printable(value: object, limit: int = 60) -> str:
@@ -72,7 +73,7 @@ def printable(value: object, limit: int = 60) -> str:
 
 def print_json(value: object) -> None:
     """Print strict JSON to standard output; NaN and infinity become null."""
-    sys.stdout.write(as_json(value) + "\n")
+    echo(as_json(value))
 
 
 def as_json(value: object) -> str:

@@ -37,7 +37,7 @@ def one_line_errors() -> Iterator[None]:
     except PhasefitError as error:
         raise typer.Exit(_report(str(error), BAD_INPUT)) from None
     except BrokenPipeError:
-        _silence_output()
+        silence_output()
         raise typer.Exit(0) from None
     except OSError as error:
         if error.errno is None:  # not an error of the system, but raised by a library
@@ -64,6 +64,17 @@ def one_line_warnings() -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = original
+
+
+def reserve_standard_streams() -> None:
+    """Open the null device in place of closed standard streams (`>&-`), so that no file of ours gets their numbers."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
 
 
 def debugging() -> bool:
@@ -94,7 +105,7 @@ def _usage(error: typer.TyperException) -> None:
     raise typer.Exit(_report(f"{message[:1].lower()}{message[1:]}; see '{command} --help'", BAD_INPUT)) from None
 
 
-def _silence_output() -> None:
+def silence_output() -> None:
     """Discard buffered output after the reader has closed the pipe (`| head`)."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
