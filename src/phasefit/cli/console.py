@@ -44,6 +44,12 @@ def _safe_console() -> type[Console]:
     from rich.segment import Segment
 
     class SafeConsole(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            """Print; a string with `soft_wrap` is a sentence, in which a line break could forge another one."""
+            if options.get("soft_wrap"):
+                objects = tuple(_sentence(one) if isinstance(one, str) else one for one in objects)
+            super().print(*objects, **options)
+
         def render_str(self, text: str, **options: Any) -> Any:
             """Escape strings before they are measured, so that tables keep their layout."""
             return super().render_str(escape_controls(text), **options)
@@ -55,6 +61,11 @@ def _safe_console() -> type[Console]:
                 yield segment if text == segment.text else Segment(text, segment.style)
 
     return SafeConsole
+
+
+def _sentence(text: str) -> str:
+    """The text on one line, with an empty line after it if it ends in a line break."""
+    return one_line(text.removesuffix("\n")) + "\n" * text.endswith("\n")
 
 
 def echo(text: str, stderr: bool = False) -> None:
