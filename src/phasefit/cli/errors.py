@@ -67,7 +67,7 @@ def one_line_warnings() -> Iterator[None]:
 
 
 def reserve_standard_streams() -> None:
-    """Open the null device in place of closed standard streams (`>&-`), so that no file of ours gets their numbers."""
+    """Open the null device in place of closed standard streams (`>&-`), so that no other file gets their numbers."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
