@@ -89,7 +89,7 @@ def test_facts():
 def test_printable():
     assert printable(("a", "b")) == "a / b"
     assert printable("x" * 100, 10) == "x" * 9 + "…"
-    assert printable("a\nb\x00c") == "a b c"
+    assert printable("a\nb\x00c") == r"a b\u0000c"
 
 
 def test_json_is_strict():

@@ -125,7 +125,7 @@ def test_matplotlibs_settings_are_left_alone(tmp_path: Path) -> None:
 
 def test_printable_keeps_both_ends() -> None:
     assert printable("short") == "short"
-    assert printable("a\tb\x00c") == "a b c"
+    assert printable("a\tb\x00c") == r"a b\u0000c"
     assert printable("") == "(empty)"
     assert printable("می\u200cخواهم") == "می\u200cخواهم", "joiners are part of the word"
     long = printable("first " + "x" * 50 + " last", 20)

@@ -442,3 +442,29 @@ def test_a_picture_that_fails_does_not_cost_the_model(request_of, tmp_path: Path
     train(request, listener)
     assert "no such colour" in listener.notes[-1]
     load_model(tmp_path / "run")
+
+
+def test_resuming_with_other_threads_warns(request_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, notes = torch.get_num_threads(), []
+    monkeypatch.setenv("OMP_NUM_THREADS", str(before))  # restored after the test
+    try:
+        torch.set_num_threads(1)
+        whole = train(request_of(out=tmp_path / "whole"), silent).folder
+        run = stopped(request_of())
+        torch.set_num_threads(2)
+        resume(run, lambda event: notes.append(event.text) if isinstance(event, Note) and event.warning else None)
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+    assert notes == [
+        "the run started with 1 threads, but 2 would be used here: torch continues with 1, and the last digits of the "
+        "results may differ; to avoid this, resume with OMP_NUM_THREADS=1"
+    ]
+    assert read_json(run / "phasefit.json")["threads"] == 1
+    assert_same_weights(whole, run)
+
+
+def test_resuming_with_the_same_threads_does_not_warn(request_of) -> None:
+    run, notes = stopped(request_of()), []
+    resume(run, lambda event: notes.append(event.text) if isinstance(event, Note) and event.warning else None)
+    assert notes == []

@@ -113,7 +113,68 @@ def test_trials_of_a_killed_process_are_queued_again(
     Trials(question(LR), study, Limits(1), lambda _: None).run(tmp_path)
     assert seen == [float(f"{left[0].params['finetune.lr']:.3g}")]
     states = [trial.state.name for trial in study.get_trials()]
-    assert states == ["FAIL", "RUNNING", "COMPLETE"]
+    assert states == ["COMPLETE", "RUNNING"]
+    assert read_history(study, question(LR)).stopped == 1
+
+
+class Killed(BaseException):
+    """Ends a search like a kill: nothing runs after it."""
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+    """End the search before the journal's `call`-th write from now."""
+    backend = optuna.storages.journal.JournalFileBackend
+    write, calls = backend.append_logs, iter(range(1, call + 1))
+
+    def append_logs(self: Any, logs: Any) -> None:
+        if next(calls, call) == call:
+            raise Killed
+        write(self, logs)
+
+    monkeypatch.setattr(backend, "append_logs", append_logs)
+
+
+EVERY_WRITE = (*range(1, 7), 47, *range(96, 110))  # of the first trial, and of one after TPE's ten random ones
+
+
+@pytest.mark.parametrize(
+    ("sampler", "kills"),
+    [
+        ("tpe", (3, 98)),
+        pytest.param("tpe", EVERY_WRITE, marks=pytest.mark.long),
+        pytest.param("random", EVERY_WRITE, marks=pytest.mark.long),
+    ],
+)
+def test_a_killed_search_tries_the_same_points(
+    question: Callable[[Space], Question],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sampler: optuna_study.Sampler,
+    kills: tuple[int, ...],
+) -> None:
+    space = Space("two", {"finetune.lr": Range(1e-5, 1e-3, log=True), "finetune.dropout": Range(0.0, 0.5)})
+
+    def points_of(folder: Path) -> list[tuple[int, Any, Any]]:
+        trials_of = study_in(folder).get_trials()
+        return [(trial.number, trial.params, trial.value) for trial in trials_of if trial.state.name == "COMPLETE"]
+
+    def search(folder: Path) -> None:
+        monkeypatch.setattr(trials, "run_stream", fake_stream(lambda cell: 1 - abs(lr_of(cell) - 5e-4) * 1000))
+        Trials(question(space), study_in(folder), Limits(12, sampler=sampler), lambda _: None).run(folder)
+
+    (tmp_path / "whole").mkdir()
+    search(tmp_path / "whole")
+    whole = points_of(tmp_path / "whole")
+    assert len(whole) == 12
+    for call in kills:
+        folder = tmp_path / f"killed-{call}"
+        folder.mkdir()
+        with monkeypatch.context() as patch:
+            kill_at(patch, call)
+            with pytest.raises(Killed):
+                search(folder)
+        search(folder)
+        assert [point[1:] for point in points_of(folder)] == [point[1:] for point in whole], call
 
 
 def test_a_grid_is_tried_completely(

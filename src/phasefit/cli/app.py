@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from phasefit.cli.errors import one_line_errors, one_line_warnings
+from phasefit.cli.errors import one_line_errors, one_line_warnings, reserve_standard_streams
 from phasefit.cli.help import HELP_NAMES, HelpCommand, HelpGroup
 from phasefit.errors import PluginError
 from phasefit.registry import Registry
@@ -141,5 +141,6 @@ def options(
 
 def main() -> None:
     """The console entry point."""
+    reserve_standard_streams()
     with shutdown_process_group():
         app(prog_name="phasefit")

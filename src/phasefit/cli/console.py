@@ -1,7 +1,7 @@
 """Where output goes: results to standard output, everything else to standard error.
 
-Both consoles print strings literally: a class named `[bold]` or `:smile:` is shown as such. Use `Text` or `style=` for
-style, never markup.
+Both consoles print strings literally: a class named `[bold]` or `:smile:` is shown as such, and control characters as
+escapes. Use `Text` or `style=` for style, never markup. Anything else that is printed goes through `echo`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import math
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from phasefit.control_characters import escape_controls, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,29 +31,65 @@ def stderr() -> Console:
 
 
 def _console(stderr: bool) -> Console:
-    from rich.console import Console
-
-    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    console: Console = _safe_console()(stderr=stderr, markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, PIPE_WIDTH)
     return console
 
 
+@cache
+def _safe_console() -> type[Console]:
+    """A console that escapes the control characters of everything it prints; imports rich on first use."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class SafeConsole(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            """Print; a string with `soft_wrap` is a sentence, in which a line break could forge another one."""
+            if options.get("soft_wrap"):
+                objects = tuple(_sentence(one) if isinstance(one, str) else one for one in objects)
+            super().print(*objects, **options)
+
+        def render_str(self, text: str, **options: Any) -> Any:
+            """Escape strings before they are measured, so that tables keep their layout."""
+            return super().render_str(escape_controls(text), **options)
+
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            """Escape everything else when it is rendered; Rich's own control codes are separate segments."""
+            for segment in super().render(renderable, options):
+                text = segment.text if segment.control else escape_controls(segment.text)
+                yield segment if text == segment.text else Segment(text, segment.style)
+
+    return SafeConsole
+
+
+def _sentence(text: str) -> str:
+    """The text on one line, with an empty line after it if it ends in a line break."""
+    return one_line(text.removesuffix("\n")) + "\n" * text.endswith("\n")
+
+
+def echo(text: str, stderr: bool = False) -> None:
+    """Print text as it is, without wrapping; control characters become escapes."""
+    stream = sys.stderr if stderr else sys.stdout
+    if stream is not None:  # closed
+        stream.write(escape_controls(text) + "\n")
+
+
 def printable(value: object, limit: int = 60) -> str:
-    """A value as one line of a table: no control characters or line breaks, at most `limit` characters."""
+    """A value as one line of a table: control characters as escapes, at most `limit` characters."""
     text = " / ".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
-    text = "".join(char if char.isprintable() else " " for char in text)
+    text = one_line(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def print_json(value: object) -> None:
     """Print strict JSON to standard output; NaN and infinity become null."""
-    sys.stdout.write(as_json(value) + "\n")
+    echo(as_json(value))
 
 
 def as_json(value: object) -> str:
-    """Strict JSON of metrics: dictionaries, lists, arrays, numbers and strings."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    """Strict JSON of metrics: dictionaries, lists, arrays, numbers and strings; control characters are escaped."""
+    return escape_controls(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:

@@ -37,6 +37,7 @@ def embed(
     format: opt.StdinFormat = "lines",
     data_dir: opt.DataDir = None,
     overwrite: opt.Overwrite = False,
+    escape_formulas: opt.EscapeFormulas = False,
     quiet: opt.Quiet = False,
     device: opt.Device = "auto",
     threads: opt.Threads = None,
@@ -48,21 +49,28 @@ def embed(
     $ phasefit embed intfloat/e5-base-v2 new.csv -o vectors.parquet
     """
     from phasefit.cli.inputs import frame_of, load, read_texts
-    from phasefit.cli.outputs import check_out, report_written, write_out
+    from phasefit.cli.outputs import check_out, report_written, rescued, write_out
     from phasefit.cli.progress import counting
+    from phasefit.data.io.frames import check_columns
     from phasefit.runs.run import Run
 
-    check_out(out, overwrite, also=(ARRAY,))
+    check_out(out, overwrite, also=(ARRAY,), escape_formulas=escape_formulas)
     run = Run.open_model(model)
     table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=run.table().columns)
+    is_array = out.suffix.lower() == ARRAY
+    frame = frame_of(table)
+    if not is_array:
+        check_columns(frame, out)
+        refuse_clash(frame)
     encoder = load(run, device, threads, quiet)
     with counting("embedding", len(table), quiet) as progress:
         vectors = encoder.embed(table.texts, batch_size=batch_size, progress=progress)
-    if out.suffix.lower() == ARRAY:
-        write_array(vectors, out)
+    if is_array:
+        with rescued(lambda path: write_array(vectors, path), out, ARRAY):
+            write_array(vectors, out)
         report_written(out, len(vectors), quiet)
     else:
-        write_out(add_vectors(frame_of(table), vectors, out), out, quiet)
+        write_out(add_vectors(frame, vectors, out), out, quiet, escape_formulas)
 
 
 def write_array(vectors: np.ndarray, path: Path) -> None:
@@ -76,6 +84,12 @@ def write_array(vectors: np.ndarray, path: Path) -> None:
     write_file(path, fill)
 
 
+def refuse_clash(frame: pd.DataFrame) -> None:
+    """Raise a DataError, before any work, if the input already has the new column."""
+    if COLUMN in frame.columns:
+        raise DataError(f"the input already has the column '{COLUMN}'; rename it or write to a .npy file")
+
+
 def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.DataFrame:
     """The frame with a column of vectors: lists, or JSON for CSV and TSV."""
     import json
@@ -84,8 +98,6 @@ def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.Data
 
     from phasefit.data.io.files import file_format
 
-    if COLUMN in frame.columns:
-        raise DataError(f"the input already has the column '{COLUMN}'; rename it or write to a .npy file")
     rows: list[object] = vectors.tolist()
     if file_format(path)[0] in ("csv", "tsv"):
         rows = [json.dumps(row) for row in rows]

@@ -16,6 +16,7 @@ from typing import Any
 
 import typer
 
+from phasefit.control_characters import one_line
 from phasefit.errors import PhasefitError, TextsCut, UnverifiedModel, constraint
 
 BUG, BAD_INPUT, SIGNALLED = 1, 2, 128
@@ -37,7 +38,7 @@ def one_line_errors() -> Iterator[None]:
     except PhasefitError as error:
         raise typer.Exit(_report(str(error), BAD_INPUT)) from None
     except BrokenPipeError:
-        _silence_output()
+        silence_output()
         raise typer.Exit(0) from None
     except OSError as error:
         if error.errno is None:  # not an error of the system, but raised by a library
@@ -55,7 +56,7 @@ def one_line_warnings() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, TextsCut | UnverifiedModel):
-            sys.stderr.write(f"phasefit: warning: {message}\n")
+            sys.stderr.write(f"phasefit: warning: {one_line(message)}\n")
         else:
             original(message, category, *where, **more)
 
@@ -66,6 +67,17 @@ def one_line_warnings() -> Iterator[None]:
         warnings.showwarning = original
 
 
+def reserve_standard_streams() -> None:
+    """Open the null device in place of closed standard streams (`>&-`), so that no other file gets their numbers."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+
+
 def debugging() -> bool:
     """Whether to print tracebacks: `phasefit --debug` or PHASEFIT_DEBUG=1."""
     return os.environ.get("PHASEFIT_DEBUG", "0") not in ("", "0")
@@ -74,7 +86,7 @@ def debugging() -> bool:
 def _report(message: str, code: int) -> int:
     if debugging():
         traceback.print_exc()
-    sys.stderr.write(f"phasefit: {' '.join(message.splitlines())}\n")
+    sys.stderr.write(f"phasefit: {one_line(message)}\n")
     return code
 
 
@@ -105,7 +117,7 @@ def _plain(message: str) -> str:
     return f"{message[:1].lower()}{message[1:]}"
 
 
-def _silence_output() -> None:
+def silence_output() -> None:
     """Discard buffered output after the reader has closed the pipe (`| head`)."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

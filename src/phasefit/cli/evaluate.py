@@ -46,6 +46,7 @@ def evaluate(
         ),
     ] = None,
     overwrite: opt.Overwrite = False,
+    escape_formulas: opt.EscapeFormulas = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     device: opt.Device = "auto",
@@ -75,8 +76,15 @@ def evaluate(
     if is_task_file(data):
         if text or label or kind or tree or separator or levels:
             raise DataError("--text, --label and other options of a table do not apply to a task file; set them there")
-        metrics = evaluate_all(opened, data, scoring, out, device, threads, check_task(opened, task) if task else None)
-        show_all(metrics, json)
+        only = check_task(opened, task) if task else None
+        evaluated, metrics = evaluate_all(opened, data, scoring, device, threads, only)
+        try:
+            if out is not None:
+                write_metrics(out, metrics)
+                for name, one in evaluated.items():
+                    write_evaluation(out / name, one, quiet, escape_formulas)
+        finally:  # even if they cannot be written
+            show_all(metrics, json)
         return
     task = check_task(opened, task)
     given: dict[str, Any] = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
@@ -86,10 +94,12 @@ def evaluate(
     from phasefit.cli.inputs import load
 
     model = load(opened, device, threads, quiet)
-    evaluated = evaluate_one(opened, model, table, task, scoring)
-    if out is not None:
-        write_evaluation(out, evaluated.predicted, evaluated.metrics, quiet)
-    show_metrics(evaluated.metrics, evaluated.name, json)
+    one = evaluate_one(opened, model, table, task, scoring)
+    try:
+        if out is not None:
+            write_evaluation(out, one, quiet, escape_formulas)
+    finally:  # even if they cannot be written
+        show_metrics(one.metrics, one.name, json)
 
 
 @dataclass(frozen=True)
@@ -145,11 +155,10 @@ def evaluate_all(
     run: Run,
     data: str,
     scoring: ScoringOptions,
-    out: Path | None,
     device: str,
     threads: int | None,
     only: str | None = None,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Evaluated], dict[str, Any]]:
     """The metrics of the tasks that both the file and the run have (or only one), and the mean of their scores."""
     from phasefit.cli.inputs import load
     from phasefit.data.sources import NoSplitError
@@ -187,12 +196,7 @@ def evaluate_all(
     watches = {spec.name: str(spec.head.get("watch", "auto")) for spec in specs} | (
         {} if run.recipe is None else run.recipe.watched_tasks()
     )
-    whole = {MEAN: mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
-    if out is not None:
-        for name, one in evaluated.items():
-            write_evaluation(out / name, one.predicted, one.metrics, scoring.quiet)
-        write_metrics(out, whole)
-    return whole
+    return evaluated, {MEAN: mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
 
 
 def show_all(metrics: dict[str, Any], json: bool) -> None:
@@ -244,16 +248,18 @@ def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None
         stdout().print(classes_table(metrics["per_class"]))
 
 
-def write_evaluation(folder: Path, predicted: pd.DataFrame, metrics: dict[str, Any], quiet: bool) -> None:
+def write_evaluation(folder: Path, one: Evaluated, quiet: bool, escape_formulas: bool = False) -> None:
     """Write metrics.json, predictions.csv and a plot."""
     from phasefit.cli.console import stderr
+    from phasefit.cli.outputs import ROWS, rescued
     from phasefit.data.io.frames import write_frame
     from phasefit.report.pictures import draw_scores
 
-    make_folders(folder)
-    write_frame(predicted, folder / "predictions.csv")
-    pictures = draw_scores(folder, metrics, first_only=True)
-    write_metrics(folder, metrics)
+    path = folder / "predictions.csv"
+    with rescued(lambda other: write_frame(one.predicted, other), path, ROWS):
+        write_metrics(folder, one.metrics)
+        write_frame(one.predicted, path, escape_formulas=escape_formulas)
+    pictures = draw_scores(folder, one.metrics, first_only=True)
     if not quiet:
         files = ", ".join(["metrics.json", "predictions.csv"])
         stderr().print(f"{files} and {pictures[0]} (and .svg) are in {folder}", soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Format: TypeAlias = Literal["lines", "csv", "tsv", "jsonl"]
 STDIN = "standard input"
+OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # files that a process has open
 SPLITS = ("train", "validation", "test")
 NO_CLASSIFIER = (
     "this run is an encoder without a classifier; use 'phasefit embed', or train a classifier with a finetune phase"
@@ -85,10 +87,16 @@ def read_texts(
     sides: Sides = "one",
 ) -> Table:
     """Texts with all columns of the input, labels optional; for a dataset, its test split."""
+    from phasefit.data.io.files import readable
     from phasefit.data.sources import read_dataset, read_table
 
     if source is None or source == "-":
-        return _standard_input(source, text, format, usual, sides)
+        reading = StreamReading("standard-input", STDIN, text, format, usual, sides)
+        return reading.table(_standard_input(source))
+    if _is_stream(source):
+        reading = StreamReading(Path(source).name, source, text, format, usual, sides)
+        with readable(Path(source)):
+            return reading.table(Path(source).read_bytes())
     if Path(source).expanduser().is_file():
         return read_table(source, text=text, need_labels=False, usual=usual, sides=sides)
     dataset = read_dataset(source, text=text, need_labels=False, data_dir=data_dir, usual=usual, sides=sides)
@@ -113,31 +121,63 @@ def frame_of(table: Table) -> pd.DataFrame:
     return pd.DataFrame({name: list(side) for name, side in zip(names, table.sides, strict=False)})
 
 
-def _standard_input(
-    source: str | None, text: Sequence[str] | None, format: Format, usual: Columns | None, sides: Sides
-) -> Table:
-    from phasefit.data.sources import read_table
-
+def _standard_input(source: str | None) -> bytes:
+    if sys.stdin is None:  # Python's value for a closed one
+        raise DataError(f"{STDIN} is closed; give FILE, or pipe texts into it")
     if source is None and sys.stdin.isatty():
         raise DataError("no input: give FILE, - for standard input, or --say with a text")
-    data = sys.stdin.buffer.read()
-    if format == "lines" and sides == "pairs":
-        raise DataError("this model needs pairs of texts, but a line is one text; use --format csv, tsv or jsonl")
-    if format == "lines":
-        return read_table(_lines(data), need_labels=False, what=STDIN)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"standard-input.{format}"
-        file.write_bytes(data)
-        return read_table(str(file), text=text, need_labels=False, usual=usual, sides=sides)
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise DataError(f"{STDIN} cannot be read: {error.strerror or error}; give FILE instead") from None
 
 
-def _lines(data: bytes) -> list[str]:
+def _is_stream(source: str) -> bool:
+    """Whether this is a pipe: `<(...)` in a shell, a named pipe, or /dev/stdin."""
+    try:
+        return source.startswith(OPEN_FILES) or Path(source).expanduser().is_fifo()
+    except (OSError, ValueError):  # a text in place of a file name
+        return False
+
+
+@dataclass(frozen=True)
+class StreamReading:
+    """How to read a table from bytes that arrive only once."""
+
+    file: str  # a file name; its ending sets the format if it is known
+    what: str  # its name in messages
+    text: Sequence[str] | None
+    format: Format
+    usual: Columns | None
+    sides: Sides
+
+    def table(self, data: bytes) -> Table:
+        """The table of these bytes."""
+        from phasefit.data.io.files import ENDINGS
+        from phasefit.data.sources import read_table
+
+        name = self.file.lower().removesuffix(".gz")
+        if Path(name).suffix in (*ENDINGS, ".txt"):
+            file = self.file
+        elif self.format != "lines":
+            file = f"{self.file}.{self.format}"
+        elif self.sides == "pairs":
+            raise DataError("this model needs pairs of texts, but a line is one text; use --format csv, tsv or jsonl")
+        else:
+            return read_table(_lines(data, self.what), need_labels=False, what=self.what)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / file
+            path.write_bytes(data)
+            return read_table(str(path), text=self.text, need_labels=False, usual=self.usual, sides=self.sides)
+
+
+def _lines(data: bytes, what: str) -> list[str]:
     """One text per line; str.splitlines would also split at form feeds and U+2028."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{STDIN}, line {line}: invalid UTF-8; convert the text to UTF-8") from None
+        raise DataError(f"{what}, line {line}: invalid UTF-8; convert the text to UTF-8") from None
     if not text.strip():
-        raise DataError(f"{STDIN} is empty; pipe texts into it, or give FILE")
+        raise DataError(f"{what} is empty; pipe texts into it, or give FILE")
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")

@@ -14,8 +14,8 @@ from phasefit.cli.help import Panel
 
 DATA, TRAINING, OUTPUT, MACHINE = Panel("Data"), Panel("Training"), Panel("Output"), Panel("Machine")
 FILE_HELP = (
-    "A CSV, TSV, JSONL or Parquet file (.gz too), a .txt with one text per line, a dataset name, or - for standard "
-    "input."
+    "A CSV, TSV, JSONL or Parquet file (.gz too), a .txt with one text per line, a dataset name, a pipe, or - for "
+    "standard input."
 )
 
 # Data
@@ -227,7 +227,7 @@ DataDir: TypeAlias = Annotated[
 ]
 StdinFormat: TypeAlias = Annotated[
     Literal["lines", "csv", "tsv", "jsonl"],
-    typer.Option(help="The format of standard input: one text per line, or a table.", rich_help_panel=DATA),
+    typer.Option(help="The format of standard input or a pipe: one text per line, or a table.", rich_help_panel=DATA),
 ]
 Split: TypeAlias = Annotated[
     str,
@@ -445,6 +445,14 @@ OutFile: TypeAlias = Annotated[
 ]
 Overwrite: TypeAlias = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing output.", rich_help_panel=OUTPUT)
+]
+EscapeFormulas: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="Put ' before cells of CSV and TSV that a spreadsheet would run as a formula (starting with =, +, -, @).",
+        rich_help_panel=OUTPUT.advanced,
+    ),
 ]
 Track: TypeAlias = Annotated[
     Literal["tensorboard", "wandb", "mlflow"] | None,

@@ -52,6 +52,7 @@ def predict(
             rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
+    escape_formulas: opt.EscapeFormulas = False,
     prefix: Annotated[
         str, typer.Option(help="A prefix for the names of new columns.", metavar="TEXT", rich_help_panel=opt.OUTPUT)
     ] = "",
@@ -74,6 +75,7 @@ def predict(
     from phasefit.cli.outputs import check_out, write_out
     from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
     from phasefit.cli.progress import counting
+    from phasefit.data.io.frames import check_columns
     from phasefit.data.sources import read_table
     from phasefit.kinds import kind_of
     from phasefit.runs.run import Run
@@ -93,11 +95,13 @@ def predict(
         model = load(opened, device, threads, quiet)
         show_predictions(model, inputs, decision_of(model, reject_below, task), task)
         return
-    check_out(out, overwrite)
+    check_out(out, overwrite, escape_formulas=escape_formulas)
     usual = opened.table(task).columns
     table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=usual, sides=sides)
-    model = load(opened, device, threads, quiet)
     frame = frame_of(table)
+    if out is not None:
+        check_columns(frame, out)
+    model = load(opened, device, threads, quiet)
     name = model.known_task(task)
     space, decision = model.space_of(name), decision_of(model, reject_below, name)
     refuse_clashes(frame.columns, column_names(space, prefix, probabilities))
@@ -105,7 +109,7 @@ def predict(
         outputs = model.predict_outputs(table.inputs, task=name, batch_size=batch_size, progress=progress)
     if not kind_of(space).no_reject:
         report_empty(int((decision.answers(outputs) < 0).sum()), len(outputs), decision, quiet)
-    write_out(add_predictions(frame, outputs, space, decision, prefix, probabilities), out, quiet=quiet)
+    write_out(add_predictions(frame, outputs, space, decision, prefix, probabilities), out, quiet, escape_formulas)
 
 
 def decision_of(model: Model, reject_below: float | None, task: str | None = None) -> Decision:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, Self
 
 from phasefit.cli.console import stderr
+from phasefit.control_characters import one_line
 from phasefit.events import Event, Note, Scored
 
 if TYPE_CHECKING:
@@ -83,10 +84,11 @@ def waiting(what: str, quiet: bool = False) -> Iterator[None]:
 
 def print_note(console: Console, note: Note) -> None:
     """Print a note as one line; warnings have a prefix."""
+    text = one_line(note.text)
     if note.warning:
-        console.print(f"warning: {note.text}", style="yellow", soft_wrap=True)
+        console.print(f"warning: {text}", style="yellow", soft_wrap=True)
     else:
-        console.print(note.text, style="dim", soft_wrap=True)
+        console.print(text, style="dim", soft_wrap=True)
 
 
 def duration(seconds: float) -> str:

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from phasefit.cli.console import echo
 from phasefit.cli.help import HelpCommand, HelpGroup
+from phasefit.control_characters import one_line
 from phasefit.errors import PhasefitError, RecipeError
 from phasefit.phases import PHASES
 
@@ -73,7 +75,7 @@ def show(
     """
     from phasefit.recipes import read_recipe, recipe_text
 
-    typer.echo((read_recipe(name).to_toml() if resolved else recipe_text(name)).rstrip("\n"))
+    echo((read_recipe(name).to_toml() if resolved else recipe_text(name)).rstrip("\n"))
 
 
 @recipes.command(cls=HelpCommand)
@@ -157,7 +159,7 @@ def copy(
             out.write(text)
     except FileExistsError:
         raise RecipeError(f"{target} exists already; choose another file name") from None
-    typer.echo(f"Copied to {target}; train with it: phasefit train DATA --recipe {target}")
+    echo(f"Copied to {target}; train with it: phasefit train DATA --recipe {target}")
 
 
 @recipes.command(cls=HelpCommand)
@@ -178,8 +180,8 @@ def check(
             read_recipe(file).check()
         except PhasefitError as error:
             problems += 1
-            typer.echo(f"phasefit: {' '.join(str(error).split())}", err=True)
+            echo(f"phasefit: {one_line(error)}", stderr=True)
         else:
-            typer.echo(f"{file}: ok")
+            echo(f"{one_line(file)}: ok")
     if problems:
         raise typer.Exit(2)

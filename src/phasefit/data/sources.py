@@ -147,6 +147,8 @@ def _find_named(source: str, options: Options, data_dir: Path | None) -> Source:
     path = Path(source).expanduser()
     try:
         is_file = path.is_file()
+        if not is_file and not path.is_dir() and path.exists():
+            raise DataError(f"{path} is a pipe or a device, which can be read only once; save its content as a file")
     except OSError:  # a text in place of a file name is too long
         raise cards.not_known(source) from None
     if is_file:

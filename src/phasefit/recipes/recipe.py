@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from phasefit.control_characters import has_controls, one_line
 from phasefit.data.task_file import TaskFile
+from phasefit.errors import RecipeError
 from phasefit.files.toml import to_toml
 from phasefit.parameter_names import python_errors
 from phasefit.phases.options import PhaseOptions
@@ -36,6 +38,13 @@ class Recipe:
     max_length: int | str = "model"
     prompt: str | None = None
     long: str | None = None
+
+    def __post_init__(self) -> None:
+        if has_controls(self.name):  # it becomes part of recipe files
+            raise RecipeError(
+                f"the name of a recipe must not contain control characters or line breaks: '{one_line(self.name)}'; "
+                "rename it"
+            )
 
     @staticmethod
     @python_errors
@@ -75,8 +84,7 @@ class Recipe:
 
     def to_toml(self) -> str:
         """The recipe as TOML with every option; reading it gives the same recipe."""
-        name = "".join(char if char.isprintable() else " " for char in self.name)  # a line break would end the comment
-        title = f"# {name}, resolved: every option with its value\n"
+        title = f"# {self.name}, resolved: every option with its value\n"
         phases = [{"kind": phase.kind, **_without_none(phase.model_dump())} for phase in self.phases]
         whole = _without_none({"max_length": self.max_length, "prompt": self.prompt, "long": self.long})
         return title + to_toml({**whole, "phase": phases})

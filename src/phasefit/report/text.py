@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
-
-# Characters that a page cannot contain: UTF-8 cannot encode lone surrogates, and HTML replaces or rejects the others.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def number(value: Any) -> str:
@@ -39,13 +35,3 @@ def shortened(text: object, longest: int | None) -> str:
     """Shorten a text to at most `longest` characters, the last of which is an ellipsis."""
     whole = str(text)
     return whole if longest is None or len(whole) <= longest else whole[: max(longest - 1, 1)].rstrip() + "…"
-
-
-def clean(text: object) -> str:
-    """Make a text safe for a page: control characters become their symbols (U+2400), invalid ones U+FFFD."""
-    return _UNPRINTABLE.sub(_replacement, str(text).replace("\r\n", "\n"))
-
-
-def _replacement(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return chr(0x2400 + code) if code < 0x20 else "\ufffd"

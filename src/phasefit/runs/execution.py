@@ -25,6 +25,7 @@ from phasefit.runs.fitting.checkpointer import Checkpointer, NullCheckpointer, f
 from phasefit.runs.fitting.fit import Fitted, fit
 from phasefit.runs.fitting.history import History
 from phasefit.runs.fitting.starting import base_run, starting_model
+from phasefit.runs.processes import is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.runs.tracking import tracked
@@ -64,7 +65,7 @@ def fit_prepared(
     recipe.check()
     checkpointer = checkpointer or NullCheckpointer()
     saved = checkpointer.facts
-    threads = set_threads(saved.get("threads", spec.machine.threads))
+    threads = _threads(spec, saved, listen)
     skips = any(options.skips_parameters for options in recipe.phases)
     accelerator = make_accelerator(
         spec.machine.device, spec.machine.precision, skips_parameters=skips, track=spec.machine.track, folder=folder
@@ -100,6 +101,20 @@ def fit_prepared(
         metrics["refit"] = {"rows": rows, "phases": again.phases}
     accelerator.wait_for_everyone()
     return FitResult(model, metrics, fitted, threads, outputs)
+
+
+def _threads(spec: RunSpec, saved: dict[str, Any], listen: Listener) -> int:
+    """Set the threads of torch: those that a resumed run started with; a warning if this machine would use others."""
+    here = set_threads(spec.machine.threads)
+    before = saved.get("threads", here)
+    threads = set_threads(before)
+    if before != here and is_main_process():
+        text = (
+            f"the run started with {before} threads, but {here} would be used here: torch continues with {threads}, "
+            f"and the last digits of the results may differ; to avoid this, resume with OMP_NUM_THREADS={before}"
+        )
+        listen(Note(text, warning=True))
+    return threads
 
 
 def _same_start(model: Model, saved: dict[str, Any]) -> int:

@@ -16,7 +16,7 @@ from phasefit.errors import ModelError, RunError
 from phasefit.files import system
 from phasefit.files.atomic import discard_temporaries, discard_tree, make_folders, read_json, write_json
 from phasefit.files.integrity import FILES, hash_files
-from phasefit.files.links import refuse_links
+from phasefit.files.links import refuse_controls, refuse_links
 from phasefit.files.lock import LOCK, acquire_lock, is_locked, release_lock
 from phasefit.files.manifest import FINISHED, FORMAT, MANIFEST, check_format, versions
 from phasefit.training.checkpoint_folder import CHECKPOINTS
@@ -150,6 +150,7 @@ def holds_something(path: Path) -> bool:
 
 def check_free(path: Path, *, overwrite: bool) -> None:
     """Refuse a folder that is not empty, unless it contains a run and may be overwritten."""
+    refuse_controls(path)
     if path.exists() and not path.is_dir():
         raise RunError(f"{path} is a file; give a folder with -o")
     if not holds_something(path):

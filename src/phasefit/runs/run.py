@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.control_characters import one_line
 from phasefit.data.columns import Columns
 from phasefit.data.labels import LabelSpace
+from phasefit.data.task_file import NAME
 from phasefit.errors import DataError, ModelError
 from phasefit.files.atomic import read_json
 from phasefit.files.integrity import PHASES, check_files, check_small_files
@@ -61,7 +63,15 @@ class Run:
     def heads(self) -> dict[str, dict[str, Any]]:
         """The configuration of its heads, by task."""
         heads = self.manifest.get("heads")
-        return {str(task): dict(head) for task, head in heads.items()} if isinstance(heads, Mapping) else {}
+        if not isinstance(heads, Mapping):
+            return {}
+        for task in heads:
+            if not NAME.fullmatch(str(task)):
+                raise ModelError(
+                    f"the model in '{self.source}' is damaged: '{one_line(task)}' cannot be the name of a task; train "
+                    "or save it again"
+                )
+        return {str(task): dict(head) for task, head in heads.items()}
 
     @property
     def only_embeds(self) -> bool:

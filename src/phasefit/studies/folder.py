@@ -16,7 +16,7 @@ from typing import Any
 from phasefit.errors import RunError
 from phasefit.files import system
 from phasefit.files.atomic import make_folders, read_json, write_json
-from phasefit.files.links import refuse_links
+from phasefit.files.links import refuse_controls, refuse_links
 
 STUDIES = Path("studies")
 CELLS = "cells"
@@ -47,6 +47,7 @@ class StudyFolder:
         """
         digest = _digest(question)
         path = out if out is not None else _next(name, digest)
+        refuse_controls(path)
         refuse_links(path)
         _check(path, digest, option, overwrite=overwrite)
         try:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from phasefit.control_characters import escape_controls, one_line
 from phasefit.metrics.registry import metric_at, spelled
 from phasefit.studies.tables import Row, Table
 
@@ -56,23 +57,23 @@ def to_json(content: Any) -> str:
 
 def to_markdown(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
     """The tables, after the command that produced them."""
-    lines = [f"# {_cell(title)}", "", f"    {' '.join(command.splitlines())}", ""]
-    lines += [f"- {note}" for note in notes] + ([""] if notes else [])
+    lines = [f"# {_cell(title)}", "", f"    {one_line(command)}", ""]
+    lines += [f"- {one_line(note)}" for note in notes] + ([""] if notes else [])
     for table in tables:
         lines += [f"## {_cell(table.title)} ({metric_name(table.metric)})", ""]
-        lines += [table.note, ""] if table.note else []
+        lines += [one_line(table.note), ""] if table.note else []
         if has_published(table):
             lines += comparison_with_published(table)
             lines.append("")
         lines += ["| " + " | ".join(HEADINGS) + " |", "|-|-|" + "-:|" * (len(HEADINGS) - 2)]
         lines += ["| " + " | ".join(map(_cell, cells(row, table))) + " |" for row in (*table.rows, *table.overall)]
         lines.append("")
-    return "\n".join([*lines, EXPLAINED, ""])
+    return escape_controls("\n".join([*lines, EXPLAINED, ""]))
 
 
 def to_latex(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
     """Tables for a paper, with booktabs; published results in a separate column, notes under each table."""
-    lines = [f"% {' '.join(line.split())}" for line in (title, command, *notes)]
+    lines = [f"% {one_line(line)}" for line in (title, command, *notes)]
     for table in tables:
         caption = f"{table.title}: {metric_name(table.metric)}"
         published = has_published(table)
@@ -91,7 +92,7 @@ def to_latex(title: str, command: str, tables: Sequence[Table], notes: Sequence[
             *([rf"\par\smallskip\footnotesize {_latex(table.note)}"] if table.note else []),
             r"\end{table}",
         ]
-    return "\n".join([*lines, ""])
+    return escape_controls("\n".join([*lines, ""]))
 
 
 def _all_rows(table: Table) -> tuple[Row, ...]:
@@ -183,9 +184,9 @@ def metric_name(path: str) -> str:
 
 def _cell(text: str) -> str:
     """A text escaped for a Markdown table: no line breaks, bars or markup."""
-    flat = " ".join(text.split())
+    flat = " ".join(one_line(text).split())
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", flat)
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return "".join(_LATEX.get(character, character) for character in " ".join(one_line(text).split()))

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from phasefit.baselines import BASELINES
+from phasefit.control_characters import has_controls, one_line
 from phasefit.errors import RecipeError, constraint, did_you_mean
 from phasefit.studies.study_file import FULL, StudyFile
 
@@ -123,7 +124,10 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _check_names(file: StudyFile, where: str) -> None:
-    """Raise for references to datasets, variants or tables that do not exist."""
+    """Raise for references to datasets, variants or tables that do not exist, and for unprintable names."""
+    for name in (*file.variant, *file.dataset):
+        if has_controls(name):
+            raise RecipeError(f"{where}: the name '{one_line(name)}' has control characters; choose another")
     for name, variant in file.variant.items():
         if variant.recipe in BASELINES and (variant.set or variant.on):
             raise RecipeError(

@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import math
+import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -21,10 +23,13 @@ from phasefit.files.atomic import write_file
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["free_unused", "line_of_row", "read_frame", "write_frame"]
+__all__ = ["check_columns", "csv_text", "free_unused", "line_of_row", "read_frame", "write_frame"]
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 SEPARATORS = {"csv": ",", "tsv": "\t"}
+# Spreadsheets read a cell that starts with one of these as a formula, unless it is a number.
+_FORMULA = re.compile("[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def read_frame(path: Path) -> pd.DataFrame:
@@ -90,11 +95,42 @@ def _no_parquet(path: Path) -> str:
     return f"{path.name} is not a Parquet file or is damaged; write or download it again"
 
 
-def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = None) -> None:
+def check_columns(frame: pd.DataFrame, path: Path) -> None:
+    """Raise a DataError, before any work, if a column cannot be written in the format of the file extension."""
+    if file_format(path)[0] != "parquet":  # the other formats take any value
+        return
+    for name in frame.columns:
+        if frame[name].dtype.kind != "O":
+            continue
+        try:
+            with Path(os.devnull).open("wb") as nowhere:
+                _write(frame[[name]], nowhere, "parquet")
+        except Exception as error:
+            kinds = sorted({jsonl.KINDS.get(type(value), "an object") for value in frame[name] if value is not None})
+            mixed = f"it contains {', '.join(kinds[:-1])} and {kinds[-1]}" if len(kinds) > 1 else _first_line(error)
+            raise DataError(
+                f"{path.name}: the column '{name}' cannot be written as Parquet: {mixed}; write to a .jsonl or .csv "
+                "file, or give all rows of the column the same type"
+            ) from error
+
+
+def csv_text(frame: pd.DataFrame, *, escape_formulas: bool = False) -> str:
+    """The rows as CSV."""
+    file = io.BytesIO()
+    _write(_with_escaped_formulas(frame) if escape_formulas else frame, file, "csv")
+    return file.getvalue().decode()
+
+
+def write_frame(
+    frame: pd.DataFrame, path: Path | None, format: str | None = None, *, escape_formulas: bool = False
+) -> None:
     """Write to a file atomically, or to standard output if path is None.
 
-    The default format is that of the file extension, and CSV for standard output.
+    The default format is that of the file extension, and CSV for standard output. `escape_formulas` puts an apostrophe
+    before cells that a spreadsheet would compute; it applies to CSV and TSV.
     """
+    if escape_formulas:
+        frame = _with_escaped_formulas(frame)
     if format is not None and format not in FORMATS:
         raise DataError(f"unknown output format '{format}'; {did_you_mean(format, FORMATS)}")
     if path is None:
@@ -112,6 +148,26 @@ def write_frame(frame: pd.DataFrame, path: Path | None, format: str | None = Non
         raise DataError(
             f"{path} cannot be written: a text contains a lone surrogate (an incomplete character); fix or remove it"
         ) from None
+    except (ValueError, TypeError, OverflowError) as error:  # pyarrow: values that do not fit one type
+        raise DataError(f"{path} cannot be written: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _with_escaped_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    escaped = frame.rename(columns=_escape_formula)
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        if column.dtype.kind in "OU" or column.dtype == "str":
+            escaped.isetitem(place, [_escape_formula(cell) for cell in column])
+    return escaped
+
+
+def _escape_formula(cell: Any) -> Any:
+    is_formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
 
 
 def _write_to(frame: pd.DataFrame, path: Path, kind: str, zipped: bool) -> None:

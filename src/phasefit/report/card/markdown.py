@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from phasefit.control_characters import escape_controls, one_line
 from phasefit.report.text import in_words, non_empty
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def render(template: str, /, **values: Any) -> str:
     """Render a file of `templates/`. Jinja cannot escape Markdown, so `table` and `escape` do it."""
-    return environment().get_template(template).render(values).strip() + "\n"
+    return escape_controls(environment().get_template(template).render(values).strip()) + "\n"
 
 
 @cache
@@ -47,7 +48,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def escape(text: str) -> str:
     """Escape a text so that Markdown shows it literally, on one line."""
-    marked = re.sub(r"([\\`*_\[\]<>#~$&])", r"\\\1", " ".join(str(text).split()))
+    marked = re.sub(r"([\\`*_\[\]<>#~$&])", r"\\\1", " ".join(one_line(text).split()))
     return marked.replace("|", "&#124;")  # tables are split at bars before backslashes are read
 
 

@@ -1,4 +1,4 @@
-"""Render templates: every value is cleaned and escaped, and no text can break out of the JSON of a script."""
+"""Render templates: control characters and markup are escaped, and no text can break out of the JSON of a script."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from phasefit.control_characters import escape_controls
 from phasefit.report.page.parts import Column, cells, columns, filled
-from phasefit.report.text import clean, in_words, non_empty, shortened
+from phasefit.report.text import in_words, non_empty, shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,7 +35,7 @@ def environment() -> Environment:
     templates = Environment(
         loader=PackageLoader("phasefit.report.page"),
         autoescape=True,
-        finalize=lambda value: value if isinstance(value, Markup) else "" if value is None else clean(value),
+        finalize=lambda value: value if isinstance(value, Markup) else "" if value is None else escape_controls(value),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -49,7 +50,7 @@ def environment() -> Environment:
 def attributes(values: Mapping[str, object]) -> Markup:
     """Render the attributes of an element, without those that are None."""
     known = {name: value for name, value in values.items() if value is not None}
-    return Markup().join(Markup(' {}="{}"').format(name, clean(value)) for name, value in known.items())
+    return Markup().join(Markup(' {}="{}"').format(name, escape_controls(value)) for name, value in known.items())
 
 
 def json_block(data: Any) -> Markup:
@@ -60,11 +61,11 @@ def json_block(data: Any) -> Markup:
 
 
 def plain(data: Any) -> Any:
-    """Convert data to JSON values: numbers rounded, null for numbers that are not finite, texts cleaned."""
+    """Convert data to JSON values: numbers rounded, null if not finite, control characters in texts escaped."""
     if isinstance(data, str):
-        return clean(data)
+        return escape_controls(data)
     if isinstance(data, Mapping):
-        return {clean(key): plain(value) for key, value in data.items()}
+        return {escape_controls(key): plain(value) for key, value in data.items()}
     if isinstance(data, np.ndarray | np.generic):
         return plain(data.tolist())
     if isinstance(data, Sequence):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from phasefit.control_characters import one_line
+
 # Font families of Linux, macOS and Windows for letters that DejaVu Sans, the font of matplotlib, lacks.
 FALLBACKS = (
     "Noto Sans CJK SC",
@@ -37,8 +39,7 @@ JOINERS = "\u200c\u200d"  # invisible characters in Persian words and emoji fami
 
 def printable(name: object, length: int = 26) -> str:
     """Return a name on one line; a long one is shortened in the middle, because names often differ at the end."""
-    kept = "".join(char if char.isprintable() or char in JOINERS else " " for char in str(name))
-    text = " ".join(kept.split()) or "(empty)"
+    text = " ".join(one_line(name).split()) or "(empty)"
     if len(text) <= length:
         return text
     tail = length // 3

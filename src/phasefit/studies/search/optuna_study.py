@@ -21,6 +21,7 @@ Sampler = Literal["tpe", "random", "grid"]
 Pruner = Literal["median", "hyperband", "none"]
 JOURNAL = "trials.journal"
 SAME_AS = "same_as"  # number of the earlier trial with the same settings
+RESTARTS = "restarts"  # how often a trial was killed and restarted
 STARTUP = 5  # trials before pruning starts
 
 
@@ -62,19 +63,33 @@ def open_study(name: str, storage: str | None, folder: Path, *, maximise: bool, 
 
 
 def ask(study: Any, space: Space, sampler: Sampler, seed: int) -> Any:
-    """The next trial.
+    """The next trial: one that waits in the queue, or a new draw.
 
-    Each trial gets a new sampler, seeded with the seed and the trial's number, so that a search stopped between trials
-    resumes with the same draws. Trials interrupted in the middle get new numbers.
+    Each trial gets a new sampler, seeded with the seed and the number of trials drawn before it, so that a search that
+    was stopped or killed at any moment resumes with the same draws.
     """
+    state = optuna().trial.TrialState
     with without_warnings():
         if sampler == "grid":
             _enqueue_next(study, space, seed)
-        study.sampler = _sampler(sampler, seed, len(study.get_trials(deepcopy=False)))
+        if not study.get_trials(deepcopy=False, states=(state.WAITING,)):
+            enqueue(study, {})
+        drawn = sum(_is_drawn(trial, space) for trial in study.get_trials(deepcopy=False))
+        study.sampler = _sampler(sampler, seed, drawn)
         trial = study.ask(fixed_distributions={name: distribution(one) for name, one in space.dimensions.items()})
-    trial.set_user_attr("machine", socket.gethostname())
-    trial.set_user_attr("process", os.getpid())
+    for name, value in _owner().items():  # another process may have queued it
+        trial.set_user_attr(name, value)
     return trial
+
+
+def enqueue(study: Any, point: Mapping[str, Any]) -> None:
+    """Queue a trial of a point, or of one to be drawn; it has its owner from the start, even if killed right after."""
+    with without_warnings():
+        study.enqueue_trial(dict(point), user_attrs=_owner())
+
+
+def _owner() -> dict[str, Any]:
+    return {"machine": socket.gethostname(), "process": os.getpid()}
 
 
 def distribution(dimension: Dimension) -> Any:
@@ -88,17 +103,30 @@ def distribution(dimension: Dimension) -> Any:
     return of.FloatDistribution(dimension.low, dimension.high, log=dimension.log, step=dimension.step)
 
 
-def requeue_stopped(study: Any) -> int:
-    """Queue trials that were killed on this machine again; return their number."""
+def requeue_stopped(study: Any, space: Space) -> int:
+    """Queue trials that were killed on this machine again, under their numbers; return how many.
+
+    A trial that was killed while its point was being drawn is discarded; the next one draws the same point.
+    """
     state = optuna().trial.TrialState
     stopped = 0
     for trial in study.get_trials(states=(state.RUNNING,)):
         own = trial.user_attrs.get("machine") == socket.gethostname()
-        if own and not _is_alive(trial.user_attrs.get("process")):
+        if not own or _is_alive(trial.user_attrs.get("process")):
+            continue
+        stopped += 1
+        if _is_drawn(trial, space) or trial.system_attrs.get("fixed_params"):
+            storage, number = study._storage, trial._trial_id  # a study has no public method for this
+            storage.set_trial_user_attr(number, RESTARTS, trial.user_attrs.get(RESTARTS, 0) + 1)
+            storage.set_trial_state_values(number, state=state.WAITING)
+        else:
             study.tell(trial.number, state=state.FAIL)
-            study.enqueue_trial(trial.params)
-            stopped += 1
     return stopped
+
+
+def _is_drawn(trial: Any, space: Space) -> bool:
+    """Whether the point of a trial is complete."""
+    return all(name in trial.params for name in space.dimensions)
 
 
 def importances(study: Any) -> dict[str, float]:
@@ -144,7 +172,7 @@ def _enqueue_next(study: Any, space: Space, seed: int) -> None:
     seen = {tuple(trial.params.get(name) for name in space.dimensions) for trial in study.get_trials(deepcopy=False)}
     for point in points(space, seed):
         if tuple(point.values()) not in seen:
-            study.enqueue_trial(point)
+            enqueue(study, point)
             return
 
 

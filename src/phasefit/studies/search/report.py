@@ -11,7 +11,7 @@ from typing import Any
 
 from phasefit.files.atomic import write_json, write_text
 from phasefit.recipes.settings import Settings, setting_lines, settings_key, value_text
-from phasefit.studies.search.optuna_study import SAME_AS, importances, optuna
+from phasefit.studies.search.optuna_study import RESTARTS, SAME_AS, importances, optuna
 from phasefit.studies.search.question import Question
 from phasefit.studies.tables import Table
 
@@ -29,6 +29,7 @@ class TrialRecord:
     score: float | None
     seconds: float | None
     settings: Settings
+    restarts: int = 0  # after it was killed
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class TrialHistory:
 
     @property
     def stopped(self) -> int:
-        """Number of trials that were killed and restarted under a new number."""
-        return self._in(STOPPED)
+        """How often a trial was killed and restarted."""
+        return self._in(STOPPED) + sum(trial.restarts for trial in self.trials)
 
     @property
     def repeated(self) -> int:
@@ -86,6 +87,7 @@ def read_history(study: Any, question: Question) -> TrialHistory:
             trial.value if trial.state.name == "COMPLETE" else None,
             trial.user_attrs.get("seconds"),
             dict(trial.user_attrs.get("settings", {})),
+            int(trial.user_attrs.get(RESTARTS, 0)),
         )
         for trial in study.get_trials(deepcopy=False)
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from phasefit.control_characters import one_line
 from phasefit.errors import RecipeError, RunError
 from phasefit.files.atomic import make_folders, write_text
 from phasefit.files.toml import to_toml
@@ -148,7 +149,7 @@ def recipe_file(recipe: str, settings: Settings, header: Sequence[str]) -> str:
     them.
     """
     wanted = read_recipe(recipe, settings)
-    lines = "".join(f"# {line}".rstrip() + "\n" for line in header)
+    lines = "".join(f"# {one_line(line)}".rstrip() + "\n" for line in header)
     if recipe in {info.name for info in list_recipes()}:
         text = lines + _differences(recipe, settings)
         try:

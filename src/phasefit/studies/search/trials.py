@@ -18,6 +18,7 @@ from phasefit.studies.search.optuna_study import (
     SAME_AS,
     Sampler,
     ask,
+    enqueue,
     optuna,
     points,
     requeue_stopped,
@@ -72,11 +73,10 @@ class Trials:
     def run(self, cache: Path) -> None:
         """Run all trials; interrupted ones come first."""
         self.cache = cache
-        requeue_stopped(self.study)
+        requeue_stopped(self.study, self.question.space)
         own = self.question.space.own_point(self.question.recipe)
         if own is not None and not self.study.get_trials(deepcopy=False) and self.limits.sampler != "grid":
-            with without_warnings():
-                self.study.enqueue_trial(own)  # the original recipe: the score to beat
+            enqueue(self.study, own)  # the original recipe: the score to beat
         run_stream(self.next_cell, cache, self.ended, jobs=self.limits.jobs, watch=self.watch)
 
     def next_cell(self) -> Cell | None:
@@ -116,8 +116,7 @@ class Trials:
         tried = self._tried()
         for point in points(space, self.limits.seed):
             if settings_key(space.settings(point, self.question.recipe)) not in tried:
-                with without_warnings():
-                    self.study.enqueue_trial(point)
+                enqueue(self.study, point)
                 return True
         return False
 
@@ -160,7 +159,8 @@ class Trials:
         trial, settings, seen = self.running[cell.key]
         evaluations = read_evaluations(folder / PROGRESS, self.question.recipe.phase_names[-1])
         for epoch, value in new_epochs(evaluations, seen, self.question.score, maximise=self.question.maximise):
-            trial.report(value, epoch)
+            with without_warnings():  # a restarted trial may have reported this epoch before it was killed
+                trial.report(value, epoch)
             self.running[cell.key] = (trial, settings, epoch)
             if trial.should_prune():  # at the first such epoch, even if several were read at once
                 return True
