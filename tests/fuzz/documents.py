@@ -89,10 +89,15 @@ class Decisions(OneFile):
     def execute(self, folder: Path, case: Case) -> None:
         import numpy as np
 
+        from phasefit.errors import ModelError
         from phasefit.files.atomic import read_json
         from phasefit.kinds.decision import Decision
 
-        decision = Decision.from_json(read_json(folder / self.file))
+        content = read_json(folder / self.file)
+        try:
+            decision = Decision.from_json(content)
+        except ValueError as error:  # whoever reads a manifest adds where it is
+            raise ModelError(str(error)) from error
         outputs = np.tile([0.7, 0.2, 0.1], (4, 1))
         if len(decision.thresholds) not in (0, 3):
             return  # which its label space refuses
@@ -145,8 +150,8 @@ class TaskFiles(OneFile):
 
         whole = {path.stem: path.read_bytes() for path in HERE.glob("*.toml")}
         whole["every"] = (
-            b"shared = true\ndropout = 0.1\n[[task]]\nname = 'a'\ndata = 'snips'\nkind = 'score'\nlevels = ['low', 'high']\n"
-            b"text = ['text']\nlabel = 'label'\nrows = 5\nweight = 2\nvalidation = 'v.csv'\ntest = 't.csv'\n"
+            b"shared = true\ndropout = 0.1\n[[task]]\nname = 'a'\ndata = 'snips'\nkind = 'score'\n"
+            b"levels = ['low', 'high']\ntext = ['text']\nlabel = 'label'\nrows = 5\nweight = 2\nvalidation = 'v.csv'\ntest = 't.csv'\n"
             b"[[task]]\nname = 'b'\ndata = 'snips'\nkind = 'multi'\nseparator = '|'\n[before]\ndata = 'nli-triples'\n"
         )
         return whole

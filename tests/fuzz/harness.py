@@ -67,7 +67,7 @@ class Outcome:
     where: str = ""
 
 
-class WrongResult(AssertionError):
+class WrongResult(AssertionError):  # noqa: N818
     """The code accepted a file and gave a wrong result."""
 
 
