@@ -151,7 +151,8 @@ class TaskFiles(OneFile):
         whole = {path.stem: path.read_bytes() for path in HERE.glob("*.toml")}
         whole["every"] = (
             b"shared = true\ndropout = 0.1\n[[task]]\nname = 'a'\ndata = 'snips'\nkind = 'score'\n"
-            b"levels = ['low', 'high']\ntext = ['text']\nlabel = 'label'\nrows = 5\nweight = 2\nvalidation = 'v.csv'\ntest = 't.csv'\n"
+            b"levels = ['low', 'high']\ntext = ['text']\nlabel = 'label'\nrows = 5\nweight = 2\n"
+            b"validation = 'v.csv'\ntest = 't.csv'\n"
             b"[[task]]\nname = 'b'\ndata = 'snips'\nkind = 'multi'\nseparator = '|'\n[before]\ndata = 'nli-triples'\n"
         )
         return whole
