@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from phasefit.files.checked import Document, Finite, checked
+from phasefit.files.checked import Document, Number, checked
 
 ABSTAINED = -1  # the code of a withheld prediction
 COLDEST, HOTTEST = 1e-6, 1e6  # temperatures; beyond them, probabilities are not finite
@@ -22,9 +22,9 @@ _TINY = np.finfo(np.float64).tiny
 class SavedDecision(Document):
     """A decision in a manifest."""
 
-    temperature: Finite = 1.0
-    reject_below: Finite = 0.0
-    thresholds: list[Finite] = Field(default_factory=list)
+    temperature: Number = 1.0
+    reject_below: Number = 0.0
+    thresholds: list[Number] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,8 @@ class Head(nn.Module):
         """A head that `config` describes; ValueError if it does not fit the encoder and the labels."""
         saved: HeadConfig = checked(HeadConfig, config)
         if (saved.dimension, saved.classes) != (dimension, classes):
-            found = f"{saved.dimension} dimensions and {saved.classes} classes"
-            raise ValueError(f"a head for {found}, but the model has {dimension} and {classes}")
+            sizes = f"{saved.dimension} inputs and {saved.classes} outputs instead of {dimension} and {classes}"
+            raise ValueError(f"a head with {sizes}: the encoder or the labels do not match it")
         return cls(saved.kind, dimension, classes, dropout=saved.dropout, pair=saved.pair)
 
     def config(self) -> dict[str, Any]:
