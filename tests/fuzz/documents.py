@@ -240,8 +240,9 @@ class Studies(Target):
         if case.form != "first line":
             return super().prepare(case)
         folder = super().prepare(Case(self.name, case.base, case.file, "bytes", []))
-        first, _, rest = (folder / case.file).read_bytes().partition(b"\n")
-        (folder / case.file).write_bytes(edited(first, case.edits, "json") + b"\n" + rest)
+        file = sorted(folder.glob(case.file))[-1]
+        first, _, rest = file.read_bytes().partition(b"\n")
+        file.write_bytes(edited(first, case.edits, "json") + b"\n" + rest)
         return folder
 
     def may_change(self, folder: Path, case: Case) -> Path | None:
@@ -253,7 +254,7 @@ class Studies(Target):
         elif case.file.endswith(".journal"):
             self._search(folder)
         elif case.file.endswith(".jsonl"):
-            self._progress(folder / case.file)
+            self._progress(sorted(folder.glob(case.file))[-1])
         else:
             self._results(folder)
 

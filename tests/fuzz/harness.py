@@ -71,6 +71,14 @@ class WrongResult(AssertionError):  # noqa: N818
     """The code accepted a file and gave a wrong result."""
 
 
+class Refused(PhasefitError):  # noqa: N818
+    """A command refused a folder with a sentence."""
+
+
+class Bug(Exception):  # noqa: N818
+    """A command ended as no command should; the second argument is the place."""
+
+
 class TooSlow(BaseException):
     """The time is up; not an Exception, so that no handler swallows it."""
 
@@ -123,7 +131,8 @@ class Target(ABC):
         base = self.base(case.base)
         shutil.rmtree(self.work, ignore_errors=True)
         shutil.copytree(base, self.work)
-        file = self.work / case.file
+        found = sorted(self.work.glob(case.file)) if "*" in case.file else []
+        file = found[-1] if found else self.work / case.file
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(edited(file.read_bytes() if file.is_file() else b"", case.edits, case.form))
         return self.work
@@ -137,17 +146,22 @@ class Target(ABC):
             with limits(self.seconds):
                 self.execute(folder, case)
             outcome = Outcome(ACCEPTED)
-        except PhasefitError as error:
-            outcome = Outcome(REFUSED, str(error))
-            if not is_sentence(str(error)):
-                outcome = Outcome(FAILED, f"not a sentence: {error!r:.300}", "message")
         except (Exception, TooSlow) as error:  # noqa: BLE001 - whatever it is, it is a finding
-            outcome = Outcome(FAILED, f"{type(error).__name__}: {str(error)[:200]}", _where(error))
+            outcome = outcome_of(error)
         if outcome.kind != FAILED:
             changed = changes(before, listing(self.place, without=free))
             if changed:
                 return Outcome(FAILED, f"changed {', '.join(changed[:3])}", "changed files")
         return outcome
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """Errors of phasefit refuse a file, in one sentence; any other error is a failure."""
+    if not isinstance(error, PhasefitError):
+        return Outcome(FAILED, f"{type(error).__name__}: {str(error)[:200]}", _where(error))
+    if not is_sentence(str(error)):
+        return Outcome(FAILED, f"not a sentence: {error!r:.300}", "message")
+    return Outcome(REFUSED, str(error))
 
 
 def is_sentence(message: str) -> bool:
@@ -157,6 +171,8 @@ def is_sentence(message: str) -> bool:
 
 def _where(error: BaseException) -> str:
     """The type of an error and the last place in phasefit that it passed."""
+    if isinstance(error, Bug):
+        return str(error.args[1])
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/src/phasefit/" in frame.filename]
     last = frames[-1] if frames else None
     place = f" in {last.filename.partition('/src/phasefit/')[2]}:{last.name}" if last else ""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import random
 import re
+import shutil
 from pathlib import Path
 from typing import Any, ClassVar
 
 from fuzz.edits import draw_edits
-from fuzz.harness import ACCEPTED, FAILED, REFUSED, Case, Outcome, Target, WrongResult, is_sentence
+from fuzz.harness import Bug, Case, Refused, Target, WrongResult
 from phasefit.errors import Interrupted
 
 SETTINGS = {"finetune.max_steps": 3, "finetune.evaluate_every": 1, "finetune.lr": 1e-3}
@@ -94,7 +95,7 @@ class Commands(Target):
         return Case(self.name, base.name, file, form, draw_edits(random, (base / file).read_bytes(), form))
 
     def invoke(self, folder: Path, *words: str) -> None:
-        """Run a command; raises Refused, Bug or nothing."""
+        """Run a command; raises Refused or Bug if it does not succeed."""
         from typer.testing import CliRunner
 
         from phasefit.cli.app import app
@@ -110,14 +111,6 @@ class Commands(Target):
             where = f"{message.partition(':')[0]} in {':'.join(places[-1])}" if places else message[:60]
             raise Bug(f"exit {result.exit_code}: {message[:200]}", where)
         raise Refused(message)
-
-
-class Bug(Exception):  # noqa: N818
-    """The command ended as no command should; with the place."""
-
-
-class Refused(Exception):  # noqa: N818
-    """The command refused the folder with a sentence."""
 
 
 class Models(Commands):
@@ -218,14 +211,8 @@ class Checkpoints(Commands):
 
     def prepare(self, case: Case) -> Path:
         folder = super().prepare(case)
-        newest = sorted((folder / "run" / "checkpoints").glob("*"))
-        for old in newest[:-1]:  # so that the damaged one matters
-            if case.file.startswith(str(newest[-1].relative_to(folder))) and case.seed.endswith(
-                ("0", "2", "4", "6", "8")
-            ):
-                import shutil
-
-                shutil.rmtree(old)
+        for old in sorted((folder / "run" / "checkpoints").glob("*"))[:-1]:
+            shutil.rmtree(old)  # so that the damaged one matters
         return folder
 
     def execute(self, folder: Path, case: Case) -> None:
@@ -233,20 +220,3 @@ class Checkpoints(Commands):
 
         self.invoke(folder, "train", "--resume", "{}/run", "-q", "--device", "cpu")
         read_manifest(folder / "run")
-
-
-def outcome_of(error: BaseException) -> Outcome | None:
-    """The outcome of a command that did not succeed; None for other errors."""
-    if isinstance(error, Refused):
-        sentence = str(error)
-        return (
-            Outcome(REFUSED, sentence)
-            if is_sentence(sentence)
-            else Outcome(FAILED, f"not a sentence: {error!r:.300}", "message")
-        )
-    if isinstance(error, Bug):
-        return Outcome(FAILED, str(error.args[0]), str(error.args[1]))
-    return None
-
-
-__all__ = ["ACCEPTED", "Checkpoints", "Models", "outcome_of"]

@@ -200,9 +200,9 @@ def with_parquet(path: Path) -> Cells | None:
     try:
         data = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
         frame = pd.read_parquet(io.BytesIO(data))
+        return [[str(name) for name in frame.columns], *([*row] for row in frame.itertuples(index=False))]
     except Exception:  # noqa: BLE001 - pyarrow has many
         return None
-    return [[str(name) for name in frame.columns], *([*row] for row in frame.itertuples(index=False))]
 
 
 READERS: dict[str, list[Any]] = {

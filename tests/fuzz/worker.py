@@ -128,7 +128,6 @@ def _in_fork(target: Any, case: Any) -> Any:
 
 def _child(target: Any, case: Any, folder: Path, answer: int) -> None:
     from fuzz import harness
-    from fuzz.models import outcome_of
 
     os.chdir(target.place / "here")
     os.environ["HOME"] = str(target.place / "home")
@@ -141,12 +140,8 @@ def _child(target: Any, case: Any, folder: Path, answer: int) -> None:
     try:
         target.execute(folder, case)
         outcome = harness.Outcome(harness.ACCEPTED)
-    except harness.PhasefitError as error:
-        outcome = harness.Outcome(harness.REFUSED, str(error)[:500])
     except BaseException as error:  # noqa: BLE001 - a panic in Rust is no Exception
-        outcome = outcome_of(error) or harness.Outcome(
-            harness.FAILED, f"{type(error).__name__}: {str(error)[:200]}", harness._where(error)
-        )
+        outcome = harness.outcome_of(error)
     if outcome.kind != harness.FAILED:
         changed = harness.changes(before, harness.listing(target.place, without=free))
         if changed:
