@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import random
 import re
 import shutil
@@ -211,6 +212,8 @@ class Checkpoints(Commands):
 
     def prepare(self, case: Case) -> Path:
         folder = super().prepare(case)
+        if case.more.get("same"):
+            self._expected(case)
         for old in sorted((folder / "run" / "checkpoints").glob("*"))[:-1]:
             shutil.rmtree(old)  # so that the damaged one matters
         return folder
@@ -220,3 +223,20 @@ class Checkpoints(Commands):
 
         self.invoke(folder, "train", "--resume", "{}/run", "-q", "--device", "cpu")
         read_manifest(folder / "run")
+        if case.more.get("same") and self._weights(folder) != self._expected(case):
+            raise WrongResult("the resumed run has other weights than one without damage")
+
+    def _expected(self, case: Case) -> str:
+        """The hash of the weights of the run, resumed without damage."""
+        note = self.place / f"{case.base}.sha256"
+        if not note.is_file():
+            copy = self.place / "resumed"
+            shutil.copytree(self.base(case.base), copy)
+            self.invoke(copy, "train", "--resume", "{}/run", "-q", "--device", "cpu")
+            note.write_text(self._weights(copy))
+        return note.read_text()
+
+    @staticmethod
+    def _weights(folder: Path) -> str:
+        files = ("encoder/model.safetensors", "heads.safetensors")
+        return hashlib.sha256(b"".join((folder / "run" / name).read_bytes() for name in files)).hexdigest()

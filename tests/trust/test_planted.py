@@ -127,6 +127,8 @@ PLANTED: dict[str, Plant] = {
     "the lock is a hard link": hard_linked_lock,
     "a recipe name with line breaks": name_with_line_breaks,
 }
+SAMPLE = {"replaces a sibling", "checkpoints is a link", "recipe.toml is a link", "the lock is a hard link"}
+MOST_LONG = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.long) for name in PLANTED]
 RESUME = ("train", "--resume", "run", "-q")
 OVERWRITE = ("train", "{table}", "-m", "{tiny}", "-r", "finetune", "-s", "finetune.max_steps=1", "-q", "-o", "run")
 
@@ -170,13 +172,13 @@ def test_resuming_touches_nothing_outside_the_run(place: Path, name: str) -> Non
         assert result.exit_code == 2
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", MOST_LONG)
 def test_overwriting_touches_nothing_outside_the_run(place: Path, name: str, runs: Path, tiny_folder: Path) -> None:
     PLANTED[name](place / "run")
     run_command(place, (*OVERWRITE, "--overwrite"), table=runs / "table.csv", tiny=tiny_folder)
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", MOST_LONG)
 def test_predicting_touches_nothing_but_its_output(place: Path, name: str, runs: Path) -> None:
     shutil.rmtree(place / "run")
     shutil.copytree(runs / "finished", place / "run")
