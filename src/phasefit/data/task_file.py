@@ -177,11 +177,15 @@ def _source(value: Any, key: str, where: str, path: Path) -> str | None:
     if not name or name.startswith("hub:"):
         return name
     file = path.parent / Path(name).expanduser()
-    return str(file) if file.exists() else name
+    return str(file) if _exists(file) else name
 
 
 def _is_file(path: Path) -> bool:
+    return _exists(path) and path.is_file()
+
+
+def _exists(path: Path) -> bool:
     try:
-        return path.is_file()
+        return path.exists()
     except OSError:  # a name that is too long for a file
         return False

@@ -108,8 +108,8 @@ def check_kind(phase: dict[str, Any], where: str) -> None:
     kind = phase.get("kind")
     if kind is None:
         raise RecipeError(f"{where}: 'kind' is missing; use one of {', '.join(PHASES)}")
-    if kind not in PHASES:
-        raise RecipeError(f"{where}: unknown kind '{kind}'; {did_you_mean(str(kind), PHASES)}")
+    if not isinstance(kind, str) or kind not in PHASES:
+        raise RecipeError(f"{where}: unknown kind '{str(kind)[:80]}'; {did_you_mean(str(kind), PHASES)}")
 
 
 def names_of(content: dict[str, Any]) -> list[str]:
