@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -31,9 +33,17 @@ def test_answers_below_the_threshold_are_withheld() -> None:
     assert Decision().answers(np.empty((0, 2))).tolist() == []
 
 
-@pytest.mark.parametrize("damaged", [{"temperature": 0}, {"temperature": "nan"}, {"reject_below": 2}])
+@pytest.mark.parametrize(
+    "damaged", [{"temperature": 0}, {"temperature": float("nan")}, {"temperature": 1e-320}, {"reject_below": 2}]
+)
 def test_invalid_values_are_rejected(damaged: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="the temperature must be greater than 0 and thresholds"):
+        Decision.from_json(damaged)
+
+
+@pytest.mark.parametrize("damaged", [None, [], 3, {"temperature": "1"}, {"temperature": 10**400}, {"thresholds": 0.5}])
+def test_wrong_types_are_rejected(damaged: Any) -> None:
+    with pytest.raises(ValueError, match="should be"):
         Decision.from_json(damaged)
 
 

@@ -25,6 +25,7 @@ from typing import Any
 from phasefit.data.columns import as_names
 from phasefit.data.labels.reading import LabelReading
 from phasefit.errors import DataError, LabelError, did_you_mean
+from phasefit.files.names import exists, path_named
 
 HERE = Path(__file__).parent / "tasks"
 TABLE = ("data", "text", "label", "kind", "tree", "separator", "levels", "validation", "test", "rows")
@@ -98,7 +99,7 @@ def packaged_tasks() -> list[str]:
 
 def read_task_file(source: str | Path) -> TaskFile:
     """The tasks of a file; DataError if it is invalid."""
-    path = Path(source).expanduser()
+    path = path_named(source)
     if not _is_file(path) and str(source) in packaged_tasks():
         path = HERE / f"{source}.toml"
     if not _is_file(path):
@@ -176,12 +177,9 @@ def _source(value: Any, key: str, where: str, path: Path) -> str | None:
     name = _string(value, key, where)
     if not name or name.startswith("hub:"):
         return name
-    file = path.parent / Path(name).expanduser()
-    return str(file) if file.exists() else name
+    file = path.parent / path_named(name)
+    return str(file) if exists(file) else name
 
 
 def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long for a file
-        return False
+    return exists(path) and path.is_file()

@@ -5,15 +5,26 @@ Both are chosen on validation rows after training, so phases and heads do not de
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import Field
+
+from phasefit.files.checked import Document, Number, checked
 
 ABSTAINED = -1  # the code of a withheld prediction
+COLDEST, HOTTEST = 1e-6, 1e6  # temperatures; beyond them, probabilities are not finite
 _TINY = np.finfo(np.float64).tiny
+
+
+class SavedDecision(Document):
+    """A decision in a manifest."""
+
+    temperature: Number = 1.0
+    reject_below: Number = 0.0
+    thresholds: list[Number] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -27,11 +38,16 @@ class Decision:
     def __post_init__(self) -> None:
         """Reject the values of a damaged file."""
         thresholds = (self.reject_below, *self.thresholds)
-        if not (math.isfinite(self.temperature) and self.temperature > 0 and all(0 <= one <= 1 for one in thresholds)):
+        if not (COLDEST <= self.temperature <= HOTTEST and all(0 <= one <= 1 for one in thresholds)):
             raise ValueError(
                 "the temperature must be greater than 0 and thresholds must be between 0 and 1 (found temperature "
                 f"{self.temperature}, thresholds {min(thresholds)} to {max(thresholds)})"
             )
+
+    def check_thresholds(self, classes: int) -> None:
+        """Raise ValueError if there are thresholds, but not one for each class."""
+        if self.thresholds and len(self.thresholds) != classes:
+            raise ValueError(f"{len(self.thresholds)} thresholds for {classes} classes")
 
     def calibrated(self, probabilities: np.ndarray) -> np.ndarray:
         """Calibrate the head's own probabilities (n, classes)."""
@@ -66,10 +82,9 @@ class Decision:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Decision:
-        """Read the output of `to_json`."""
-        thresholds = tuple(float(value) for value in content.get("thresholds", ()))
-        numbers = {name: float(value) for name, value in content.items() if name != "thresholds"}
-        return cls(**numbers, thresholds=thresholds)
+        """Read the output of `to_json`; ValueError if it is damaged."""
+        saved: SavedDecision = checked(SavedDecision, content)
+        return cls(saved.temperature, saved.reject_below, tuple(saved.thresholds))
 
 
 def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:

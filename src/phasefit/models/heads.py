@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 
+from phasefit.files.checked import Count, Document, checked
 from phasefit.models.seeded import seeded
 
 HeadKind: TypeAlias = Literal["mlp", "linear", "cosine"]
@@ -19,6 +21,16 @@ layers."""
 SCALE = 5.0  # of a cosine head's logits: directions alone differ too little for a confident softmax
 COSINES = 20.0  # of a pair's cosine: so that the slope has an effect within an epoch at usual learning rates
 WIDTHS = {"uv": 2, "uv_diff_prod": 4, "together": 1}  # concatenated vectors in the input of the layers
+
+
+class HeadConfig(Document):
+    """The configuration of a head in a manifest."""
+
+    kind: HeadKind
+    dimension: Count
+    classes: Count
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+    pair: PairKind | None = None
 
 
 class Head(nn.Module):
@@ -122,6 +134,15 @@ class Head(nn.Module):
             for new, old in zip(head.parameters(), self.parameters(), strict=True):
                 new[: len(old)].copy_(old)
         return head
+
+    @classmethod
+    def from_config(cls, config: Any, dimension: int, classes: int) -> Head:
+        """A head that `config` describes; ValueError if it does not fit the encoder and the labels."""
+        saved: HeadConfig = checked(HeadConfig, config)
+        if (saved.dimension, saved.classes) != (dimension, classes):
+            sizes = f"{saved.dimension} inputs and {saved.classes} outputs instead of {dimension} and {classes}"
+            raise ValueError(f"a head with {sizes}: the encoder or the labels do not match it")
+        return cls(saved.kind, dimension, classes, dropout=saved.dropout, pair=saved.pair)
 
     def config(self) -> dict[str, Any]:
         """The arguments of `Head(**config)` that build the same layers."""

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from phasefit.data.labels import LabelSpace
+from phasefit.data.labels import spaces_from_json
 from phasefit.errors import DataError, ModelError, RunError, UnverifiedModel
 from phasefit.files import system
 from phasefit.files.atomic import new_folder, read_json, write_json
@@ -27,6 +27,7 @@ from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.heads import Head
 from phasefit.models.model import Model
 
+AGAIN = "train or save it again"
 ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
 
 
@@ -80,19 +81,24 @@ def load_model(source: str | Path, device: str = "auto", manifest: Mapping[str, 
 
 def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
     try:
+        model.spaces = spaces_from_json(read_json(folder / LABELS))
         configs = dict(manifest["heads"])
+        outputs = {task: model.spaces[task].outputs if task in model.spaces else 0 for task in configs}
+        dimension = model.encoder.dimension
         with torch.device("meta"):  # no memory is needed to compare the sizes
-            planned = nn.ModuleDict({task: Head(**config) for task, config in configs.items()}).state_dict()
+            heads = {task: Head.from_config(config, dimension, outputs[task]) for task, config in configs.items()}
+            planned = nn.ModuleDict(heads).state_dict()
         shapes = {name: tuple(tensor.shape) for name, tensor in planned.items()}
         if shapes != read_shapes(folder / HEADS):
             raise ValueError(f"{HEADS} does not match the heads in {MANIFEST}")
         for task, config in configs.items():
-            model.heads[task] = Head(**config)
+            model.heads[task] = Head.from_config(config, dimension, outputs[task])
         model.heads.load_state_dict(load_file(folder / HEADS))
         check_modules(model.heads, str(folder))
-        model.spaces = {task: LabelSpace.from_json(space) for task, space in read_json(folder / LABELS).items()}
         decisions = dict(manifest["decisions"])
         model.decisions = {task: Decision.from_json(content) for task, content in decisions.items()}
+        for task, decision in model.decisions.items():
+            decision.check_thresholds(model.spaces[task].outputs)
     except (
         KeyError,
         TypeError,
@@ -107,8 +113,5 @@ def _add_heads(model: Model, folder: Path, manifest: Mapping[str, Any]) -> None:
             raise
         reason = " ".join(str(error).split())[:160]
         raise ModelError(f"the model in '{folder}' is damaged ({reason}); train or save it again") from error
-    for task, head in model.heads.items():
-        if task not in model.spaces or model.spaces[task].outputs != head.classes:
-            raise ModelError(
-                f"the model in '{folder}' is damaged: its labels do not match its head '{task}'; train or save it again"
-            )
+    if model.spaces.keys() != set(model.heads):
+        raise ModelError(f"the model in '{folder}' is damaged: its labels are not those of its heads; {AGAIN}")

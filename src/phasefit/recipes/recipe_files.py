@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.errors import PluginError, RecipeError, did_you_mean
+from phasefit.files.names import exists, path_named
 from phasefit.phases import PHASES
 from phasefit.recipes.recipe import phase_names
 from phasefit.registry import Registry
@@ -44,9 +45,10 @@ def list_recipes() -> list[RecipeInfo]:
 
 def recipe_path(name: str) -> Path:
     """The file of a recipe, given its name or its path."""
-    path = Path(name).expanduser()
-    if path.suffix == ".toml" or path.is_file():
-        if not path.is_file():
+    path = path_named(name)
+    is_file = exists(path) and path.is_file()
+    if path.suffix == ".toml" or is_file:
+        if not is_file:
             raise RecipeError(f"recipe '{name}': there is no such file; 'phasefit recipes' lists the packaged recipes")
         return path
     packaged = _packaged()
@@ -108,8 +110,8 @@ def check_kind(phase: dict[str, Any], where: str) -> None:
     kind = phase.get("kind")
     if kind is None:
         raise RecipeError(f"{where}: 'kind' is missing; use one of {', '.join(PHASES)}")
-    if kind not in PHASES:
-        raise RecipeError(f"{where}: unknown kind '{kind}'; {did_you_mean(str(kind), PHASES)}")
+    if not isinstance(kind, str) or kind not in PHASES:
+        raise RecipeError(f"{where}: unknown kind '{str(kind)[:80]}'; {did_you_mean(str(kind), PHASES)}")
 
 
 def names_of(content: dict[str, Any]) -> list[str]:
@@ -125,7 +127,7 @@ def _on_base(content: dict[str, Any], where: str, folder: Path | None, seen: tup
         raise RecipeError(
             f"{where}: 'base' must be the name of a recipe, 'without' a list of phases and 'set' a table of options"
         )
-    if folder is not None and (folder / name).is_file():
+    if folder is not None and exists(folder / name) and (folder / name).is_file():
         name = str(folder / name)
     if name in seen:
         raise RecipeError(f"{where}: the recipe is its own base: {' -> '.join((*seen, name))}")

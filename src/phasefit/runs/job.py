@@ -6,6 +6,7 @@ Torch is imported when the phases are fitted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,11 +75,12 @@ def fit_job(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainRe
     """Train the model phase by phase, from a checkpoint if the run is resumed."""
     listen(Stage("starting torch"))
     from phasefit.runs.execution import fit_prepared
+    from phasefit.runs.fitting.checkpoint_facts import check_checkpoint
     from phasefit.runs.fitting.checkpointer import Checkpointer
     from phasefit.training.checkpoints import read_checkpoint
 
     # A new run reads none: another process may not yet have moved away the run that it replaces.
-    checkpoint, damaged = read_checkpoint(path) if job.resumed else (None, [])
+    checkpoint, damaged = read_checkpoint(path, partial(check_checkpoint, job.recipe)) if job.resumed else (None, [])
     for note in damaged:
         listen(Note(note, warning=True))
     if job.resumed and checkpoint is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from phasefit.control_characters import one_line
 from phasefit.data.columns import Columns
-from phasefit.data.labels import LabelSpace
+from phasefit.data.labels import LabelSpace, spaces_from_json
 from phasefit.data.task_file import NAME
 from phasefit.errors import DataError, ModelError
 from phasefit.files.atomic import read_json
@@ -21,6 +21,7 @@ from phasefit.files.manifest import MANIFEST, read_manifest
 from phasefit.prepare.base import Base, TableReading
 from phasefit.recipes import Recipe, parse_recipe
 from phasefit.runs.fitting.kept_phases import kept_phase
+from phasefit.runs.saved_facts import AGAIN, check_manifest, check_metrics
 from phasefit.runs.trained_texts import read_seen
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ class Run:
     @classmethod
     def open(cls, folder: str | Path) -> Run:
         """Open a finished run or a saved model; anything else is refused, and so are damaged files."""
-        run = cls(folder, read_manifest(Path(folder).expanduser()))
+        manifest = read_manifest(Path(folder).expanduser())
+        check_manifest(folder, manifest)
+        run = cls(folder, manifest)
         check_small_files(run.folder, run.manifest)
         return run
 
@@ -99,17 +102,15 @@ class Run:
     def spaces(self) -> dict[str, LabelSpace]:
         """The label space of each task."""
         try:
-            saved = read_json(self.folder / "labels.json")
-            return {task: LabelSpace.from_json(content) for task, content in saved.items()}
-        except (AttributeError, TypeError, DataError) as error:
-            raise ModelError(f"'{self.source}': labels.json is damaged; train or save the model again") from error
+            return spaces_from_json(read_json(self.folder / "labels.json"))
+        except DataError as error:
+            raise ModelError(f"'{self.source}': labels.json is damaged ({error}); {AGAIN}") from error
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
         """metrics.json; empty for a model saved from Python."""
         path = self.folder / "metrics.json"
-        metrics = read_json(path) if path.is_file() else {}
-        return metrics if isinstance(metrics, dict) else {}
+        return check_metrics(path, read_json(path)) if path.is_file() else {}
 
     @cached_property
     def recipe(self) -> Recipe | None:

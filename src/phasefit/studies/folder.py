@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from phasefit.errors import RunError
+from phasefit.errors import ModelError, RunError
 from phasefit.files import system
 from phasefit.files.atomic import make_folders, read_json, write_json
 from phasefit.files.links import refuse_controls, refuse_links
@@ -109,7 +109,7 @@ def _delete_rows(path: Path) -> None:
 def _question(path: Path) -> str | None:
     """Digest of the question of the study in a folder; None if there is no study."""
     try:
-        content = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = read_json(path / MANIFEST)
+    except ModelError:
         return None
     return content.get("question") if isinstance(content, dict) else None

@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import Field, field_validator
 
 from phasefit.data.sources import source_files
 from phasefit.data.task_file import is_task_file, read_task_file
-from phasefit.errors import ModelError
 from phasefit.events import Scored
 from phasefit.files.atomic import read_json
+from phasefit.files.checked import Count, Document, Finite, Number, checked
 from phasefit.kinds import kind_of_metrics
 from phasefit.metrics.registry import metric_at
 from phasefit.runs.specification import RunSpec
 
 Own: TypeAlias = bool | Mapping[str, bool]
 RESULT, PROGRESS, RUN = "result.json", "progress.jsonl", "run"
+MOST_EPOCHS = 1e6  # of a trial: one line is reported for each
 LEFT_OUT = ("points", "calibration", "geometry")  # large metrics that only pictures need
+
+
+class SavedResult(Document):
+    """result.json."""
+
+    metrics: dict[str, Any]
+    rows: dict[str, Count | dict[str, Count | None] | None]
+    own_test: bool | dict[str, bool]
+    seconds: Finite
+    memory_mb: Finite
+    command: str
+    own_validation: bool | dict[str, bool] = False
+    threads: Count | None = None
+
+    @field_validator("metrics")
+    @classmethod
+    def _splits(cls, metrics: dict[str, Any]) -> dict[str, Any]:
+        for split in ("validation", "test"):
+            if not isinstance(metrics.get(split, {}), dict):
+                raise ValueError(f"{split} should be a table")
+        return metrics
 
 
 @dataclass(frozen=True)
@@ -59,12 +84,10 @@ def read_result(folder: Path) -> Result | None:
     if not (folder / RESULT).is_file():
         return None
     try:
-        content = read_json(folder / RESULT)
-        names = ("metrics", "rows", "own_test", "seconds", "memory_mb", "command")
-        own_validation, threads = content.get("own_validation", False), content.get("threads")
-        return Result(**{name: content[name] for name in names}, own_validation=own_validation, threads=threads)
-    except (ModelError, KeyError, TypeError):
+        saved: SavedResult = checked(SavedResult, read_json(folder / RESULT))
+    except ValueError:  # ModelError is one
         return None
+    return Result(**{one.name: getattr(saved, one.name) for one in fields(Result)})
 
 
 def finished_result(folder: Path, *, with_model: bool) -> Result | None:
@@ -103,7 +126,14 @@ def figure(metrics: Mapping[str, Any], path: str) -> float | None:
             value = value.get(part) if isinstance(value, Mapping) else None
     if value is None and path.partition(".")[0] in metrics:
         return metric_at(path).undefined  # correlation of a constant prediction
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return _finite(value)
+
+
+def _finite(value: Any) -> float | None:
+    """A finite number; None for anything else."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if abs(value) <= sys.float_info.max else None  # false for NaN
 
 
 def usual_score(result: Result, split: str = "test") -> str:
@@ -125,6 +155,16 @@ class Evaluation:
     watch: str
 
 
+class SavedEvaluation(Document):
+    """A line of progress.jsonl."""
+
+    phase: str
+    step: Count
+    epoch: Annotated[float, Field(ge=0, le=MOST_EPOCHS)]
+    scores: dict[str, Number | None]
+    watch: str
+
+
 def append_evaluation(path: Path, event: Scored) -> None:
     """Append one line to progress.jsonl."""
     content = {"phase": event.phase, "step": event.step, "epoch": event.epoch, "scores": event.scores}
@@ -135,7 +175,7 @@ def append_evaluation(path: Path, event: Scored) -> None:
 def read_evaluations(path: Path, phase: str) -> list[Evaluation]:
     """The evaluations of a phase by step; of duplicates from a resumed cell the last one counts."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
     read = (_evaluation(line) for line in lines)
@@ -144,9 +184,9 @@ def read_evaluations(path: Path, phase: str) -> list[Evaluation]:
 
 
 def _evaluation(line: str) -> Evaluation | None:
-    """The evaluation in a line; None for a partially written line."""
+    """The evaluation in a line; None for a partially written or damaged line."""
     try:
-        content: dict[str, Any] = json.loads(line)
-        return Evaluation(**content)
-    except (ValueError, TypeError):
+        saved: SavedEvaluation = checked(SavedEvaluation, json.loads(line))
+    except (ValueError, RecursionError):
         return None
+    return Evaluation(**{one.name: getattr(saved, one.name) for one in fields(Evaluation)})

@@ -7,7 +7,7 @@ a partial one. Two are kept: if the newest is damaged, the previous one is used.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,16 +51,20 @@ def write_checkpoint(run: Path, tensors: Mapping[str, Tensor], facts: Mapping[st
     return folder
 
 
-def read_checkpoint(run: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest readable checkpoint, and a note for each damaged one."""
+def read_checkpoint(
+    run: Path, check: Callable[[Checkpoint], object] = lambda _: None
+) -> tuple[Checkpoint | None, list[str]]:
+    """The newest readable checkpoint, and a note for each damaged one; `check` raises ValueError for a damaged one."""
     notes: list[str] = []
     for folder in reversed(numbered(run)):
         try:
             facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
             if not isinstance(facts, dict) or facts.get("format") != FORMAT:
                 raise ValueError(f"{FACTS} is not of format {FORMAT}")
-            return Checkpoint(folder, load_file(folder / TENSORS), facts), notes
-        except (OSError, ValueError, SafetensorError) as error:
+            checkpoint = Checkpoint(folder, load_file(folder / TENSORS), facts)
+            check(checkpoint)
+            return checkpoint, notes
+        except (OSError, ValueError, RecursionError, SafetensorError) as error:
             notes.append(f"{folder} is damaged ({_reason(error)}) and is skipped")
     return None, notes
 

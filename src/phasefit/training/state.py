@@ -55,15 +55,38 @@ class PhaseState:
     def load(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         """Restore the state from `tensors` and `facts`; `put_weights` restores the weights."""
         self.step, self.seconds, self.stopped = facts["step"], facts["seconds"], facts["stopped"]
-        self.best.load(_with_prefix(BEST, tensors), facts["best"])
+        best = _with_prefix(BEST, tensors)
+        self._check_best(best, facts["best"])
+        self.best.load(best, facts["best"])
         moments: dict[int, dict[str, Tensor]] = {}
         for name, value in _with_prefix(OPTIMISER, tensors).items():
             number, _, what = name.partition(".")
-            moments.setdefault(int(number), {})[what] = value
+            moments.setdefault(self._checked_moment(number, name, value), {})[what] = value
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
         if self.accelerator.scaler is not None and facts["scaler"]:
             self.accelerator.scaler.load_state_dict(facts["scaler"])
         _set_generators(self.accelerator.device, _with_prefix(GENERATOR, tensors))
+
+    def _check_best(self, best: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        """Refuse best weights that are not those of this phase, or that are missing."""
+        trained = {name: value.shape for name, value in self.phase.named_parameters() if value.requires_grad}
+        expected = trained if facts["peak"] is not None else {}
+        shapes = {name: value.shape for name, value in best.items()}
+        if shapes != expected:
+            different = {name for name in {*shapes, *expected} if shapes.get(name) != expected.get(name)}
+            raise _mismatch(f"{BEST}{min(different)}")
+
+    def _checked_moment(self, number: str, name: str, value: Tensor) -> int:
+        """The number of the parameter that a moment of the optimiser belongs to."""
+        parameters = [one for group in self.optimiser.param_groups for one in group["params"]]
+        known = number.isascii() and number.isdecimal() and int(number) < len(parameters)
+        if not known or (value.dim() and value.shape != parameters[int(number)].shape):
+            raise _mismatch(f"{OPTIMISER}{name}")
+        return int(number)
+
+
+def _mismatch(tensor: str) -> ModelError:
+    return ModelError(f"the checkpoint does not match the recipe and data of its run (tensor {tensor}); train again")
 
 
 def weights_of(**modules: nn.Module) -> dict[str, Tensor]:
@@ -88,8 +111,7 @@ def put_weights(tensors: Mapping[str, Tensor], **modules: nn.Module) -> None:
         name for name in current if current[name].shape != weights[name].shape
     }
     if mismatched:
-        first = sorted(mismatched)[0]
-        raise ModelError(f"the checkpoint does not match the recipe and data of its run (tensor {first}); train again")
+        raise _mismatch(sorted(mismatched)[0])
     with torch.no_grad():
         for name, value in current.items():
             value.copy_(weights[name])
@@ -106,6 +128,12 @@ def _generators(device: torch.device) -> Iterator[tuple[str, Tensor]]:
 
 
 def _set_generators(device: torch.device, states: Mapping[str, Tensor]) -> None:
+    for name, state in states.items():
+        now = torch.get_rng_state() if name == "cpu" else None
+        if now is not None and (state.dtype != now.dtype or state.shape != now.shape):
+            raise _mismatch(f"{GENERATOR}{name}")
+    if "cpu" not in states:
+        raise _mismatch(f"{GENERATOR}cpu")
     torch.set_rng_state(states["cpu"])
     if device.type in states and device.type != "cpu":
         torch.get_device_module(device).set_rng_state(states[device.type])

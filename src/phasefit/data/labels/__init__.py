@@ -6,6 +6,7 @@ May import errors, registry and the rest of `data`. Never imports `phasefit.kind
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from phasefit.data.labels.classes import NoLabels, SingleLabels, TreeLabels
 from phasefit.data.labels.kinds import LABEL_KINDS, USUAL, LabelFormat
@@ -26,7 +27,15 @@ __all__ = [
     "TreeLabels",
     "kind_by_type",
     "label_space",
+    "spaces_from_json",
 ]
+
+
+def spaces_from_json(content: Any) -> dict[str, LabelSpace]:
+    """The label spaces in `labels.json`, by task; LabelError if they are damaged."""
+    if not isinstance(content, dict) or not all(isinstance(space, dict) for space in content.values()):
+        raise LabelError("expected a table with one label space per task; the file is damaged")
+    return {str(task): LabelSpace.from_json(space) for task, space in content.items()}
 
 
 def label_space(

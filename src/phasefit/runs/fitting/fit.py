@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
 from accelerate import Accelerator
 
-from phasefit.errors import RecipeError
+from phasefit.errors import ModelError, RecipeError
 from phasefit.events import Listener, Note, PhaseEnded
 from phasefit.models.model import TASK, Model
 from phasefit.models.tokens.truncation import Truncation, truncation
@@ -70,6 +71,7 @@ def fit(
     fitted = Fitted(snapshots=None if repeat is None else repeat.snapshots)
     if checkpointer.facts:
         fitted = Fitted.from_json(checkpointer.facts, checkpointer.snapshots)
+        _check_snapshots(fitted.snapshots, data)
     elif checkpointer.keeps and repeat is None and accelerator.is_main_process:  # for the report of a run
         fitted.snapshots = Snapshots.of(data, seed)
         fitted.snapshots.take(BEFORE, model.encoder, data.tokens)
@@ -113,6 +115,15 @@ def _refuse_untrained_classes(model: Model, prepared: Prepared, recipe: Recipe) 
         if missing > 0:
             new = prepared.space.names[-missing]
             raise RecipeError(f"{recipe.name}: the model has no class '{new}'; add a finetune phase to learn it")
+
+
+def _check_snapshots(snapshots: Snapshots | None, data: PhaseData) -> None:
+    """Refuse the snapshots of a checkpoint whose texts or classes do not exist."""
+    if snapshots is None:
+        return
+    numbers = np.concatenate([snapshots.rows, snapshots.others])
+    if not ((numbers >= -1) & (numbers < len(data.texts))).all() or not np.isin(snapshots.codes, data.codes).all():
+        raise ModelError("the checkpoint does not match the recipe and data of its run (snapshots); train again")
 
 
 def _record(event: PhaseEnded, history: History) -> dict[str, Any]:

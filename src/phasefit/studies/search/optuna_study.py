@@ -56,9 +56,11 @@ def open_study(name: str, storage: str | None, folder: Path, *, maximise: bool, 
                 load_if_exists=True,
             )
         except Exception as error:
-            if storage is None:
-                raise
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            if storage is None:
+                raise RunError(
+                    f"'{folder / JOURNAL}' cannot be used ({reason}); remove it to start the search again"
+                ) from error
             raise RunError(f"--storage {_without_password(storage)} cannot be used: {reason}") from error
 
 
