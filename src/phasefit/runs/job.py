@@ -5,18 +5,22 @@ Torch is imported when the phases are fitted.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phasefit.errors import LostProcess
 from phasefit.events import Note, Stage
 from phasefit.files.atomic import write_text
 from phasefit.prepare.base import Base
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.recipes import Recipe
 from phasefit.recipes.needs import needs_of
+from phasefit.runs.cleanup import advise_on_failure
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.folder import RunFolder
+from phasefit.runs.processes import is_lost_process, is_main_process
 from phasefit.runs.results import FinishedRun, Reporter, report_run, save_results, write_hygiene
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.runs.stop import Stop
@@ -85,7 +89,13 @@ def fit_job(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainRe
         listen(Note("there is no checkpoint yet; starting from the beginning"))
     how: dict[str, Any] = {"minutes": job.spec.machine.checkpoint_minutes, "keep_phases": job.spec.output.keep_phases}
     checkpointer = Checkpointer(path, stop, checkpoint=checkpoint, **how)
-    fitted = fit_prepared(
-        job.spec, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
-    )
+    with nullcontext() if is_main_process() else advise_on_failure(lambda: checkpointer.run):
+        try:
+            fitted = fit_prepared(
+                job.spec, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
+            )
+        except Exception as error:
+            if not is_lost_process(error):
+                raise
+            raise LostProcess("another process of this run has ended") from error
     return TrainResult(path, fitted.metrics, fitted.model), fitted
