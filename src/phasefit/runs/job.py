@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from phasefit.events import Listener
     from phasefit.models.model import Model
     from phasefit.runs.execution import FitResult
+    from phasefit.runs.fitting.checkpointer import Checkpointer
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,26 @@ def carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report:
 
 def fit_job(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainResult, FitResult]:
     """Train the model phase by phase, from a checkpoint if the run is resumed."""
-    listen(Stage("starting torch"))
-    from phasefit.runs.execution import fit_prepared
+    checkpointer: Checkpointer | None = None
+    writes = is_main_process()
+    with nullcontext() if writes else advise_on_failure(lambda: path if checkpointer is None else checkpointer.run):
+        listen(Stage("starting torch"))
+        from phasefit.runs.execution import fit_prepared
+
+        checkpointer = _checkpointer(job, path, stop, listen)
+        try:
+            fitted = fit_prepared(
+                job.spec, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
+            )
+        except Exception as error:
+            if not is_lost_process(error):
+                raise
+            raise LostProcess("another process of this run has ended") from error
+    return TrainResult(path, fitted.metrics, fitted.model), fitted
+
+
+def _checkpointer(job: Job, path: Path, stop: Stop, listen: Listener) -> Checkpointer:
+    """The checkpointer of a run, with the newest checkpoint if the run is resumed."""
     from phasefit.runs.fitting.checkpointer import Checkpointer
     from phasefit.training.checkpoints import read_checkpoint
 
@@ -88,14 +107,4 @@ def fit_job(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainRe
     if job.resumed and checkpoint is None:
         listen(Note("there is no checkpoint yet; starting from the beginning"))
     how: dict[str, Any] = {"minutes": job.spec.machine.checkpoint_minutes, "keep_phases": job.spec.output.keep_phases}
-    checkpointer = Checkpointer(path, stop, checkpoint=checkpoint, **how)
-    with nullcontext() if is_main_process() else advise_on_failure(lambda: checkpointer.run):
-        try:
-            fitted = fit_prepared(
-                job.spec, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
-            )
-        except Exception as error:
-            if not is_lost_process(error):
-                raise
-            raise LostProcess("another process of this run has ended") from error
-    return TrainResult(path, fitted.metrics, fitted.model), fitted
+    return Checkpointer(path, stop, checkpoint=checkpoint, **how)
