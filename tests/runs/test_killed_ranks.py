@@ -147,7 +147,9 @@ def test_another_number_of_processes_is_reported(wishes: list[str], tmp_path: Pa
     assert killed.code != 0
     resume = ["train", "--resume", str(run), "--quiet"]
     fewer = Launched([*words_of("torchrun", 1), *resume], tmp_path, (0, "gradient", 3))
-    warning = "warning: the run was trained on {} processes and is resumed on {}: results may differ slightly"
+    warning = (
+        "warning: the number of processes was {} at the last checkpoint and is {} now: results may differ slightly"
+    )
     assert warning.format(2, 1) in fewer.output
     more = Launched([*words_of("accelerate", 2), *resume], tmp_path)
     assert more.code == 0, more.output

@@ -98,13 +98,13 @@ def test_accelerate_launch_that_starts_one_process_is_reported(launched) -> None
         (None, 1, []),
         (1, 1, []),
         (None, 2, ["training on 2 processes"]),
-        (2, 1, ["the run was trained on 2 processes and is resumed on 1: results may differ slightly"]),
+        (2, 1, ["the number of processes was 2 at the last checkpoint and is 1 now: results may differ slightly"]),
         (
             4,
             2,
             [
                 "training on 2 processes",
-                "the run was trained on 4 processes and is resumed on 2: results may differ slightly",
+                "the number of processes was 4 at the last checkpoint and is 2 now: results may differ slightly",
             ],
         ),
     ],

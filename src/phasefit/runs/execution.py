@@ -124,8 +124,8 @@ def _report_processes(accelerator: Accelerator, saved: dict[str, Any], listen: L
         listen(Note(f"training on {processes} processes"))
     before = saved.get("processes", processes)
     if before != processes:
-        text = f"the run was trained on {before} processes and is resumed on {processes}: results may differ slightly"
-        listen(Note(text, warning=True))
+        change = f"was {before} at the last checkpoint and is {processes} now"
+        listen(Note(f"the number of processes {change}: results may differ slightly", warning=True))
     return processes
 
 
