@@ -6,6 +6,7 @@ PhasefitError
 ├── RecipeError        a recipe or an option is wrong; the message starts with its location
 ├── ModelError         an encoder or a saved model cannot be found, trusted or read
 ├── RunError           a run folder exists, is unfinished or cannot be written
+│   └── LostProcess    another process of the run has ended
 ├── TrainingError      training failed (the loss is not a number)
 ├── PluginError        another package registers something that cannot be loaded, or a name that is taken
 └── MissingExtra       an optional library is not installed; the message names the extra to install
@@ -21,6 +22,7 @@ __all__ = [
     "DataError",
     "Interrupted",
     "LabelError",
+    "LostProcess",
     "MissingExtra",
     "ModelError",
     "PhasefitError",
@@ -56,6 +58,10 @@ class ModelError(PhasefitError, ValueError):
 
 class RunError(PhasefitError, OSError):
     """A run folder exists already, is unfinished, or cannot be written."""
+
+
+class LostProcess(RunError):  # noqa: N818 - named after what happened, like Interrupted
+    """Another of the processes that train a run together has ended."""
 
 
 class TrainingError(PhasefitError, RuntimeError):

@@ -20,7 +20,7 @@ from killing import Nursery
 from tiny import make_table, read_json, write_csv
 
 SHORT = ["contrast.max_steps=6", "contrast.evaluate_every=2", "finetune.max_steps=6", "finetune.evaluate_every=2"]
-STOPPED, KILLED = 128 + signal.SIGTERM, -signal.SIGKILL
+STOPPED, KILLED, BAD_INPUT = 128 + signal.SIGTERM, -signal.SIGKILL, 2
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +88,16 @@ def test_two_processes_are_killed_stopped_and_resumed(pair, tiny_folder: Path, t
     killed = pair(*wishes, "-o", str(run), rank0=(signal.SIGKILL, 3))
     codes = killed.wait()
     assert codes[0] == KILLED, killed.outputs
-    assert codes[1] == 1, "the other cannot continue, and does not wait for ever"
+    assert codes[1] == BAD_INPUT, "the other cannot continue, and does not wait for ever"
+    advice = f"resume it with: phasefit train --resume {run} (on 2 processes)"
+    assert killed.outputs[1] == f"phasefit: another process of this run has ended; {advice}\n"
     assert read_json(run / "phasefit.json")["status"] == "started"
     assert checkpoints(run) == 3
 
     # One hears it, and so late that the phase has no step left to agree in: both stop.
     stopped = pair(*resume, rank1=(signal.SIGTERM, 3))
     assert stopped.wait() == [STOPPED, STOPPED], stopped.outputs
-    assert f"resume it with: phasefit train --resume {run}" in stopped.outputs[0]
+    assert [output.splitlines()[-1] for output in stopped.outputs] == [f"phasefit: interrupted; {advice}"] * 2
     assert checkpoints(run) == 7, "six steps and the end of the phase"
 
     stopped = pair(*resume, rank0=(signal.SIGTERM, 1), rank1=(signal.SIGTERM, 1))
@@ -112,6 +114,7 @@ def test_two_processes_are_killed_stopped_and_resumed(pair, tiny_folder: Path, t
 
     resumed = pair(*resume)
     assert resumed.wait() == [0, 0], resumed.outputs
+    assert read_json(run / "phasefit.json")["processes"] == 2
     for name in ("encoder/model.safetensors", "heads.safetensors"):
         one, other = load_file(run / name), load_file(whole / name)
         assert one.keys() == other.keys()

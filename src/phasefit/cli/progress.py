@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from phasefit.cli.console import stderr
 from phasefit.control_characters import one_line
 from phasefit.events import Event, Note, Scored
+from phasefit.runs.processes import is_main_process
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,8 +38,8 @@ class Quiet:
         return
 
     def __call__(self, event: Event) -> None:
-        """Print the event if it is a warning."""
-        if isinstance(event, Note) and event.warning:
+        """Print the event if it is a warning; of several processes, only the first prints it."""
+        if isinstance(event, Note) and event.warning and is_main_process():
             print_note(self.console, event)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from accelerate import Accelerator
 
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, TextsCut
@@ -25,11 +26,12 @@ from phasefit.runs.fitting.checkpointer import Checkpointer, NullCheckpointer, f
 from phasefit.runs.fitting.fit import Fitted, fit
 from phasefit.runs.fitting.history import History
 from phasefit.runs.fitting.starting import base_run, starting_model
-from phasefit.runs.processes import is_main_process
+from phasefit.runs.processes import check_processes, is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.runs.tracking import tracked
 from phasefit.training.device import make_accelerator, set_threads
+from phasefit.training.joining import wait_for_processes
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class FitResult:
     metrics: dict[str, Any]
     fitted: Fitted
     threads: int
+    processes: int = 1
     outputs: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the scored rows, by split and task
 
 
@@ -67,13 +70,21 @@ def fit_prepared(
     saved = checkpointer.facts
     threads = _threads(spec, saved, listen)
     skips = any(options.skips_parameters for options in recipe.phases)
+    store = wait_for_processes(listen)  # alive until the processes have connected
     accelerator = make_accelerator(
         spec.machine.device, spec.machine.precision, skips_parameters=skips, track=spec.machine.track, folder=folder
     )
+    del store
+    processes = _report_processes(accelerator, saved, listen)
     listen(Stage("loading the model"))
     model = starting_model(spec, prepared).to(accelerator.device)
     if isinstance(checkpointer, Checkpointer):
-        checkpointer.common = {"threads": threads, "began_with": _same_start(model, saved)}
+        checkpointer.share_folder(accelerator)
+        checkpointer.common = {
+            "threads": threads,
+            "processes": processes,
+            "began_with": _same_start(model, saved),
+        }
     outputs: dict[str, dict[str, np.ndarray]] = {}
     if "first" in saved:  # the run was stopped while refitting
         fitted, metrics = Fitted.from_json(saved["first"], checkpointer.snapshots), saved["first"]["metrics"]
@@ -100,7 +111,22 @@ def fit_prepared(
         rows = sum(len(task.train) for task in everything.tasks.values()) or len(everything.train)
         metrics["refit"] = {"rows": rows, "phases": again.phases}
     accelerator.wait_for_everyone()
-    return FitResult(model, metrics, fitted, threads, outputs)
+    return FitResult(model, metrics, fitted, threads, processes, outputs)
+
+
+def _report_processes(accelerator: Accelerator, saved: dict[str, Any], listen: Listener) -> int:
+    """The number of processes that train together; reported if there are several or if it has changed."""
+    processes = int(accelerator.num_processes)
+    warning = check_processes(processes)
+    if warning is not None:
+        listen(Note(warning, warning=True))
+    if processes > 1:
+        listen(Note(f"training on {processes} processes"))
+    before = saved.get("processes", processes)
+    if before != processes:
+        change = f"was {before} at the last checkpoint and is {processes} now"
+        listen(Note(f"the number of processes {change}: results may differ slightly", warning=True))
+    return processes
 
 
 def _threads(spec: RunSpec, saved: dict[str, Any], listen: Listener) -> int:

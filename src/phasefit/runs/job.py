@@ -5,19 +5,23 @@ Torch is imported when the phases are fitted.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phasefit.errors import LostProcess
 from phasefit.events import Note, Stage
 from phasefit.files.atomic import write_text
 from phasefit.prepare.base import Base
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.recipes import Recipe
 from phasefit.recipes.needs import needs_of
+from phasefit.runs.cleanup import advise_on_failure
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.folder import RunFolder
+from phasefit.runs.processes import is_lost_process, is_main_process
 from phasefit.runs.results import FinishedRun, Reporter, report_run, save_results, write_hygiene
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.runs.stop import Stop
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from phasefit.events import Listener
     from phasefit.models.model import Model
     from phasefit.runs.execution import FitResult
+    from phasefit.runs.fitting.checkpointer import Checkpointer
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,26 @@ def carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report:
 
 def fit_job(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainResult, FitResult]:
     """Train the model phase by phase, from a checkpoint if the run is resumed."""
-    listen(Stage("starting torch"))
-    from phasefit.runs.execution import fit_prepared
+    checkpointer: Checkpointer | None = None
+    writes = is_main_process()
+    with nullcontext() if writes else advise_on_failure(lambda: path if checkpointer is None else checkpointer.run):
+        listen(Stage("starting torch"))
+        from phasefit.runs.execution import fit_prepared
+
+        checkpointer = _checkpointer(job, path, stop, listen)
+        try:
+            fitted = fit_prepared(
+                job.spec, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
+            )
+        except Exception as error:
+            if not is_lost_process(error):
+                raise
+            raise LostProcess("another process of this run has ended") from error
+    return TrainResult(path, fitted.metrics, fitted.model), fitted
+
+
+def _checkpointer(job: Job, path: Path, stop: Stop, listen: Listener) -> Checkpointer:
+    """The checkpointer of a run, with the newest checkpoint if the run is resumed."""
     from phasefit.runs.fitting.checkpoint_facts import check_checkpoint
     from phasefit.runs.fitting.checkpointer import Checkpointer
     from phasefit.training.checkpoints import read_checkpoint
@@ -86,8 +109,4 @@ def fit_job(job: Job, path: Path, stop: Stop, listen: Listener) -> tuple[TrainRe
     if job.resumed and checkpoint is None:
         listen(Note("there is no checkpoint yet; starting from the beginning"))
     how: dict[str, Any] = {"minutes": job.spec.machine.checkpoint_minutes, "keep_phases": job.spec.output.keep_phases}
-    checkpointer = Checkpointer(path, stop, checkpoint=checkpoint, **how)
-    fitted = fit_prepared(
-        job.spec, job.recipe, job.prepared, listen, folder=str(path / "track"), checkpointer=checkpointer
-    )
-    return TrainResult(path, fitted.metrics, fitted.model), fitted
+    return Checkpointer(path, stop, checkpoint=checkpoint, **how)

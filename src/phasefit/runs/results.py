@@ -47,6 +47,7 @@ def save_results(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
 
     model = fitted.model
     facts: dict[str, Any] = {"model": model.encoder.name, "threads": fitted.threads, "device": str(model.device)}
+    facts["processes"] = fitted.processes
     facts["max_length"] = model.encoder.max_length
     if job.base is not None:
         facts["went_on_from"] = job.base.name

@@ -53,4 +53,5 @@ def tracked(
     try:
         yield track
     finally:
-        accelerator.end_training()
+        for tracker in accelerator.trackers:  # `end_training` would also end the exchange with other processes
+            tracker.finish()

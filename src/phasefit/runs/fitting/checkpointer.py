@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
 from phasefit.errors import Interrupted
@@ -96,9 +97,15 @@ class Checkpointer:
     ) -> None:
         self.common: dict[str, Any] = {}  # facts in every checkpoint of the current fit
         self._keep_phases = keep_phases
-        self._run, self._stop, self._seconds = run, stop, 60 * minutes
+        self.run = run
+        self._stop, self._seconds = stop, 60 * minutes
         self._last = time.monotonic()
         self._checkpoint = checkpoint
+
+    def share_folder(self, accelerator: Accelerator) -> None:
+        """Learn the folder of the run from the process that writes it, which may have chosen its name."""
+        if accelerator.num_processes > 1:
+            self.run = Path(broadcast_object_list([str(self.run)])[0])
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -136,7 +143,7 @@ class Checkpointer:
     def on_phase_end(self, accelerator: Accelerator, model: Model, fitted: Fitted, index: int) -> None:
         """Write a checkpoint with the model only. Processes that must stop do so together."""
         if self._keep_phases and accelerator.is_main_process:  # first: the checkpoint marks the phase as done
-            keep_phase(self._run, fitted.phases[-1]["name"], model.encoder)
+            keep_phase(self.run, fitted.phases[-1]["name"], model.encoder)
         self._write(accelerator, weights_of(model=model), fitted, index, None)
         _, stop = self._agreed(accelerator)
         if stop:
@@ -156,7 +163,7 @@ class Checkpointer:
                 facts["snapshots"] = fitted.snapshots.to_json()
                 for number, vectors in enumerate(fitted.snapshots.arrays):
                     tensors[f"{SNAPSHOT}{number}"] = torch.from_numpy(vectors)
-            write_checkpoint(self._run, tensors, facts)
+            write_checkpoint(self.run, tensors, facts)
         self._last = time.monotonic()
 
     def _agreed(self, accelerator: Accelerator) -> tuple[bool, int]:
