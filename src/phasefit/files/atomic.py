@@ -36,6 +36,21 @@ def write_text(path: Path, text: str) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+def write_new_text(path: Path, text: str) -> None:
+    """Write a text file that must not exist; FileExistsError if it does, RunError if it cannot be written."""
+    try:
+        system.create(path)  # the name is taken first, so that nobody's file is replaced
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+    try:
+        write_text(path, text)
+    except BaseException:
+        discard_file(path)
+        raise
+
+
 def write_file(path: Path, fill: Callable[[Path], object]) -> None:
     """Write a file atomically: `fill` gets the name of an empty temporary file and writes the content."""
     temporary = _temporary(path.parent, system.create)
@@ -45,8 +60,7 @@ def write_file(path: Path, fill: Callable[[Path], object]) -> None:
         system.sync(temporary)
         system.rename(temporary, path)
     except BaseException:
-        with suppress(OSError):
-            system.remove(temporary)
+        discard_file(temporary)
         raise
     system.sync(path.parent)
 
@@ -93,6 +107,12 @@ def discard_tree(path: Path) -> None:
             system.remove_tree(path)
 
 
+def discard_file(path: Path) -> None:
+    """Delete a file or a link if possible."""
+    with suppress(OSError):
+        system.remove(path)
+
+
 def discard_temporaries(folder: Path) -> None:
     """Delete the temporary files and folders that a killed process left in a folder."""
     for inside in list(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
@@ -100,8 +120,7 @@ def discard_temporaries(folder: Path) -> None:
             if inside.is_dir() and not inside.is_symlink():
                 discard_tree(inside)
             else:
-                with suppress(OSError):
-                    system.remove(inside)
+                discard_file(inside)
 
 
 def read_json(path: Path) -> Any:

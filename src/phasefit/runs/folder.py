@@ -104,14 +104,14 @@ class RunFolder:
         self._put_back()
         if self.path.parent == RUNS:
             with suppress(OSError):  # it holds other runs
-                RUNS.rmdir()
+                system.remove_folder(RUNS)
 
     def _put_back(self) -> Path | None:
         """Restore the old run; return its location if another process has created a new folder in its place."""
         if not self._replaces:
             return None
         with suppress(OSError):
-            self.path.rmdir()  # removes only an empty folder
+            system.remove_folder(self.path)  # removes only an empty folder
         if self.path.exists():
             return self._replaces[0]
         system.rename(self._replaces.pop(0), self.path)
