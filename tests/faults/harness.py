@@ -14,7 +14,7 @@ import hashlib
 import os
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,10 +73,10 @@ class Disk:
     for a power cut.
     """
 
-    def __init__(self, root: Path, aside: Path, at: int | None = None, error: int | None = None) -> None:
+    def __init__(self, root: Path, aside: Path, at: int = 0, error: int | None = None) -> None:
         self.operations: list[str] = []
         self.injected = False
-        self._at, self._error, self._off = at, error, False
+        self.at, self._error, self._off = at, error, False
         self._root, self._aside, self._number = root, aside, 0
         self._changes: list[Change] = []
         self._dirty: set[int] = set()  # inodes of files
@@ -111,7 +111,7 @@ class Disk:
         if self._off:
             raise PowerCut
         self.operations.append(f"{name} {path}")
-        if self._at == len(self.operations):
+        if self.at == len(self.operations):
             self.injected = True
             partly()
             if self._error is None:
@@ -206,6 +206,13 @@ class Disk:
         saved = self._aside / str(self._number)
         os.rename(path, saved)
         return saved
+
+    def distinct(self, losses: Sequence[Loss]) -> list[Loss]:
+        """Those of the losses that differ here: often nothing, or only a name, is not synced."""
+        different: dict[tuple[str, str], Loss] = {}
+        for loss in losses:
+            different.setdefault((loss.names if self._changes else "", loss.content if self._dirty else ""), loss)
+        return list(different.values())
 
     def lose(self, loss: Loss, seed: int = 0) -> None:
         """Change the files as a power cut may have done."""

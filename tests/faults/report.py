@@ -1,4 +1,7 @@
-"""Print how many faults of each scenario were injected: `python tests/faults/report.py [scenario ...]`, `make faults`."""
+"""Fail every operation of every scenario, and print how many faults were injected.
+
+Run as `make faults`, or as `python tests/faults/report.py [scenario ...]`.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def cleanup_on_failure(folder: RunFolder, listen: Listener, *, fresh: bool, resu
         raise Interrupted(advice, getattr(error, "signal", 2)) from None
     except BaseException as error:
         repeats = isinstance(error, PhasefitError) and not isinstance(error, RunError)
-        if fresh and (repeats or not numbered(folder.path)):
+        if fresh and not folder.is_finished and (repeats or not numbered(folder.path)):
             folder.abandon()
             raise
         folder.leave()
