@@ -23,7 +23,7 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-long check lint pictures sentences bench bench-full rivals lock licences audit format clean
+.PHONY: help setup demo test test-fast test-long faults check lint pictures sentences bench bench-full rivals lock licences audit format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +62,9 @@ test-fast: setup  ## the tests without the slow ones, which train real weights
 
 test-long: setup  ## the long tests, which `make test` skips
 	$(PYTEST) -m long
+
+faults: setup  ## fail every write, sync and rename of short commands, and print how many faults were injected
+	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults/report.py
 
 check: lint  ## lint, formatting and type checks
 	$(BIN)/mypy

@@ -8,7 +8,7 @@ import pytest
 
 from faults.scenarios import SCENARIOS, Injector, World, conditions
 
-SAMPLE = {"train": 2, "resume": 2, "overwrite": 2, "predict": 3, "compare": 2, "save": 4}
+SAMPLE = {"train": 2, "resume": 2, "overwrite": 2, "predict": 3, "compare": 1, "save": 4}
 
 
 @pytest.fixture(scope="module")

@@ -113,6 +113,7 @@ def discard_tree(path: Path) -> None:
     if not path.is_symlink():
         with suppress(OSError):
             system.remove_tree(path)
+            system.sync(path.parent)
 
 
 def discard_file(path: Path) -> None:

@@ -27,7 +27,15 @@ from phasefit.baselines.contract import FitOptions
 from phasefit.data.sources import read_dataset
 from phasefit.errors import DataError, PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
-from phasefit.files.atomic import discard_file, discard_tree, make_folders, read_json, write_json, write_text
+from phasefit.files.atomic import (
+    discard_file,
+    discard_temporaries,
+    discard_tree,
+    make_folders,
+    read_json,
+    write_json,
+    write_text,
+)
 from phasefit.files.lock import acquire_lock, release_lock
 from phasefit.files.manifest import MANIFEST, versions
 from phasefit.kinds import kind_of
@@ -83,6 +91,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
     try:
         if finished_result(folder, with_model=keep and not cell.is_baseline) is not None:
             return dict(read_json(folder / RESULT))
+        discard_temporaries(folder)  # of a process that was killed
         set_threads(cell.threads or cell.spec.machine.threads)
         started = time.perf_counter() - _spent(folder)
         metrics, rows = _baseline(cell) if cell.is_baseline else _trained(cell, folder)
