@@ -177,8 +177,8 @@ class Disk:
 
     def remove_folder(self, path: Path) -> None:
         self._count("remove_folder", path)
-        self._real["remove_folder"](path)
-        path.mkdir()
+        if any(path.iterdir()):
+            self._real["remove_folder"](path)
         self._changed(path, saved=self._save(path), is_removal=True)
 
     def remove_tree(self, path: Path) -> None:

@@ -33,6 +33,7 @@ from phasefit.files.manifest import MANIFEST, read_manifest
 from phasefit.runs.folder import read_started
 from phasefit.runs.train import train
 from phasefit.studies import work
+from phasefit.studies.result import PROGRESS
 from specs import run_spec
 from tiny import make_table, save_tiny, write_csv
 
@@ -398,9 +399,14 @@ class Injector:
         return not self._difference(strictly=strictly)
 
     def _difference(self, *, strictly: bool = True) -> list[str]:
-        """The files that differ; unless strictly, a manifest may still name the run that it replaces."""
+        """The files that differ; unless strictly, a manifest may still name the run that it replaces.
+
+        The log of evaluations may lack lines, or have lines twice, which its readers know.
+        """
         now = state_of(self.world.work)
-        different = [name for name, digest in self.new.items() if now.get(name) != digest]
+        different = [
+            name for name, digest in self.new.items() if now.get(name) != digest and Path(name).name != PROGRESS
+        ]
         return [name for name in different if strictly or name != f"run/{MANIFEST}" or not self._is_finished()]
 
     def _is_finished(self) -> bool:
@@ -413,14 +419,14 @@ class Injector:
         """Files that an undisturbed run does not leave.
 
         If the power fails after the old run was moved away and before the new one names it, the old run stays where it
-        is: nothing tells it from a copy that the user made. The run of a cell that has its result may stay as well:
-        nothing tells it from one that --keep-runs kept.
+        is: it looks like a copy that the user made. The run and the lock of a cell that has its result may stay:
+        it looks like one that --keep-runs kept.
         """
         left = sorted(set(state_of(self.world.work)) - set(self.new))
         kept = self.world.work / f"{self.scenario.result}.old"
         if self.scenario.replaces and kept.is_dir() and _contains(state_of(kept), self.old):
             left = [name for name in left if Path(name).parts[0] != kept.name]
-        return [name for name in left if not re.match("study/cells/[0-9a-f]+/run(/|$)", name)]
+        return [name for name in left if not re.match(r"study/cells/[0-9a-f]+/(run(/|$)|\.lock$)", name)]
 
 
 def _contains(state: dict[str, str], part: dict[str, str]) -> bool:

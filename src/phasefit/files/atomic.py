@@ -40,7 +40,7 @@ def write_text(path: Path, text: str) -> None:
 def write_new_text(path: Path, text: str) -> None:
     """Write a text file that must not exist; FileExistsError if it does, RunError if it cannot be written."""
     try:
-        system.create(path)  # the name is taken first, so that nobody's file is replaced
+        system.create(path)  # takes the name first, so that no file is replaced
     except FileExistsError:
         raise
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Temporary files are locked while they are written, which tells them from those that a killed process left.
+"""Temporary files are locked while they are written, so that those of a killed process can be recognised.
 
 Where the platform or the file system has no such locks, nothing is ever taken for abandoned.
 """
@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from phasefit.files import system
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+fcntl: Any = None
+with suppress(ImportError):  # not on Windows
+    fcntl = import_module("fcntl")
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class StudyFolder:
             if overwrite and _question(path) != digest:  # rows of another question must not be reused
                 _delete_rows(path)
             make_folders(path)
-            if not (path / MANIFEST).is_file() or overwrite:  # first: without it, the folder is nobody's
+            if not (path / MANIFEST).is_file() or overwrite:  # before any other file, which would be refused without it
                 write_json(path / MANIFEST, {"format": FORMAT, "status": "started", "question": digest, **question})
             cache = cls.cache_of(out)
             make_folders(cache)
