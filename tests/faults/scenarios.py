@@ -419,8 +419,8 @@ class Injector:
         """Files that an undisturbed run does not leave.
 
         If the power fails after the old run was moved away and before the new one names it, the old run stays where it
-        is: it looks like a copy that the user made. The run and the lock of a cell that has its result may stay:
-        it looks like one that --keep-runs kept.
+        is: it looks like a copy that the user made. A cell that has its result may keep its lock, and also its run: it
+        looks like one that --keep-runs kept.
         """
         left = sorted(set(state_of(self.world.work)) - set(self.new))
         kept = self.world.work / f"{self.scenario.result}.old"

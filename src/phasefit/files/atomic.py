@@ -163,7 +163,7 @@ def read_json(path: Path) -> Any:
 
 
 def _temporary(folder: Path, make: Callable[[Path], None]) -> Path:
-    """A new file or folder with a name that nobody could plant."""
+    """A new file or folder with a name that cannot be guessed."""
     for _ in range(ATTEMPTS):
         path = folder / f".phasefit-{secrets.token_hex(8)}.tmp"
         with suppress(FileExistsError):

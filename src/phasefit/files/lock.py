@@ -15,7 +15,7 @@ LOCK = ".lock"
 
 
 def acquire_lock(path: Path) -> FileLock:
-    """Lock the folder; RunError if another process holds the lock, or if the file is not an empty file of ours."""
+    """Lock the folder; RunError if another process holds the lock, or if the file is not an empty lock file."""
     _refuse_planted(path / LOCK)
     lock = FileLock(path / LOCK)
     try:
