@@ -23,7 +23,7 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-long fuzz check lint pictures sentences bench bench-full rivals lock licences audit format clean
+.PHONY: help setup demo test test-fast test-long faults fuzz check lint pictures sentences bench bench-full rivals lock licences audit format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,9 @@ MINUTES ?= 5
 SEED ?= 0
 fuzz: setup  ## damaged tables, run folders, checkpoints, recipes and studies for MINUTES=5 with SEED=0; keeps what fails
 	@$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --seed $(SEED)
+
+faults: setup  ## fail every write, sync and rename of short commands, and print how many faults were injected
+	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults/report.py
 
 check: lint  ## lint, formatting and type checks
 	$(BIN)/mypy

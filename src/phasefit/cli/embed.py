@@ -9,7 +9,7 @@ import typer
 
 from phasefit.cli import options as opt
 from phasefit.errors import DataError
-from phasefit.files.atomic import write_file
+from phasefit.files.atomic import discard_abandoned, write_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,6 +82,7 @@ def write_array(vectors: np.ndarray, path: Path) -> None:
             np.save(file, vectors, allow_pickle=False)
 
     write_file(path, fill)
+    discard_abandoned(path.parent)
 
 
 def refuse_clash(frame: pd.DataFrame) -> None:

@@ -20,6 +20,7 @@ from phasefit.control_characters import one_line
 from phasefit.errors import PhasefitError, TextsCut, UnverifiedModel, constraint
 
 BUG, BAD_INPUT, SIGNALLED = 1, 2, 128
+NO_MEMORY = "there is not enough memory; use a smaller batch size or fewer rows, or close other programs"
 
 
 @contextmanager
@@ -45,6 +46,8 @@ def one_line_errors() -> Iterator[None]:
             raise typer.Exit(_report(_bug(error), BUG)) from None
         where = f" ({error.filename})" if error.filename else ""
         raise typer.Exit(_report(f"{error.strerror or error}{where}", BAD_INPUT)) from None
+    except MemoryError:
+        raise typer.Exit(_report(NO_MEMORY, BAD_INPUT)) from None
     except Exception as error:  # noqa: BLE001 - users never see a traceback
         raise typer.Exit(_report(_bug(error), BUG)) from None
 

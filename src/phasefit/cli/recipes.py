@@ -11,6 +11,7 @@ from phasefit.cli.console import echo
 from phasefit.cli.help import HelpCommand, HelpGroup
 from phasefit.control_characters import one_line
 from phasefit.errors import PhasefitError, RecipeError
+from phasefit.files.atomic import write_new_text
 from phasefit.phases import PHASES
 
 recipes = typer.Typer(
@@ -155,8 +156,7 @@ def copy(
     if target.is_dir():
         target = target / file_name
     try:
-        with target.open("x", encoding="utf-8") as out:
-            out.write(text)
+        write_new_text(target, text)
     except FileExistsError:
         raise RecipeError(f"{target} exists already; choose another file name") from None
     echo(f"Copied to {target}; train with it: phasefit train DATA --recipe {target}")

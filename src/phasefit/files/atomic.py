@@ -17,6 +17,7 @@ from typing import Any
 
 from phasefit.errors import ModelError, RunError
 from phasefit.files import system
+from phasefit.files.held import discard_if_abandoned, held
 
 TEMPORARY = re.compile(r"\.phasefit-[0-9a-f]{16}\.tmp")
 ATTEMPTS = 100
@@ -36,19 +37,39 @@ def write_text(path: Path, text: str) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+def write_new_text(path: Path, text: str) -> None:
+    """Write a text file that must not exist; FileExistsError if it does, RunError if it cannot be written."""
+    try:
+        system.create(path)  # takes the name first, so that no file is replaced
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+    try:
+        write_text(path, text)
+    except BaseException:
+        discard_file(path)
+        raise
+
+
 def write_file(path: Path, fill: Callable[[Path], object]) -> None:
     """Write a file atomically: `fill` gets the name of an empty temporary file and writes the content."""
-    temporary = _temporary(path.parent, system.create)
-    try:
-        system.write(temporary, fill)
-        _default_permissions(temporary)
-        system.sync(temporary)
-        system.rename(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            system.remove(temporary)
-        raise
-    system.sync(path.parent)
+    for _ in range(ATTEMPTS):
+        temporary = _temporary(path.parent, system.create)
+        with held(temporary) as exists:
+            if not exists:
+                continue
+            try:
+                system.write(temporary, fill)
+                _default_permissions(temporary)
+                system.sync(temporary)
+                system.rename(temporary, path)
+            except BaseException:
+                discard_file(temporary)
+                raise
+        system.sync(path.parent)
+        return
+    raise FileExistsError(f"no temporary file stays in {path.parent}")
 
 
 @contextmanager
@@ -69,12 +90,13 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def make_folders(path: Path) -> None:
-    """Create a folder and its missing parents; an existing folder is fine."""
+    """Create a folder and its missing parents, and sync their names; an existing folder is fine."""
     if path.is_dir():
         return
     make_folders(path.parent)
     with suppress(FileExistsError):
         system.make_folder(path)
+        system.sync(path.parent)
 
 
 def sync_tree(folder: Path) -> None:
@@ -91,17 +113,41 @@ def discard_tree(path: Path) -> None:
     if not path.is_symlink():
         with suppress(OSError):
             system.remove_tree(path)
+            system.sync(path.parent)
+
+
+def discard_file(path: Path) -> None:
+    """Delete a file or a link if possible."""
+    with suppress(OSError):
+        system.remove(path)
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename a file or folder inside its folder, and sync the names."""
+    system.rename(source, target)
+    system.sync(target.parent)
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a name is one that phasefit writes under before it renames the file or folder."""
+    return TEMPORARY.fullmatch(path.name) is not None
 
 
 def discard_temporaries(folder: Path) -> None:
     """Delete the temporary files and folders that a killed process left in a folder."""
     for inside in list(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
-        if TEMPORARY.fullmatch(inside.name):
+        if is_temporary(inside):
             if inside.is_dir() and not inside.is_symlink():
                 discard_tree(inside)
             else:
-                with suppress(OSError):
-                    system.remove(inside)
+                discard_file(inside)
+
+
+def discard_abandoned(folder: Path) -> None:
+    """Delete the temporary files that a killed process left in a folder which other processes may be using."""
+    for inside in list(folder.iterdir()) if folder.is_dir() else ():
+        if is_temporary(inside) and inside.is_file() and not inside.is_symlink():
+            discard_if_abandoned(inside)
 
 
 def read_json(path: Path) -> Any:
@@ -117,7 +163,7 @@ def read_json(path: Path) -> Any:
 
 
 def _temporary(folder: Path, make: Callable[[Path], None]) -> Path:
-    """A new file or folder with a name that nobody could plant."""
+    """A new file or folder with a name that cannot be guessed."""
     for _ in range(ATTEMPTS):
         path = folder / f".phasefit-{secrets.token_hex(8)}.tmp"
         with suppress(FileExistsError):

@@ -9,12 +9,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from phasefit.errors import RunError
+from phasefit.files import system
 
 LOCK = ".lock"
 
 
 def acquire_lock(path: Path) -> FileLock:
-    """Lock the folder; RunError if another process holds the lock, or if the file is not an empty file of ours."""
+    """Lock the folder; RunError if another process holds the lock, or if the file is not an empty lock file."""
     _refuse_planted(path / LOCK)
     lock = FileLock(path / LOCK)
     try:
@@ -39,7 +40,7 @@ def _refuse_planted(path: Path) -> None:
 def release_lock(path: Path, lock: FileLock) -> None:
     """Release the lock and delete its file; the file is deleted first, while no other process can hold the lock."""
     with suppress(OSError):  # Windows does not delete open files
-        (path / LOCK).unlink()
+        system.remove(path / LOCK)
     lock.release()
 
 

@@ -24,6 +24,13 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
     fill(path)
 
 
+def append(path: Path, text: str) -> None:
+    """Add text to the end of a file: logs, of which the last lines may be lost. A link is not followed."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK | BINARY, 0o666)
+    with os.fdopen(handle, "ab") as file:
+        file.write(text.encode("utf-8"))
+
+
 def sync(path: Path) -> None:
     """Wait until a file or folder is on disk: otherwise a rename may reach the disk before the content."""
     if os.name == "nt" and path.is_dir():
@@ -48,6 +55,11 @@ def make_folder(path: Path) -> None:
 def remove(path: Path) -> None:
     """Delete a file or a link."""
     os.unlink(path)
+
+
+def remove_folder(path: Path) -> None:
+    """Delete an empty folder; OSError if anything is in it."""
+    os.rmdir(path)
 
 
 def remove_tree(path: Path) -> None:

@@ -39,7 +39,7 @@ def cleanup_on_failure(folder: RunFolder, listen: Listener, *, fresh: bool, resu
         raise LostProcess(f"{error}; {advice}") from error
     except BaseException as error:
         repeats = isinstance(error, PhasefitError) and not isinstance(error, RunError)
-        if fresh and (repeats or not numbered(folder.path)):
+        if fresh and not folder.is_finished and (repeats or not numbered(folder.path)):
             folder.abandon()
             raise
         folder.leave()

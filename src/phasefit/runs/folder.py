@@ -14,7 +14,16 @@ from typing import Any
 
 from phasefit.errors import ModelError, RunError
 from phasefit.files import system
-from phasefit.files.atomic import discard_temporaries, discard_tree, make_folders, read_json, write_json
+from phasefit.files.atomic import (
+    discard_file,
+    discard_temporaries,
+    discard_tree,
+    is_temporary,
+    make_folders,
+    move,
+    read_json,
+    write_json,
+)
 from phasefit.files.integrity import FILES, hash_files
 from phasefit.files.links import refuse_controls, refuse_links
 from phasefit.files.lock import LOCK, acquire_lock, is_locked, release_lock
@@ -39,6 +48,7 @@ class RunFolder:
                 self._replaces = _move_away(path)
             make_folders(path)
             self._lock = acquire_lock(path)
+            discard_temporaries(path)  # of a process that was killed before it wrote the manifest
         except BaseException as error:
             kept = self._put_back()
             if old_lock is not None:
@@ -86,13 +96,18 @@ class RunFolder:
         return self._manifest
 
     def clear(self) -> None:
-        """Remove what a finished run no longer needs, and unlock the folder; safe to repeat after a kill."""
+        """Remove what a finished run no longer needs, and unlock the folder; safe to repeat after a kill.
+
+        The run is complete, so a failure here is no error; the manifest keeps naming what could not be removed.
+        """
         discard_tree(self.path / CHECKPOINTS)
         discard_temporaries(self.path)
         for aside in self._replaces:
-            discard_tree(aside)
+            _discard_run(aside)
+        self._replaces = [aside for aside in self._replaces if aside.exists()]
         if "replaces" in self._manifest:
-            self._write(self.facts)
+            with suppress(RunError):
+                self._write({**self.facts, **self._replacing()})
         release_lock(self.path, self._lock)
 
     def leave(self) -> None:
@@ -106,17 +121,17 @@ class RunFolder:
         self._put_back()
         if self.path.parent == RUNS:
             with suppress(OSError):  # it holds other runs
-                RUNS.rmdir()
+                system.remove_folder(RUNS)
 
     def _put_back(self) -> Path | None:
         """Restore the old run; return its location if another process has created a new folder in its place."""
         if not self._replaces:
             return None
         with suppress(OSError):
-            self.path.rmdir()  # removes only an empty folder
+            system.remove_folder(self.path)  # removes only an empty folder
         if self.path.exists():
             return self._replaces[0]
-        system.rename(self._replaces.pop(0), self.path)
+        move(self._replaces.pop(0), self.path)
         return None
 
     def _replacing(self) -> dict[str, list[str]]:
@@ -144,8 +159,8 @@ def read_started(path: Path) -> dict[str, Any]:
 
 
 def holds_something(path: Path) -> bool:
-    """Whether a folder contains anything but a lock."""
-    return path.is_dir() and any(inside.name != LOCK for inside in path.iterdir())
+    """Whether a folder contains anything but a lock and temporary files, which a killed process may have left."""
+    return path.is_dir() and any(inside.name != LOCK and not is_temporary(inside) for inside in path.iterdir())
 
 
 def check_free(path: Path, *, overwrite: bool) -> None:
@@ -178,6 +193,7 @@ def next_folder(name: str, root: Path = RUNS) -> Path:
         try:
             make_folders(root)
             system.make_folder(candidate)
+            system.sync(root)
         except FileExistsError:
             number += 1
         except OSError as error:
@@ -204,12 +220,28 @@ def _move_away(path: Path) -> list[Path]:
     while aside.exists():
         number += 1
         aside = _aside(path).with_name(f"{_aside(path).name}-{number}")
-    system.rename(path, aside)
+    move(path, aside)
     return [aside, *older]
 
 
+def _discard_run(folder: Path) -> None:
+    """Delete a run, its manifest last: as long as that is there, a later attempt knows the folder."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for inside in [each for each in folder.iterdir() if each.name != MANIFEST]:
+        if inside.is_dir() and not inside.is_symlink():
+            discard_tree(inside)
+        else:
+            discard_file(inside)
+    if [each.name for each in folder.iterdir()] == [MANIFEST]:
+        discard_file(folder / MANIFEST)
+    with suppress(OSError):
+        system.remove_folder(folder)
+        system.sync(folder.parent)
+
+
 def _replaced(path: Path, manifest: Mapping[str, Any]) -> list[Path]:
-    """The folders that a run replaces, from its manifest: NAME.old(-N) next to it, if a run is in there.
+    """The folders that a run replaces, from its manifest: NAME.old(-N) next to it, if empty or with a run.
 
     They are deleted when the run is finished, and the manifest may come from a stranger.
     """
@@ -219,7 +251,11 @@ def _replaced(path: Path, manifest: Mapping[str, Any]) -> list[Path]:
         [name for name in names if isinstance(name, str) and waiting.fullmatch(name)] if isinstance(names, list) else []
     )
     folders = [path.resolve().with_name(name) for name in own]
-    return [folder for folder in folders if not folder.is_symlink() and (folder / MANIFEST).is_file()]
+    return [folder for folder in folders if not folder.is_symlink() and folder.is_dir() and _is_run_or_empty(folder)]
+
+
+def _is_run_or_empty(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file() or not any(folder.iterdir())
 
 
 def _aside(path: Path) -> Path:

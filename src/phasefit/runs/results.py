@@ -90,5 +90,8 @@ def save_model(model: Model, folder: Path, *, overwrite: bool = False, facts: Ma
         target.begin({"model": model.encoder.name})
         target.finish(write_model(model, folder) | dict(facts or {}))
     except BaseException:
-        target.abandon()
+        if target.is_finished:
+            target.leave()  # the old model may be gone by now
+        else:
+            target.abandon()
         raise

@@ -15,7 +15,7 @@ from typing import Any
 
 from phasefit.errors import ModelError, RunError
 from phasefit.files import system
-from phasefit.files.atomic import make_folders, read_json, write_json
+from phasefit.files.atomic import discard_abandoned, is_temporary, make_folders, read_json, write_json
 from phasefit.files.links import refuse_controls, refuse_links
 
 STUDIES = Path("studies")
@@ -54,14 +54,15 @@ class StudyFolder:
             if overwrite and _question(path) != digest:  # rows of another question must not be reused
                 _delete_rows(path)
             make_folders(path)
+            if not (path / MANIFEST).is_file() or overwrite:  # before any other file, which would be refused without it
+                write_json(path / MANIFEST, {"format": FORMAT, "status": "started", "question": digest, **question})
             cache = cls.cache_of(out)
             make_folders(cache)
         except OSError as error:
+            if isinstance(error, RunError):
+                raise
             raise RunError(f"the folder {path} cannot be created: {error.strerror or error}") from error
-        folder = cls(path, cache)
-        if not (path / MANIFEST).is_file() or overwrite:
-            write_json(path / MANIFEST, {"format": FORMAT, "status": "started", "question": digest, **question})
-        return folder
+        return cls(path, cache)
 
     @staticmethod
     def cache_of(out: Path | None) -> Path:
@@ -71,6 +72,7 @@ class StudyFolder:
     def finish(self, content: Mapping[str, Any]) -> None:
         """Record that all tables are written."""
         write_json(self.path / MANIFEST, {**read_json(self.path / MANIFEST), "status": "finished", **content})
+        discard_abandoned(self.path)
 
 
 def _digest(question: Mapping[str, Any]) -> str:
@@ -91,7 +93,7 @@ def _next(name: str, digest: str) -> Path:
 def _check(path: Path, digest: str, option: str, *, overwrite: bool) -> None:
     if path.exists() and not path.is_dir():
         raise RunError(f"{path} is a file; give another folder with {option}")
-    if not path.is_dir() or not any(path.iterdir()) or _question(path) == digest:
+    if not path.is_dir() or all(map(is_temporary, path.iterdir())) or _question(path) == digest:
         return
     if not (path / MANIFEST).is_file():
         raise RunError(f"{path} contains files that are not a phasefit study; give another folder with {option}")

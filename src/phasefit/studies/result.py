@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 from phasefit.data.sources import source_files
 from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.events import Scored
+from phasefit.files import system
 from phasefit.files.atomic import read_json
 from phasefit.files.checked import Count, Document, Finite, Number, checked
 from phasefit.kinds import kind_of_metrics
@@ -168,8 +169,7 @@ class SavedEvaluation(Document):
 def append_evaluation(path: Path, event: Scored) -> None:
     """Append one line to progress.jsonl."""
     content = {"phase": event.phase, "step": event.step, "epoch": event.epoch, "scores": event.scores}
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(content | {"watch": event.watch}) + "\n")
+    system.append(path, json.dumps(content | {"watch": event.watch}) + "\n")
 
 
 def read_evaluations(path: Path, phase: str) -> list[Evaluation]:

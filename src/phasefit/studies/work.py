@@ -27,8 +27,16 @@ from phasefit.baselines.contract import FitOptions
 from phasefit.data.sources import read_dataset
 from phasefit.errors import DataError, PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
-from phasefit.files.atomic import discard_tree, make_folders, read_json, write_json, write_text
-from phasefit.files.lock import LOCK, acquire_lock
+from phasefit.files.atomic import (
+    discard_file,
+    discard_temporaries,
+    discard_tree,
+    make_folders,
+    read_json,
+    write_json,
+    write_text,
+)
+from phasefit.files.lock import acquire_lock, release_lock
 from phasefit.files.manifest import MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
@@ -55,7 +63,7 @@ def main(cell: Cell, folder: Path, keep: bool) -> None:
     """Entry point of the process; it writes a result or an error message."""
     _end_with_parent()
     make_folders(folder)
-    (folder / ERROR).unlink(missing_ok=True)
+    discard_file(folder / ERROR)
     code = 0
     try:
         with (folder / LOG).open("a", encoding="utf-8", buffering=1) as log:
@@ -83,6 +91,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
     try:
         if finished_result(folder, with_model=keep and not cell.is_baseline) is not None:
             return dict(read_json(folder / RESULT))
+        discard_temporaries(folder)  # of a process that was killed
         set_threads(cell.threads or cell.spec.machine.threads)
         started = time.perf_counter() - _spent(folder)
         metrics, rows = _baseline(cell) if cell.is_baseline else _trained(cell, folder)
@@ -101,7 +110,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
             "identity": cell.identity(),
         }
         write_json(folder / RESULT, result)
-        (folder / SPENT).unlink(missing_ok=True)
+        discard_file(folder / SPENT)
         if not keep:
             discard_tree(folder / RUN)
         return result
@@ -109,9 +118,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
         write_text(folder / SPENT, f"{time.perf_counter() - started:.3f}")  # added to the time when resumed
         raise
     finally:
-        with suppress(OSError):
-            (folder / LOCK).unlink()
-        lock.release()
+        release_lock(folder, lock)
 
 
 def _spent(folder: Path) -> float:

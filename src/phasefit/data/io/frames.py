@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 from phasefit.data.io import delimited, jsonl, lines
 from phasefit.data.io.files import file_format, open_bytes, readable
 from phasefit.errors import DataError, did_you_mean
-from phasefit.files.atomic import write_file
+from phasefit.files.atomic import discard_abandoned, write_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,6 +142,7 @@ def write_frame(
     zipped = path.name.lower().endswith(".gz")
     try:
         write_file(path, lambda temporary: _write_to(frame, temporary, kind, zipped))
+        discard_abandoned(path.parent)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
     except UnicodeEncodeError:
