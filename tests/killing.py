@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -77,6 +76,7 @@ def die() -> None:
 def die_at(place: str, count: int) -> Callable[[Any], None]:
     """Arrange to die at a place in the code, the `count`th time it is reached; return the listener for the run."""
     from phasefit.events import PhaseEnded, PhaseStarted, Scored, StepDone
+    from phasefit.files import atomic
     from phasefit.models import storage as models
     from phasefit.report import run as report
     from phasefit.runs import folder, job
@@ -99,35 +99,28 @@ def die_at(place: str, count: int) -> Callable[[Any], None]:
 
         setattr(owner, name, killed)
 
-    def half_a_file(tensors: Any, path: Path) -> None:
-        real_save(tensors, path)
+    def half_a_file(path: Path, tensors: Any) -> None:
+        real_write(path, tensors)
         with open(path, "r+b") as file:
             file.truncate(path.stat().st_size // 2)
         die()
 
-    def half_a_folder(path: Path, **_: Any) -> None:
-        (Path(path) / checkpoints.TENSORS).unlink(missing_ok=True)
+    def half_a_folder(path: Path) -> None:
+        (path / checkpoints.TENSORS).unlink(missing_ok=True)
         die()
 
-    real_save = checkpoints.save_file
+    real_write = checkpoints.write_tensors
     kinds = {"step": StepDone, "scored": Scored, "started": PhaseStarted, "ended": PhaseEnded}
     if place == "tensors":
-        before(checkpoints, "save_file", half_a_file)
+        before(checkpoints, "write_tensors", half_a_file)
     elif place == "flush":
-        before(checkpoints, "flush")
+        before(atomic, "sync_tree")
     elif place == "rotate":
-        real_remove = shutil.rmtree
-
-        def remove(path: Any, *arguments: Any, **named: Any) -> None:
-            if Path(path).name.isdecimal() and now():
-                half_a_folder(path)
-            real_remove(path, *arguments, **named)
-
-        checkpoints.shutil = type("shutil", (), {"rmtree": staticmethod(remove)})  # type: ignore[assignment,attr-defined]
+        before(checkpoints, "discard_tree", half_a_folder)
     elif place == "begin":
         before(job, "write_text")
     elif place == "model":
-        before(models, "save_file")
+        before(models, "write_tensors")
     elif place == "report":
         before(report, "write_report")
     elif place == "finish":

@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 
 from phasefit.errors import DataError, Interrupted, ModelError, RunError
 from phasefit.events import Event, Note, PhaseEnded, Stage, StepDone
+from phasefit.files import system
 from phasefit.models.storage import load_model
 from phasefit.runs.folder import RunFolder
 from phasefit.runs.specification import RunSpec
@@ -358,13 +359,13 @@ def test_a_full_disk_is_one_sentence_and_the_last_checkpoint_stays(request_of, t
         monkeypatch.context() as patch,
         pytest.raises(RunError, match="No space left on device; when this is fixed") as caught,
     ):
-        train(request_of(), At(StepDone, 4, lambda: patch.setattr(checkpoints, "save_file", full)))
+        train(request_of(), At(StepDone, 4, lambda: patch.setattr(checkpoints, "write_tensors", full)))
     assert f"phasefit train --resume {run}" in str(caught.value)
     checkpoint, damaged = checkpoints.read_checkpoint(run)
     assert checkpoint is not None
     assert checkpoint.facts["state"]["step"] == 3
     assert damaged == []
-    assert not list((run / "checkpoints").glob("*.part"))
+    assert not list((run / "checkpoints").glob(".phasefit-*"))
     resume(run, silent)
     assert_same_weights(run, whole)
 
@@ -380,13 +381,13 @@ def test_a_limit_of_the_system_is_one_sentence(request_of, tmp_path: Path) -> No
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
-    assert not list((tmp_path / "run" / "checkpoints").glob("*.part"))
+    assert not list((tmp_path / "run" / "checkpoints").glob(".phasefit-*"))
     resume(tmp_path / "run", silent)
 
 
 def test_no_room_for_the_model_leaves_a_run_that_can_be_resumed(request_of, tmp_path: Path, monkeypatch) -> None:
     with monkeypatch.context() as patch, pytest.raises(RunError, match=r"cannot be written.*--resume"):
-        train(request_of(), At(PhaseEnded, 1, lambda: patch.setattr("phasefit.models.storage.save_file", full)))
+        train(request_of(), At(PhaseEnded, 1, lambda: patch.setattr("phasefit.models.storage.write_tensors", full)))
     with pytest.raises(ModelError, match="not finished"):
         load_model(tmp_path / "run")
     resume(tmp_path / "run", silent)
@@ -407,7 +408,7 @@ def test_a_folder_that_cannot_be_written_to(request_of, tmp_path: Path, monkeypa
             resume(run, silent)
         with pytest.raises(RunError, match=r"other cannot be written to: Read-only file system"):
             train(request_of(out=tmp_path / "other"), silent)
-        patch.setattr(Path, "mkdir", read_only)
+        patch.setattr(system, "make_folder", read_only)
         with pytest.raises(RunError, match=r"cannot create the run folder .*third: Read-only file system"):
             train(request_of(out=tmp_path / "third"), silent)
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
@@ -415,7 +416,7 @@ def test_a_folder_that_cannot_be_written_to(request_of, tmp_path: Path, monkeypa
 
 
 def test_no_room_from_the_start_leaves_nothing(request_of, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(checkpoints, "save_file", full)
+    monkeypatch.setattr(checkpoints, "write_tensors", full)
     with pytest.raises(RunError, match="No space left"):
         train(request_of(), silent)
     assert not (tmp_path / "run").exists()
