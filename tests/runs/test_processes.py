@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -210,3 +211,14 @@ def test_alone_an_error_stays_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with pytest.raises(RuntimeError, match="a bug"):
         fail_after_signal(RuntimeError("a bug"))
+
+
+def test_a_signal_whose_exception_was_lost_stops_the_run_later() -> None:
+    with Stop() as stop:
+        stop.check()
+        with suppress(Interrupted):  # as some libraries do while they are imported
+            os.kill(os.getpid(), signal.SIGTERM)
+        for late in (stop.check, stop.deferred().__enter__):
+            with pytest.raises(Interrupted) as caught:
+                late()
+            assert caught.value.signal == signal.SIGTERM

@@ -1,4 +1,4 @@
-"""Two processes train one run; whichever of them is killed or stopped, it can be resumed and ends the same.
+"""Several processes train one run; whichever of them is killed or stopped, it can be resumed and ends the same.
 
 Each is the whole command, forked from a process that has imported everything (see `killing.py`).
 """
@@ -30,29 +30,32 @@ def nursery() -> Iterator[Nursery]:
     made.close()
 
 
-class Pair:
-    """`phasefit train` as both ranks of two; `signals`: which of them sends itself which one, after how many steps."""
+class Group:
+    """`phasefit train` as all ranks of a group; `signals`: who sends itself which signal, after how many steps."""
 
-    def __init__(self, nursery: Nursery, folder: Path, *words: str, signals: dict[int, tuple[int, int]]) -> None:
+    def __init__(
+        self, nursery: Nursery, folder: Path, *words: str, signals: dict[int, tuple[int, int]], count: int = 2
+    ) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "ACCELERATE_USE_CPU": "1"}
-        self._nursery, self._outputs = nursery, [folder / f"output-{rank}.txt" for rank in range(2)]
+        shared = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        self._nursery, self._outputs = nursery, [folder / f"output-{rank}.txt" for rank in range(count)]
         self.processes = [
             nursery.start(
                 *("train", "--quiet", *words),
                 output=self._outputs[rank],
                 signal=signals.get(rank),
                 **shared,
+                ACCELERATE_USE_CPU="1",
                 RANK=str(rank),
                 LOCAL_RANK=str(rank),
             )
-            for rank in range(2)
+            for rank in range(count)
         ]
 
     def wait(self) -> list[int]:
-        """Both exit codes."""
+        """All exit codes."""
         return [self._nursery.wait(process) for process in self.processes]
 
     @property
@@ -63,8 +66,9 @@ class Pair:
 
 @pytest.fixture
 def pair(nursery: Nursery, tmp_path: Path):
-    def start(*words: str, **signals: tuple[int, int]) -> Pair:
-        return Pair(nursery, tmp_path, *words, signals={int(name[-1]): wish for name, wish in signals.items()})
+    def start(*words: str, count: int = 2, **signals: tuple[int, int]) -> Group:
+        ranks = {int(name[-1]): wish for name, wish in signals.items()}
+        return Group(nursery, tmp_path, *words, signals=ranks, count=count)
 
     return start
 
@@ -72,6 +76,14 @@ def pair(nursery: Nursery, tmp_path: Path):
 def checkpoints(run: Path) -> int:
     """The number of the newest checkpoint."""
     return max((int(path.name) for path in (run / "checkpoints").glob("*") if path.name.isdecimal()), default=0)
+
+
+def assert_equal(run: Path, other: Path) -> None:
+    """Both have the same weights, bit for bit."""
+    for name in ("encoder/model.safetensors", "heads.safetensors"):
+        one, two = load_file(run / name), load_file(other / name)
+        assert one.keys() == two.keys()
+        assert all(torch.equal(one[key], two[key]) for key in one), name
 
 
 @pytest.mark.slow
@@ -115,7 +127,20 @@ def test_two_processes_are_killed_stopped_and_resumed(pair, tiny_folder: Path, t
     resumed = pair(*resume)
     assert resumed.wait() == [0, 0], resumed.outputs
     assert read_json(run / "phasefit.json")["processes"] == 2
-    for name in ("encoder/model.safetensors", "heads.safetensors"):
-        one, other = load_file(run / name), load_file(whole / name)
-        assert one.keys() == other.keys()
-        assert all(torch.equal(one[key], other[key]) for key in one), name
+    assert_equal(run, whole)
+
+
+@pytest.mark.slow
+def test_three_processes_sum_in_the_same_order_after_resuming(pair, tiny_folder: Path, tmp_path: Path) -> None:
+    """The sum of two numbers does not depend on their order; that of three does."""
+    table = write_csv(tmp_path / "queries.csv", *make_table(80))
+    wishes = [str(table), "-r", "finetune", "-m", str(tiny_folder), "--device", "cpu", "--checkpoint-minutes", "0"]
+    wishes += ["--set", "finetune.max_steps=5", "--set", "finetune.patience=0"]
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    unbroken = pair(*wishes, "-o", str(whole), count=3)
+    assert unbroken.wait() == [0, 0, 0], unbroken.outputs
+    killed = pair(*wishes, "-o", str(run), count=3, rank2=(signal.SIGKILL, 3))
+    assert killed.wait() == [BAD_INPUT, BAD_INPUT, KILLED], killed.outputs
+    resumed = pair("--resume", str(run), count=3)
+    assert resumed.wait() == [0, 0, 0], resumed.outputs
+    assert_equal(run, whole)

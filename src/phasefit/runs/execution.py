@@ -70,7 +70,7 @@ def fit_prepared(
     saved = checkpointer.facts
     threads = _threads(spec, saved, listen)
     skips = any(options.skips_parameters for options in recipe.phases)
-    store = wait_for_processes(listen)  # alive until the processes have connected
+    store = wait_for_processes(listen, checkpointer.check_stop)  # alive until the processes have connected
     accelerator = make_accelerator(
         spec.machine.device, spec.machine.precision, skips_parameters=skips, track=spec.machine.track, folder=folder
     )

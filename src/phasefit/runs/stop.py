@@ -21,6 +21,7 @@ class Stop:
     def __init__(self) -> None:
         self.pending: int | None = None  # the signal that arrived while stopping was deferred
         self._deferred = False
+        self._raised: int | None = None  # the signal that stopped the run at once
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
@@ -32,9 +33,15 @@ class Stop:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    def check(self) -> None:
+        """Stop if a signal arrived where its exception was lost: some libraries swallow errors on import."""
+        if self._raised is not None:
+            raise Interrupted(signal=self._raised)
+
     @contextmanager
     def deferred(self) -> Iterator[None]:
         """Defer the first signal: the block must check `pending` regularly. A second signal stops at once."""
+        self.check()
         self._deferred = True
         try:
             yield
@@ -52,4 +59,5 @@ class Stop:
         if self._deferred and self.pending is None:
             self.pending = number
             return
+        self._raised = number
         raise Interrupted(signal=number)

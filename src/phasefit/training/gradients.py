@@ -7,6 +7,7 @@ the same as that of one process with the whole batch.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -19,6 +20,8 @@ from phasefit.models.seeded import seeded
 from phasefit.phases.contract import Batch, Encoded, Phase, StepOutput
 from phasefit.seeds import derive, generator
 
+EXCHANGED = 6_000_000  # numbers of about 25 MB, as in DDP
+
 
 def add_gradients(
     phase: Phase, module: nn.Module, accelerator: Accelerator, draws: list[Draw], seed: int, step: int
@@ -26,10 +29,13 @@ def add_gradients(
     """Accumulate the gradients of one step; return the mean loss and the scalars of this process."""
     total, scalars = 0.0, {}
     rank, device = accelerator.process_index, accelerator.device
+    # DDP regroups its sums after the first step of a process. With three processes or more that changes the rounding,
+    # and a resumed run would differ; on a CPU, where DDP has little to gain, sums are always grouped the same way.
+    averages = bool(phase.chunk) or (accelerator.num_processes > 1 and device.type == "cpu")
     for number, draw in enumerate(draws):
         own, share = _own_part(draw, rank, accelerator.num_processes, whole=phase.gathers)
         draw_seed, factor = derive(seed, phase.name, step, number, rank), share / len(draws)
-        context = accelerator.no_sync(module) if phase.chunk or number + 1 < len(draws) else torch.enable_grad()
+        context = accelerator.no_sync(module) if averages or number + 1 < len(draws) else torch.enable_grad()
         with context:
             if phase.chunk:
                 output = _in_chunks(phase, accelerator, own, draw_seed, phase.chunk, factor)
@@ -39,7 +45,7 @@ def add_gradients(
                     accelerator.backward(output.loss * factor)
         total += output.loss.item() / len(draws)
         scalars = {name: float(value) for name, value in output.scalars.items()}
-    if phase.chunk:
+    if averages:
         _average_gradients(phase, accelerator)
     if not math.isfinite(total):
         raise TrainingError(
@@ -82,10 +88,35 @@ def _average_gradients(phase: Phase, accelerator: Accelerator) -> None:
     """Average gradients over processes, as DDP does for a step with one forward and backward pass."""
     if accelerator.num_processes == 1:
         return
-    for parameter in phase.parameters():
-        if parameter.grad is not None:
-            torch.distributed.all_reduce(parameter.grad)
-            parameter.grad /= accelerator.num_processes
+    trained = [parameter for parameter in phase.parameters() if parameter.requires_grad]
+    used = torch.tensor([parameter.grad is not None for parameter in trained], dtype=torch.uint8)
+    used = used.to(accelerator.device)
+    torch.distributed.all_reduce(used, torch.distributed.ReduceOp.MAX)
+    gradients: list[torch.Tensor] = []
+    for parameter, anywhere in zip(trained, used.tolist(), strict=True):
+        if anywhere:  # a parameter that only other processes used has a gradient of zero here
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            gradients.append(parameter.grad)
+    for group in _groups(gradients):
+        flat = torch.cat([gradient.reshape(-1) for gradient in group])
+        torch.distributed.all_reduce(flat)
+        flat /= accelerator.num_processes
+        parts = flat.split([gradient.numel() for gradient in group])
+        for gradient, part in zip(group, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
+
+
+def _groups(tensors: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
+    """Consecutive tensors of one type that are exchanged together."""
+    group: list[torch.Tensor] = []
+    for tensor in tensors:
+        if group and (tensor.dtype != group[0].dtype or sum(each.numel() for each in group) >= EXCHANGED):
+            yield group
+            group = []
+        group.append(tensor)
+    if group:
+        yield group
 
 
 def _own_part(draw: Draw, rank: int, processes: int, *, whole: bool) -> tuple[Draw, float]:

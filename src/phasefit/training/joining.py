@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Callable
 from datetime import timedelta
 
 import torch.distributed as dist
@@ -22,13 +23,16 @@ PATIENCE = 60.0  # seconds before the wait is reported
 PAUSE = 0.05
 
 
-def wait_for_processes(listen: Listener) -> Store | None:
-    """Wait for the processes that the launcher announces; keep the returned store until they have connected."""
+def wait_for_processes(listen: Listener, check: Callable[[], None] = lambda: None) -> Store | None:
+    """Wait for the processes that the launcher announces; keep the returned store until they have connected.
+
+    `check` is called again and again, and ends the wait by raising.
+    """
     needed = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
     rank, count, host, port = (os.environ.get(name, "") for name in needed)
     if not dist.is_available() or dist.is_initialized() or not (rank and host and port) or count in ("", "1"):
         return None
-    waiting = _Wait(int(count), listen)
+    waiting = _Wait(int(count), listen, check)
     hosts = rank == "0" and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
     while not hosts and not _answers(host, int(port)):
         waiting.pause(joined=1)
@@ -44,11 +48,12 @@ def wait_for_processes(listen: Listener) -> Store | None:
 class _Wait:
     """A wait that is reported after a while and ends after a long one."""
 
-    def __init__(self, count: int, listen: Listener) -> None:
-        self._count, self._listen = count, listen
+    def __init__(self, count: int, listen: Listener, check: Callable[[], None]) -> None:
+        self._count, self._listen, self._check = count, listen, check
         self._started, self._reported = time.monotonic(), False
 
     def pause(self, joined: int) -> None:
+        self._check()
         waited = time.monotonic() - self._started
         if waited > LIMIT:
             raise RunError(f"only {joined} of {self._count} processes have joined in {LIMIT / 60:g} minutes")

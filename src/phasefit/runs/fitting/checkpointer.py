@@ -70,6 +70,9 @@ class NullCheckpointer:
         """None: every fit starts from the beginning."""
         return None
 
+    def check_stop(self) -> None:
+        """Do nothing: signals are not handled."""
+
     def training(self) -> AbstractContextManager[None]:
         """Signals are not deferred."""
         return nullcontext()
@@ -126,6 +129,10 @@ class Checkpointer:
         """The checkpoint to resume from; it is released, so that its memory is freed after use."""
         checkpoint, self._checkpoint = self._checkpoint, None
         return None if checkpoint is None else ResumePoint(checkpoint)
+
+    def check_stop(self) -> None:
+        """Stop if a signal has arrived."""
+        self._stop.check()
 
     def training(self) -> AbstractContextManager[None]:
         """During a phase, signals are deferred until the end of a step."""
