@@ -22,7 +22,7 @@ def test_demo_trains_and_predicts(phasefit, training, install):
     )
     assert "140 labelled queries" in result.stderr
     assert not spec.recipe.settings, "settings of phases that the recipe may not have"
-    assert "umbrella" in result.stdout
+    assert "weather" in result.stdout
     assert "runs/some data" in result.stdout
 
 

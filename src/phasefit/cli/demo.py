@@ -16,9 +16,9 @@ ROWS: dict[str, Any] = {"rows": 140, "validation_rows": 300, "leaked": "drop-tra
 DENOISE = {"denoise.max_steps": 60, "denoise.lr": 5e-5}
 RECIPE = "three-phase"
 QUERIES = [
-    "Will I need an umbrella in Lisbon tomorrow?",
+    "What will the weather be like in Lisbon tomorrow?",
     "Find me a table for four at a sushi place tonight",
-    "Put on some Miles Davis",
+    "Play some music by Miles Davis",
 ]
 STORY = (
     "The demo trains a classifier of requests to a voice assistant (the packaged Snips set) from 140 labelled queries\n"
