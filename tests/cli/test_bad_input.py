@@ -247,7 +247,7 @@ FILES = {
     "only unseen labels": line(
         f"train good.csv --test t.csv {QUICK}",
         "'wheather'",
-        "check the file and the label column",
+        "check the file and --label",
         "training labels: 'music'",
         t_csv=HEAD + "b,wheather\n",
     ),
@@ -275,7 +275,9 @@ OUTPUTS = {
     "below a file": line(f"train good.csv -o o/p {QUICK}", "o/p", "Not a directory", o="1"),
     "predict to an old file": line("predict {run} good.csv -o o.csv", "o.csv exists already", "--overwrite", o_csv="1"),
     "predict to its own input": line("predict {run} good.csv -o good.csv", "good.csv exists already", "--overwrite"),
-    "predict to no folder": line("predict {run} good.csv -o no/o.csv", "no folder no; create it first"),
+    "predict to no folder": line(
+        "predict {run} good.csv -o no/o.csv", "the folder 'no' does not exist; create it first"
+    ),
     "predict to a folder": line("predict {run} good.csv -o o.csv", "o.csv is a folder", **{"o.csv/x": "1"}),
     "predict to an unknown ending": line("predict {run} good.csv -o o.xlsx", "'.xlsx'", "supported: .csv", "as CSV"),
     "predict without the column": line("predict {run} t.csv", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
@@ -283,7 +285,7 @@ OUTPUTS = {
     "predict, column clash": line("predict {run} t.csv", "'prediction'", "--prefix", t_csv="text,prediction\na,b\n"),
     "predict, no such file": line("predict {run} gone.csv", "no such file: gone.csv"),
     "embed to an old file": line("embed {run} good.csv -o o.npy", "o.npy exists already", "--overwrite", o_npy="1"),
-    "embed to no folder": line("embed {run} good.csv -o no/o.npy", "no folder no; create it first"),
+    "embed to no folder": line("embed {run} good.csv -o no/o.npy", "the folder 'no' does not exist; create it first"),
     "embed to an unknown ending": line("embed {run} good.csv -o o.bin", "'.bin'", "supported: .csv", ".npy"),
     "embed without the column": line("embed {run} t.csv -o o.npy", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
     "embed, column clash": line("embed {run} t.csv -o o.csv -q", "'embedding'", ".npy", t_csv="text,embedding\na,b\n"),
@@ -333,7 +335,7 @@ RECIPES = {
     ),
     "wrong type": recipe(FINETUNE + 'epochs = "many"\n', "r.toml, phase 1: option 'epochs'", "number", "'many'"),
     "out of range": recipe(
-        FINETUNE + "batch_size = 1\n", "r.toml, phase 1: option 'batch_size'", "equal to 2", "found 1"
+        FINETUNE + "batch_size = 1\n", "r.toml, phase 1: option 'batch_size'", "must be at least 2", "found 1"
     ),
     "endless epochs": recipe(FINETUNE + "epochs = inf\n", "r.toml, phase 1: option 'epochs'", "finite number"),
     "unknown kind": recipe('[[phase]]\nkind = "finetun"\n', "r.toml, phase 1: unknown kind 'finetun'; did you mean"),

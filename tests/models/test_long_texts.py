@@ -104,7 +104,7 @@ def test_windows_need_pooling_over_all_tokens(tiny_folder: Path) -> None:
     encoder = load_encoder(str(tiny_folder))
     encoder.layers[1] = Pooling(encoder.dimension, pooling_mode="cls")
     encoder.set_long("head-tail")
-    with pytest.raises(RecipeError, match="pooling over the last states of all tokens"):
+    with pytest.raises(RecipeError, match="pooling over the last hidden states of all tokens"):
         encoder.set_long("windows")
 
 
