@@ -9,12 +9,7 @@ import re
 
 from fuzz.harness import Case, Outcome
 
-ENCODER = r"run/encoder/.*"
-EXPECTED: list[tuple[str, str, str]] = [
-    ("models", ENCODER, r".*"),  # the encoder's own files: sizes, tokenizers, tensors, hashes
-    ("models", r"run/heads\.safetensors", r"WrongResult.*"),  # numbers that are not finite
-    (r".*", r".*", r"message"),  # control characters in messages
-]
+EXPECTED: list[tuple[str, str, str]] = []
 
 
 def is_expected(case: Case, outcome: Outcome) -> bool:
