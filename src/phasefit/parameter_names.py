@@ -33,7 +33,7 @@ CHOICES = {  # options whose value may follow them in a sentence
 VERBS = ("names", "auto", "is", "must", "says", "takes")  # words that follow --recipe without being a recipe
 RESUME = re.compile(r"(?:phasefit train )?--resume (?:'(?P<quoted>[^']*)'|(?P<path>[^\s';,]+))")
 SETTING = re.compile(r"--set (?P<name>[\w.-]+)\s*=\s*(?P<value>[^\s:,;)]*)")
-COMMAND = re.compile(r"(?:phasefit|pip) [a-z]+ [^;,()]*")
+COMMAND = re.compile(r"(?:(?:phasefit|pip) [a-z]+|torchrun) [^;,()]*")
 OPTION = re.compile(r"(?<![\w-])(?P<option>--[a-z][a-z-]*|-o\b)(?: (?P<value>[\w-]+(?:,[\w-]+)*))?")
 
 

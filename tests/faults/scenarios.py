@@ -420,13 +420,15 @@ class Injector:
 
         If the power fails after the old run was moved away and before the new one names it, the old run stays where it
         is: it looks like a copy that the user made. A cell that has its result may keep its lock, and also its run: it
-        looks like one that --keep-runs kept.
+        looks like one that --keep-runs kept. Predictions that could not be written stay in the JSON Lines file that the
+        error named.
         """
         left = sorted(set(state_of(self.world.work)) - set(self.new))
         kept = self.world.work / f"{self.scenario.result}.old"
         if self.scenario.replaces and kept.is_dir() and _contains(state_of(kept), self.old):
             left = [name for name in left if Path(name).parts[0] != kept.name]
-        return [name for name in left if not re.match(r"study/cells/[0-9a-f]+/(run(/|$)|\.lock$)", name)]
+        kept_on_purpose = re.compile(r"study/cells/[0-9a-f]+/(run(/|$)|\.lock$)|y(-\d+)?\.jsonl$")
+        return [name for name in left if not kept_on_purpose.match(name)]
 
 
 def _contains(state: dict[str, str], part: dict[str, str]) -> bool:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fuzz.edits import Edit, edited
+from phasefit.control_characters import one_line
 from phasefit.errors import PhasefitError
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -159,7 +160,7 @@ def outcome_of(error: BaseException) -> Outcome:
     """Errors of phasefit refuse a file, in one sentence; any other error is a failure."""
     if not isinstance(error, PhasefitError):
         return Outcome(FAILED, f"{type(error).__name__}: {str(error)[:200]}", _where(error))
-    if not is_sentence(str(error)):
+    if not is_sentence(one_line(error)):  # as the command line shows it
         return Outcome(FAILED, f"not a sentence: {error!r:.300}", "message")
     return Outcome(REFUSED, str(error))
 

@@ -68,7 +68,8 @@ def test_a_setting_of_a_phase_selects_a_recipe_with_that_phase() -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "cosine"])
 def test_continuing_from_a_run_keeps_its_head(kind: str, tmp_path: Path) -> None:
-    write_json(tmp_path / MANIFEST, {"format": 1, "status": "finished", "heads": {"default": {"kind": kind}}})
+    head = {"kind": kind, "dimension": 32, "classes": 2, "dropout": 0.1}
+    write_json(tmp_path / MANIFEST, {"format": 1, "status": "finished", "heads": {"default": head}})
     request = run_spec("some.csv", model=str(tmp_path))
     prepared = prepared_of(10, 5)
     recipe = resolve_recipe(request, requested_recipe(request), prepared, lambda note: None)

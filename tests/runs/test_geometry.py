@@ -144,7 +144,7 @@ def test_another_model_with_the_old_name_is_skipped(copied: Path, validation: Ta
 @pytest.mark.parametrize("content", [{}, {"geometry": {}}, {"geometry": {"finetune": 3}}])
 def test_a_run_without_stored_geometry(copied: Path, content: dict[str, Any]) -> None:
     (without_checksums(copied) / "metrics.json").write_text(json.dumps(content))
-    with pytest.raises(ModelError, match="pass a table to measure it"):
+    with pytest.raises(ModelError, match=r"pass a table to measure it|is damaged \(geometry\.finetune"):
         stored_geometry(Run.open(copied))
 
 

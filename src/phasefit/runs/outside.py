@@ -7,10 +7,12 @@ repeated.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from phasefit.data.task_file import is_task_file, read_task_file
+from phasefit.data.task_file import TaskFile, is_task_file, read_task_file
+from phasefit.errors import PhasefitError
 from phasefit.recipes import Recipe
 from phasefit.runs.specification import RunSpec
 
@@ -18,8 +20,8 @@ from phasefit.runs.specification import RunSpec
 def outside_notes(spec: RunSpec, recipe: Recipe, run: Path | None = None) -> list[str]:
     """A note per file; `run` is the folder of a run that is resumed, whose manifest names the tables and the model."""
     named: dict[str, Iterable[Any]] = {f"recipe '{recipe.name}'": recipe.files()}
-    if is_task_file(spec.data.source):
-        file = read_task_file(spec.data.source)
+    file = _task_file(spec.data.source)
+    if file is not None:
         tables = [*file.tasks, *([] if file.before is None else [file.before])]
         named[f"task file '{file.name}'"] = [
             path for task in tables for path in (task.data, task.validation, task.test)
@@ -32,6 +34,13 @@ def outside_notes(spec: RunSpec, recipe: Recipe, run: Path | None = None) -> lis
         for where, paths in named.items()
         for path in dict.fromkeys(_outside(paths))
     ]
+
+
+def _task_file(source: Any) -> TaskFile | None:
+    """The task file of a run; None if there is none, or if it is wrong, which is reported when it is used."""
+    with suppress(PhasefitError):
+        return read_task_file(source) if is_task_file(source) else None
+    return None
 
 
 def _outside(paths: Iterable[Any]) -> list[Path]:
