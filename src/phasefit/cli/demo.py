@@ -10,8 +10,8 @@ from phasefit.cli.run_options import typed_command
 from phasefit.errors import MissingExtra
 
 DATA = "snips2"
-# About 20 labelled queries of each intent; the rest of the training split is text without labels. Denoising is short, at
-# the best of three learning rates on the validation rows (seed 0; with other seeds it may not improve the probe).
+# About 20 labelled queries of each intent; the rest of the training split is text without labels. Denoising is short,
+# at the best of three learning rates on the validation rows (seed 0; with other seeds it may not improve the probe).
 ROWS: dict[str, Any] = {"rows": 140, "validation_rows": 300, "leaked": "drop-train", "unlabelled": DATA}
 DENOISE = {"denoise.max_steps": 60, "denoise.lr": 5e-5}
 RECIPE = "three-phase"
