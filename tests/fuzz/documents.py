@@ -294,7 +294,8 @@ class Studies(Target):
 
     def _search(self, folder: Path) -> None:
         from phasefit.studies.search.optuna_study import open_study, requeue_stopped
+        from phasefit.studies.search.space import Space
 
         study = open_study("phasefit-x", None, folder, maximise=True, pruner="median")
-        requeue_stopped(study)
+        requeue_stopped(study, Space("none", {}))
         study.get_trials(deepcopy=False)
