@@ -65,6 +65,7 @@ class PhaseEnded:
     stopped_early: bool
     watch: str = ""  # the score that selected the best step
     planned_steps: int = 0  # steps that the learning rate schedule was planned for
+    evaluation: dict[str, int] = field(default_factory=dict)  # rows of an evaluation, of how many, every how many steps
 
 
 @dataclass(frozen=True)

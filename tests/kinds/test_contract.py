@@ -19,6 +19,7 @@ from phasefit.errors import LabelError, PluginError, RecipeError
 from phasefit.kinds import LabelKind, kind_named
 from phasefit.kinds.contract import LOSS_OPTIONS
 from phasefit.kinds.decision import Decision
+from phasefit.metrics.paired import paired_error
 from phasefit.metrics.registry import METRICS
 from phasefit.phases.finetune.options import HeadSettings
 
@@ -102,11 +103,14 @@ def test_metrics_are_registered_and_plain(name: str) -> None:
     outputs = outputs_of(kind, space)
     quick, metrics = kind.validate(values, outputs), kind.evaluate(space, Decision(), values, outputs)
     assert set(quick) == set(kind.watchable)
-    assert {kind.watch, kind.judged, kind.trusted} <= set(quick)
+    assert {kind.watch, kind.judged} <= set(quick)
     assert metrics[kind.judged] is not None
     assert all(key in METRICS for key in (*kind.headline, *quick))
     assert json.loads(json.dumps(metrics)) == metrics
-    assert 0 < kind.standard_error(quick, 100) < kind.standard_error(quick, 10) or quick[kind.trusted] in (0, 1)
+    contributions = kind.contributions(values, outputs)
+    assert contributions is not None
+    assert contributions.shape == (len(values),)
+    assert paired_error(contributions, contributions) == 0
 
 
 @every_kind

@@ -12,16 +12,14 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from phasefit.errors import DataError
-from phasefit.metrics.multi_label import (
+from phasefit.metrics.multi_label import best_multi_temperature, f1_scores, log_loss, multi_metrics, quick_multi
+from phasefit.metrics.thresholds import (
     HALF,
     LEAST,
     MOST,
-    best_multi_temperature,
     best_thresholds,
-    f1_scores,
-    log_loss,
-    multi_metrics,
-    quick_multi,
+    common_thresholds,
+    shrunk_thresholds,
 )
 
 Case = tuple[np.ndarray, np.ndarray]
@@ -120,12 +118,12 @@ def test_watched_metrics_are_numbers_within_bounds(case: Case) -> None:
     assert 0 <= quick["log_loss"] <= -np.log(np.finfo(np.float64).eps)
 
 
-def test_watched_metrics_use_the_best_thresholds() -> None:
+def test_each_watched_f1_uses_the_thresholds_chosen_for_it() -> None:
     true, probabilities = some()
-    chosen = probabilities >= best_thresholds(true, probabilities)
     quick = quick_multi(true, probabilities)
-    assert quick["micro_f1"] == pytest.approx(sk.f1_score(true, chosen, average="micro"))
-    assert quick["macro_f1"] == pytest.approx(sk.f1_score(true, chosen, average="macro"))
+    for average in ("micro", "macro"):
+        chosen = probabilities >= shrunk_thresholds(true, probabilities, f"{average}_f1")
+        assert quick[f"{average}_f1"] == pytest.approx(sk.f1_score(true, chosen, average=average))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -191,6 +189,53 @@ def test_of_tied_thresholds_the_closest_to_half_is_chosen() -> None:
 @pytest.mark.parametrize(("true", "probabilities"), [([0, 0], [0.9, 0.1]), ([1, 0], [0.01, 0.005])])
 def test_the_default_threshold_is_half(true: list[int], probabilities: list[float]) -> None:
     assert best_thresholds(np.array(true, dtype=bool)[:, None], np.array(probabilities)[:, None]).tolist() == [HALF]
+
+
+def rare_labels(rows: int, seed: int, labels: int = 25) -> Case:
+    """One frequent and many rare labels, with weakly informative probabilities: like emotions with few rows."""
+    rng = np.random.default_rng(seed)
+    frequency = np.array([0.3, *np.geomspace(0.1, 0.01, labels - 1)])
+    true = rng.random((rows, labels)) < frequency
+    odds = np.log(frequency / (1 - frequency)) + 1.2 * true + rng.normal(0, 0.8, (rows, labels))
+    return true, 1 / (1 + np.exp(-odds))
+
+
+@pytest.mark.parametrize(("metric", "place"), [("micro_f1", 0), ("macro_f1", 1)])
+def test_thresholds_of_rare_labels_do_not_overfit(metric: str, place: int) -> None:
+    gains = []
+    for seed in range(5):
+        few, (true, probabilities) = rare_labels(140, seed), rare_labels(2000, 100 + seed)
+        shrunk, own = shrunk_thresholds(*few, metric), best_thresholds(*few)
+        scores = [f1_scores(true, probabilities >= each)[place] for each in (shrunk, own)]
+        gains.append(scores[0] - scores[1])
+    assert np.mean(gains) > (0.03 if metric == "micro_f1" else 0.0)
+
+
+def test_the_common_rule_has_the_best_watched_f1() -> None:
+    true, probabilities = rare_labels(300, 0)
+    rules = {metric: common_thresholds(true, probabilities, metric) for metric in ("micro_f1", "macro_f1")}
+    for place, metric in enumerate(rules):
+        best = f1_scores(true, probabilities >= rules[metric])[place]
+        fixed = max(f1_scores(true, probabilities >= each)[place] for each in np.linspace(LEAST, MOST, 25))
+        assert best >= fixed - 0.01
+    assert len({*np.round(rules["macro_f1"], 6)}) > 1, "relative to the mean probability of each label"
+
+
+def test_a_label_with_many_rows_has_its_own_threshold_and_one_without_rows_the_common_one() -> None:
+    true, probabilities = some(rows=4000)
+    true[:, 0] = False
+    shrunk, own = shrunk_thresholds(true, probabilities, "micro_f1"), best_thresholds(true, probabilities)
+    assert shrunk[1:] == pytest.approx(own[1:], abs=0.02)
+    assert shrunk[0] == pytest.approx(common_thresholds(true, probabilities, "micro_f1")[0])
+
+
+@settings(deadline=None, max_examples=60)
+@given(predictions())
+def test_shrunk_thresholds_are_within_bounds(case: Case) -> None:
+    for metric in ("micro_f1", "macro_f1"):
+        thresholds = shrunk_thresholds(*case, metric)
+        assert thresholds.shape == (case[0].shape[1],)
+        assert ((thresholds >= LEAST) & (thresholds <= MOST)).all()
 
 
 # --- temperature ------------------------------------------------------------------------------------------------------

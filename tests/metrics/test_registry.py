@@ -26,7 +26,7 @@ def test_an_entry_is_complete(metric: Metric) -> None:
 @pytest.mark.parametrize("kind", LABEL_KINDS)
 def test_the_metrics_named_by_a_kind_belong_to_it(kind: str) -> None:
     labels = kind_named(kind)
-    assert {labels.watch, labels.judged, labels.trusted} <= set(labels.watchable)
+    assert {labels.watch, labels.judged} <= set(labels.watchable)
     of = {kind, "levels"} if kind == "score" else {kind, "tree"} if kind == "single" else {kind}
     assert all(of & {*METRICS[name].of} for name in labels.headline if name != "hierarchical_f1")
     assert set(labels.headline) <= set(titles())

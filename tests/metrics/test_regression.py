@@ -180,14 +180,6 @@ def test_a_score_counts_as_the_nearest_level() -> None:
 # --- what a phase watches ---------------------------------------------------------------------------------------------
 
 
-def test_the_error_of_a_correlation_falls_with_the_rows() -> None:
-    kind = kind_named("score")
-    assert kind.standard_error({"pearson": 0.6}, 101) == pytest.approx(0.064)
-    assert kind.standard_error({"pearson": -0.3}, 101) == pytest.approx(0.1)
-    assert kind.standard_error({"pearson": 0.5}, 1) == pytest.approx(0.75)
-    assert kind_named("multi").standard_error({"micro_f1": 0.5}, 25) == pytest.approx(0.1)
-
-
 @pytest.mark.parametrize(("kind", "usual"), [("single", "macro_f1"), ("multi", "macro_f1"), ("score", "pearson")])
 def test_a_kind_has_a_default_metric_and_rejects_others(kind: str, usual: str) -> None:
     labels = kind_named(kind)

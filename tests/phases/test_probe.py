@@ -33,11 +33,13 @@ def test_it_needs_validation_rows_and_two_classes(model, data) -> None:
 def test_rows_without_a_label_are_left_out(model, data) -> None:
     nothing = Probe(replace(data, codes=np.full_like(data.codes, -1)), 0)
     assert not nothing
-    assert len(nothing) == 0
+    assert nothing.parts == []
     codes = np.where(np.arange(len(data.codes)) % 3 == 0, -1, data.codes)
     some = Probe(replace(data, codes=codes), 0)
     assert some
-    assert len(some) == np.count_nonzero(codes[np.concatenate([data.train, data.validation])] >= 0)
+    assert sum(rows for rows, _ in some.parts) == np.count_nonzero(
+        codes[np.concatenate([data.train, data.validation])] >= 0
+    )
     assert 0 <= some.scores(model.encoder)["probe"] <= 1
 
 

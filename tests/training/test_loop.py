@@ -26,11 +26,11 @@ class Scripted(Phase):
     encoder = None
 
     def __init__(
-        self, scores=(), *, lower=False, untrained=False, losses=(), gradient=1.0, slack=0.0, **options
+        self, scores=(), *, lower=False, untrained=False, losses=(), gradient=1.0, slack=None, rows=8, **options
     ) -> None:
         nn.Module.__init__(self)
         self.name = "scripted"
-        self.slack_of_scores = slack
+        self.slack_of_scores, self.rows = slack, rows
         self.options = Options(**{"lr": 0.1, "schedule": "constant", "warmup": 0, "weight_decay": 0, **options})
         self.weight = nn.Parameter(torch.zeros(1))
         self.scores, self.losses, self._lower, self._untrained = list(scores), list(losses), lower, untrained
@@ -53,8 +53,14 @@ class Scripted(Phase):
     def starts_untrained(self):
         return self._untrained
 
-    def slack(self, scores):
+    def slack(self, best, later):
         return self.slack_of_scores
+
+    def evaluation_parts(self):
+        return [(self.rows, 1)]
+
+    def step_rows(self):
+        return 32
 
     def facts(self):
         return {"rows": 8.0}
@@ -143,8 +149,21 @@ def test_later_weights_within_the_slack_are_kept() -> None:
 
 
 def test_slack_is_measured_from_the_peak_and_does_not_stretch_the_patience() -> None:
-    ended = run(Scripted([0.1, 0.9, 0.85, 0.8, 0.75], epochs=10, slack=0.06, patience=3))[-1]
-    assert (ended.best_step, ended.steps) == (8, 16)
+    ended = run(Scripted([0.1, 0.9, 0.8, 0.85, 0.85, 0.85], epochs=10, slack=0.06, patience=3))[-1]
+    assert (ended.best_step, ended.steps) == (16, 16)
+    assert run(Scripted([0.1, 0.9, 0.7, 0.8], epochs=3, slack=0.06, patience=0))[-1].best_step == 4
+
+
+def test_a_steady_decline_is_never_within_noise() -> None:
+    falling = [0.855, 0.851, 0.833, 0.826, 0.814, 0.807]
+    ended = run(Scripted(falling, epochs=5, slack=0.1, patience=0))[-1]
+    assert (ended.best_step, ended.best["score"]) == (0, 0.855)
+    rising = [1 - score for score in falling]
+    assert run(Scripted(rising, epochs=5, slack=0.1, patience=0, lower=True))[-1].best_step == 0
+
+
+def test_with_slack_the_latest_of_equal_scores_wins() -> None:
+    assert run(Scripted([0.1, 0.9, 0.9, 0.9], epochs=3, slack=0.0, patience=0))[-1].best_step == 12
 
 
 @pytest.mark.parametrize(("patience", "steps"), [(1, 8), (2, 12), (0, 40)])

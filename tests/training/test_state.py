@@ -15,7 +15,7 @@ from phasefit.phases import PHASES
 from phasefit.training.device import make_accelerator
 from phasefit.training.loop import train_phase
 from phasefit.training.state import PhaseState, put_weights, weights_of
-from tiny import fresh_model, make_data, make_phase, make_table
+from tiny import data_for, fresh_model, make_data, make_phase, make_table
 
 STEPS = 6
 OPTIONS: dict[str, Any] = {
@@ -110,3 +110,27 @@ def test_weights_of_something_else_are_refused() -> None:
         put_weights(weights_of(model=one), model=other)
     with pytest.raises(ModelError, match="does not match"):
         put_weights({}, model=other)
+
+
+@pytest.mark.parametrize("step", [2, 4, STEPS])
+def test_a_phase_with_sampled_evaluations_and_a_line_resumes_exactly(tiny_folder: Path, step: int) -> None:
+    def phase() -> Any:
+        model = fresh_model(tiny_folder)
+        data = make_data(model.encoder, *make_table(200), validation=150)
+        pairs = data_for("cosine", data)
+        options = OPTIONS | {"evaluate_every": 1, "pair": "cosine", "slack": 2.0, "max_steps": STEPS}
+        return make_phase("finetune", model, pairs, **options)
+
+    rest, first = Rest(step), phase()
+    whole = train(first, on_step_end=rest)
+    assert first.evaluation_cap is not None
+    assert any(name.startswith("second.") for name in rest.tensors), "both candidates are saved"
+    assert "contributions" in rest.tensors
+    again = phase()
+
+    def resume(state: PhaseState) -> None:
+        put_weights(rest.tensors, phase=again)
+        state.load(rest.tensors, json.loads(rest.facts))
+
+    resumed = train(again, resume=resume)
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from math import sqrt
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -47,7 +46,6 @@ class LabelKind(LabelFormat):
     watch: ClassVar[str]  # the metric that selects weights unless a recipe names another
     headline: ClassVar[tuple[str, ...]]  # the metrics that a report shows first
     scored_as: ClassVar[tuple[str, ...]] = ()  # other kinds whose registered metrics apply to these labels
-    trusted: ClassVar[str]  # a metric between 0 and 1 whose standard error measures the noise of scores
     graded: ClassVar[bool] = False  # whether two labels may agree partially
     loss_options: ClassVar[tuple[str, ...]] = ()  # the LOSS_OPTIONS that have an effect
     no_reject: ClassVar[str] = ""  # why predictions cannot be withheld; empty if they can
@@ -104,10 +102,10 @@ class LabelKind(LabelFormat):
             raise RecipeError(f"{where}: cannot watch '{name}' with labels of kind '{self.name}'; use one of {known}")
         return name
 
-    def standard_error(self, scores: Mapping[str, float], rows: int) -> float:
-        """The standard error of the trusted metric on this number of rows."""
-        value = min(max(scores[self.trusted], 0.0), 1.0)
-        return sqrt(value * (1 - value) / max(rows, 1))
+    def contributions(self, values: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
+        """What each row contributes to the main metric, (n,), to measure the noise of score differences; see
+        `metrics.paired`. None: unknown, so that all differences count."""
+        return None
 
     # --- outputs and answers ------------------------------------------------------------------------------------------
 
@@ -116,9 +114,16 @@ class LabelKind(LabelFormat):
         """Probabilities or scores from a head's logits."""
 
     def decide(
-        self, space: LabelSpace, values: np.ndarray, outputs: np.ndarray, *, calibrate: bool, reject: float = 0.0
+        self,
+        space: LabelSpace,
+        values: np.ndarray,
+        outputs: np.ndarray,
+        *,
+        calibrate: bool,
+        reject: float = 0.0,
+        watch: str = "",
     ) -> tuple[Decision, list[str]]:
-        """The decision rule, chosen on validation rows, and notes that describe it."""
+        """The decision rule, chosen on validation rows, and notes that describe it; `watch` is the watched metric."""
         return Decision(), []
 
     @abstractmethod

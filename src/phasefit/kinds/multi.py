@@ -19,7 +19,10 @@ from phasefit.kinds.contract import LabelKind, LossOptions
 from phasefit.kinds.decision import Decision
 from phasefit.kinds.single import calibration_note
 from phasefit.metrics.calibration import bins_of, calibration_error
-from phasefit.metrics.multi_label import best_multi_temperature, best_thresholds, multi_metrics, quick_multi
+from phasefit.metrics.multi_label import best_multi_temperature, multi_metrics, quick_multi
+from phasefit.metrics.paired import f1_contributions
+from phasefit.metrics.registry import METRICS
+from phasefit.metrics.thresholds import MACRO, shrunk_thresholds
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,7 +43,6 @@ class Multi(LabelKind):
     judged = "micro_f1"
     watch = "macro_f1"
     headline = ("micro_f1", "macro_f1", "samples_f1", "accuracy", "labels_per_text", "ece")
-    trusted = "micro_f1"
     graded = True
     loss_options = ("class_weights", "label_smoothing", "focal")
     no_reject = "a text can already get no label"
@@ -76,23 +78,35 @@ class Multi(LabelKind):
         return np.asarray(train.mean(axis=0))
 
     def quick(self, values: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        """With the best thresholds on these rows."""
+        """With thresholds chosen on these rows."""
         return quick_multi(values, outputs)
+
+    def contributions(self, values: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
+        """The influence of each row on micro F1."""
+        return f1_contributions(values, outputs >= shrunk_thresholds(values, outputs, self.judged))
 
     def outputs(self, logits: Tensor, space: LabelSpace) -> np.ndarray:
         """The sigmoid of the logits."""
         return np.asarray(logits.cpu().double().sigmoid().numpy())
 
     def decide(
-        self, space: LabelSpace, values: np.ndarray, outputs: np.ndarray, *, calibrate: bool, reject: float = 0.0
+        self,
+        space: LabelSpace,
+        values: np.ndarray,
+        outputs: np.ndarray,
+        *,
+        calibrate: bool,
+        reject: float = 0.0,
+        watch: str = "",
     ) -> tuple[Decision, list[str]]:
-        """A temperature and a threshold per class."""
+        """A temperature, and a threshold per class for the watched F1: macro F1, or micro F1 for other metrics."""
         temperature = best_multi_temperature(values, outputs) if calibrate else 1.0
         decision = Decision(temperature, thresholds=(0.5,) * len(space))
         notes = [calibration_note(temperature)] if calibrate else []
-        chosen = best_thresholds(values, decision.calibrated(outputs))
-        low, high = chosen.min(), chosen.max()
-        notes.append(f"each label has its own threshold, chosen on validation: {low:.2f} to {high:.2f}")
+        metric = MACRO if (watch or self.watch) == MACRO else self.judged
+        chosen = shrunk_thresholds(values, decision.calibrated(outputs), metric)
+        bounds = f"{chosen.min():.2f} to {chosen.max():.2f}"
+        notes.append(f"each label has its own threshold, chosen on validation for {METRICS[metric].title}: {bounds}")
         return replace(decision, thresholds=tuple(chosen.tolist())), notes
 
     def answers(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Label | None]:

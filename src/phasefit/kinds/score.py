@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from math import sqrt
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from phasefit.data.table import Label
 from phasefit.errors import LabelError
 from phasefit.kinds.contract import LabelKind, LossOptions
 from phasefit.kinds.decision import Decision
+from phasefit.metrics.paired import correlation_contributions
 from phasefit.metrics.regression import quick_regression, regression_metrics
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ class Score(LabelKind):
     judged = "pearson"
     watch = "pearson"
     headline = ("pearson", "spearman", "mae", "r2", "quadratic_kappa", "accuracy")
-    trusted = "pearson"
     no_reject = "scores have no probabilities"
 
     def recognises(self, values: Sequence[Any], different: Collection[Any]) -> bool:
@@ -75,10 +74,9 @@ class Score(LabelKind):
         """Correlations and errors."""
         return quick_regression(values, outputs)
 
-    def standard_error(self, scores: Mapping[str, float], rows: int) -> float:
-        """The standard error of a correlation."""
-        value = min(max(scores[self.trusted], 0.0), 1.0)
-        return (1 - value**2) / sqrt(max(rows - 1, 1))
+    def contributions(self, values: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
+        """The influence of each row on the correlation."""
+        return correlation_contributions(values, outputs[:, 0])
 
     def outputs(self, logits: Tensor, space: LabelSpace) -> np.ndarray:
         """The scores themselves."""

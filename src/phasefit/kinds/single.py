@@ -47,7 +47,6 @@ class Single(LabelKind):
         *("accuracy", "macro_f1", "weighted_f1", "hierarchical_f1", "roc_auc", "ece"),
         *("answered", "accuracy_answered"),
     )
-    trusted = "accuracy"
     loss_options: ClassVar[tuple[str, ...]] = ("class_weights", "label_smoothing", "focal")
 
     def read(self, values: Sequence[Any], place: Place, how: LabelReading) -> list[Label]:
@@ -84,12 +83,23 @@ class Single(LabelKind):
         """Scores of the most probable class."""
         return quick_scores(values, outputs)
 
+    def contributions(self, values: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
+        """Whether each row is right."""
+        return np.asarray(outputs.argmax(axis=1) == values)
+
     def outputs(self, logits: Tensor, space: LabelSpace) -> np.ndarray:
         """The softmax of the logits."""
         return np.asarray(logits.cpu().double().softmax(dim=1).numpy())
 
     def decide(
-        self, space: LabelSpace, values: np.ndarray, outputs: np.ndarray, *, calibrate: bool, reject: float = 0.0
+        self,
+        space: LabelSpace,
+        values: np.ndarray,
+        outputs: np.ndarray,
+        *,
+        calibrate: bool,
+        reject: float = 0.0,
+        watch: str = "",
     ) -> tuple[Decision, list[str]]:
         """A temperature, and a probability below which predictions are withheld."""
         decision, notes = Decision(), []

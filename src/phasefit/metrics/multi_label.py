@@ -11,38 +11,15 @@ from phasefit.errors import DataError
 from phasefit.metrics.calibration import bins_of, calibration_error
 from phasefit.metrics.confusion import Floats, class_rows
 from phasefit.metrics.ranking import roc_auc
-
-HALF = 0.5
-LEAST, MOST = 0.02, 0.98  # more extreme thresholds would depend on single rows
-
-
-def best_thresholds(true: np.ndarray, probabilities: Floats) -> np.ndarray:
-    """The threshold of each label with the best F1 on these rows; of tied thresholds, the one closest to 0.5.
-
-    A label without rows gets 0.5.
-    """
-    thresholds = np.full(true.shape[1], HALF)
-    for code in np.flatnonzero(true.any(axis=0)):
-        order = np.argsort(-probabilities[:, code], kind="stable")
-        ranked, hits = probabilities[order, code], np.cumsum(true[order, code])
-        f1 = 2 * hits / (np.arange(1, len(order) + 1) + hits[-1])
-        ends = np.append(ranked[:-1] > ranked[1:], True)  # a threshold cannot separate rows of equal probability
-        below = np.append(ranked[1:], 0.0)
-        middle = (ranked + below) / 2
-        # The mean of two adjacent floats may round down to the lower one: use the upper one instead.
-        middle = np.clip(np.where(middle > below, middle, ranked), LEAST, MOST)
-        allowed = ends & (middle <= ranked) & (middle > below)
-        if allowed.any():
-            best = np.flatnonzero(allowed & (f1 >= f1[allowed].max() - 1e-12))
-            thresholds[code] = middle[best[np.abs(middle[best] - HALF).argmin()]]
-    return thresholds
+from phasefit.metrics.thresholds import HALF, MACRO, shrunk_thresholds
 
 
 def quick_multi(true: np.ndarray, probabilities: Floats) -> dict[str, float]:
-    """The metrics that a phase may watch; F1 uses the best thresholds on these rows, as the trained model will."""
+    """The metrics that a phase may watch; each F1 uses thresholds chosen on these rows, as the trained model will."""
     true, probabilities = checked(true, probabilities)
-    chosen = probabilities >= best_thresholds(true, probabilities)
-    micro, macro, _ = f1_scores(true, chosen)
+    chosen = probabilities >= shrunk_thresholds(true, probabilities, "micro_f1")
+    micro = f1_scores(true, chosen)[0]
+    macro = f1_scores(true, probabilities >= shrunk_thresholds(true, probabilities, MACRO))[1]
     area = _area(true, probabilities)
     return {
         "accuracy": float((true == chosen).all(axis=1).mean()),

@@ -91,10 +91,21 @@ class Head(nn.Module):
             combined: Tensor = self.combine(both)
             return combined[..., 0]
         if self.pair == "cosine":
-            logits: Tensor = self.layers(COSINES * cosine_similarity(left, right, dim=1)[:, None])
+            logits: Tensor = self.layers(self.cosines(vectors))
             return logits
         joined = [left, right] + ([(left - right).abs(), left * right] if self.pair == "uv_diff_prod" else [])
         return self._logits(self.layers, torch.cat(joined, dim=1))
+
+    def cosines(self, vectors: Tensor) -> Tensor:
+        """The input of the layers of `pair = "cosine"`: (n, 2 * dimension) -> (n, 1)."""
+        left, right = vectors[:, : self.dimension], vectors[:, self.dimension :]
+        return COSINES * cosine_similarity(left, right, dim=1)[:, None]
+
+    def set_line(self, slope: float, intercept: float) -> None:
+        """Set the only weight and bias of a head that maps a cosine to a score."""
+        with torch.no_grad():
+            self.output.weight.fill_(slope)
+            self.output.bias.fill_(intercept)
 
     def _logits(self, layers: nn.Sequential, vectors: Tensor) -> Tensor:
         if self.kind == "cosine":

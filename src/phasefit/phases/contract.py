@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -18,8 +18,10 @@ from phasefit.models.encoder.freezing import freeze_below
 from phasefit.models.model import Model
 from phasefit.models.tokens.tokens import Features, Tokens
 from phasefit.phases.options import PhaseOptions
+from phasefit.seeds import generator
 
 Encoded: TypeAlias = dict[str, Tensor]
+Line: TypeAlias = tuple[float, float]  # slope and intercept
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,10 @@ class Phase(nn.Module, ABC):
     processes without knowing what the phase does.
     """
 
+    chooses_on_all_rows: ClassVar[bool] = True  # whether candidates chosen on a sample are compared on all rows
+    evaluation_cap: int | None = None  # the most rows of each part of an evaluation; None: all
+    contributions: np.ndarray | None = None  # of each row to the score of the last evaluation, if they are known
+
     def __init__(self, name: str, options: PhaseOptions, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__()
         self.name = name
@@ -118,9 +124,17 @@ class Phase(nn.Module, ABC):
         """Whether the weights before the first step must not be kept, as with a new head."""
         return False
 
-    def slack(self, scores: dict[str, float]) -> float:
-        """How much lower the score of later weights may be for them to be kept; smaller differences are noise."""
-        return 0.0
+    def slack(self, best: np.ndarray | None, later: np.ndarray | None) -> float | None:
+        """How much lower the score of later weights may be for them to be kept, from the contributions of each row to
+        both scores; None: they must score higher."""
+        return None
+
+    def lines(self) -> dict[str, Line]:
+        """The least-squares lines of heads that read a single number, by head; they depend on the encoder."""
+        return {}
+
+    def set_lines(self, lines: Mapping[str, Line]) -> None:
+        """Use these lines; the result of `lines`, of this process or another."""
 
     @abstractmethod
     def groups(self) -> dict[str, list[nn.Parameter]]:
@@ -154,9 +168,30 @@ class Phase(nn.Module, ABC):
     def validate(self) -> dict[str, float]:
         """Validation scores, including the watched one; empty without validation rows."""
 
-    def evaluation_rows(self) -> int:
-        """Approximate number of rows that one evaluation encodes: its cost."""
-        return len(self.data.validation)
+    def evaluation_parts(self) -> list[tuple[int, int]]:
+        """The rows that an evaluation of all rows encodes, and the number of texts per row, for each kind of row."""
+        return [(len(self.data.validation), 1)]
+
+    def evaluation_rows(self, cap: int | None = None) -> int:
+        """Approximate number of texts that one evaluation encodes: its cost. `cap` is that of each part."""
+        cap = self.evaluation_cap if cap is None else cap
+        return sum((rows if cap is None else min(rows, cap)) * texts for rows, texts in self.evaluation_parts())
+
+    def step_rows(self) -> float:
+        """Approximate number of texts that one step encodes."""
+        return float(min(self.options.batch_size, max(len(self.data.train), 1)) * self.options.accumulate)
+
+    @property
+    def encodes_once(self) -> bool:
+        """Whether the encoder is frozen, so that evaluations cost next to nothing."""
+        return False
+
+    def sample(self, rows: np.ndarray) -> np.ndarray:
+        """The rows to evaluate on: all of them, or the same random ones at every evaluation."""
+        if self.evaluation_cap is None or len(rows) <= self.evaluation_cap:
+            return rows
+        random = generator(self.seed, self.name, "evaluation")
+        return np.sort(random.choice(rows, self.evaluation_cap, replace=False))
 
     def facts(self) -> dict[str, float]:
         """Numbers to report before the phase starts."""

@@ -63,7 +63,15 @@ class PhaseOptions(Strict):
     frozen_layers: int = Field(0, ge=0, description="do not train the N lowest Transformer layers and the embeddings")
     evaluate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto",
-        description="steps between evaluations; auto: every epoch or 500 steps, with at most 40 evaluations",
+        description="steps between evaluations; auto: every epoch or 500 steps, with at most 40 evaluations, or fewer "
+        "(see evaluation_share)",
+    )
+    evaluation_share: float = Field(
+        0.2,
+        gt=0,
+        le=1,
+        description="largest share of the work of a phase that evaluations may take; if needed, they use a fixed "
+        "sample of the rows and are less frequent; 1: always all rows",
     )
     patience: int = Field(
         4, ge=0, description="evaluations without improvement before the phase stops; 0: never stop early"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -34,26 +35,38 @@ class Probe:
         if watch == "probe" and not self and len(self._data.validation):
             raise RecipeError(f"{name}: watch = 'probe' needs labels of at least two classes; use watch = 'auto'")
 
-    def __len__(self) -> int:
-        """Number of rows that one evaluation encodes."""
-        return len(self._train) + len(self._validation) if self else 0
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """Number of training and validation rows that one evaluation encodes, one text each."""
+        return [(len(self._train), 1), (len(self._validation), 1)] if self else []
 
-    def scores(self, encoder: Encoder) -> dict[str, float]:
-        """Macro F1 and accuracy of the probe on the validation rows."""
+    def scores(
+        self, encoder: Encoder, sample: Callable[[np.ndarray], np.ndarray] = lambda rows: rows
+    ) -> dict[str, float]:
+        """Macro F1 and accuracy of the probe on the validation rows, or on a sample of them."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
-        rows = np.concatenate([self._train, self._validation])
+        trained, scored = self._fitted_rows(sample), sample(self._validation)
+        rows = np.concatenate([trained, scored])
         vectors = encode_rows(encoder, self._data.tokens, rows).cpu().double().numpy()
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
-        train, validation = vectors[: len(self._train)], vectors[len(self._train) :]
+        train, validation = vectors[: len(trained)], vectors[len(trained) :]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged is good enough to rank encoders
-            fitted = LogisticRegression(C=10.0, max_iter=100).fit(train, self._data.codes[self._train])
+            fitted = LogisticRegression(C=10.0, max_iter=100).fit(train, self._data.codes[trained])
         probabilities = np.zeros((len(validation), len(self._data.space.groups)))
         probabilities[:, fitted.classes_] = fitted.predict_proba(validation)
-        scores = quick_scores(self._data.codes[self._validation], probabilities)
+        scores = quick_scores(self._data.codes[scored], probabilities)
         return {"probe": scores["macro_f1"], "probe_accuracy": scores["accuracy"]}
+
+    def _fitted_rows(self, sample: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """A sample of the training rows, with at least one row of two classes."""
+        rows = sample(self._train)
+        if len(np.unique(self._data.codes[rows])) > 1:
+            return rows
+        other = self._train[self._data.codes[self._train] != self._data.codes[rows[0]]]
+        return np.append(rows, other[:1])
 
 
 def _sample(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:

@@ -12,6 +12,7 @@ from accelerate import Accelerator
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, TextsCut
 from phasefit.events import Listener, Note, Stage
+from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import TASK, Model
@@ -174,7 +175,10 @@ def _evaluate(
         if not labelled:
             continue
         listen(Stage(f"evaluating on {split}"))
-        predicted = {name: _outputs(model, table, name, split, spec, listen) for name, table in labelled.items()}
+        watches = {name: _watched(model, recipe, name) for name in labelled}
+        predicted = {
+            name: _outputs(model, table, name, split, spec, listen, watches[name]) for name, table in labelled.items()
+        }
         outputs[split] = {name: each.astype(np.float32) for name, each in predicted.items()}
         scores = {name: score(model, table, predicted[name], name) for name, table in labelled.items()}
         if prepared.tasks:
@@ -190,7 +194,18 @@ def _evaluate(
     return metrics
 
 
-def _outputs(model: Model, table: Table, task: str, split: str, spec: RunSpec, listen: Listener) -> np.ndarray:
+def _watched(model: Model, recipe: Recipe, task: str) -> str:
+    """The metric that the weights of a task were selected by."""
+    kind = kind_of(model.space_of(task))
+    if task == TASK:
+        return kind.check_watch(recipe.watched_tasks().get("", "auto"), recipe.name)
+    watch = recipe.watched_tasks().get(task, "auto")
+    return kind.judged if watch == "auto" else watch
+
+
+def _outputs(
+    model: Model, table: Table, task: str, split: str, spec: RunSpec, listen: Listener, watch: str
+) -> np.ndarray:
     """The model's outputs for one table; on validation, the decision thresholds are chosen first."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TextsCut)
@@ -200,7 +215,7 @@ def _outputs(model: Model, table: Table, task: str, split: str, spec: RunSpec, l
             listen(Note(f"{split}: {warning.message}", warning=True))
     if split == "validation":
         of = "" if task == TASK else f"{task}: "
-        for note in decide(model, table, predicted, spec, task):
+        for note in decide(model, table, predicted, spec, task, watch=watch):
             listen(Note(of + note))
         predicted = model.decision(task).calibrated(predicted)
     return predicted

@@ -91,10 +91,11 @@ def plan(spec: RunSpec, listen: Listener) -> Plan:
 
 
 def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
+    from phasefit.training.evaluations import limit_evaluations
     from phasefit.training.loop import train_phase
     from phasefit.training.schedule import Schedule
 
-    schedule = Schedule.of(phase.options, len(phase.batches))
+    schedule = limit_evaluations(phase, Schedule.of(phase.options, len(phase.batches)))
     events = list(train_phase(phase, accelerator, seed=seed, fixed_steps=min(TIMED_STEPS, schedule.total)))
     step_seconds = [event.seconds for event in events if isinstance(event, StepDone)]
     facts = next(event.facts for event in events if isinstance(event, PhaseStarted))

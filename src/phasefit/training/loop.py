@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TypeVar
 
 from accelerate import Accelerator
 from accelerate.optimizer import AcceleratedOptimizer
@@ -19,10 +20,13 @@ from phasefit.objectives import NothingToLearn
 from phasefit.phases.contract import Phase
 from phasefit.training.best import Best
 from phasefit.training.empty_batches import EmptyBatchWarnings
+from phasefit.training.evaluations import evaluation_facts, limit_evaluations
 from phasefit.training.gradients import add_gradients
 from phasefit.training.optimiser import make_optimiser
 from phasefit.training.schedule import Schedule
 from phasefit.training.state import PhaseState
+
+T = TypeVar("T")
 
 
 def train_phase(
@@ -42,7 +46,7 @@ def train_phase(
     With `fixed_steps` (refitting), run that many steps of a schedule for `planned_steps`, without evaluation. `resume`
     restores a saved state before the first step; `on_step_end` receives the state after every step and may save it.
     """
-    schedule = Schedule.of(phase.options, len(phase.batches), planned_steps)
+    schedule = limit_evaluations(phase, Schedule.of(phase.options, len(phase.batches), planned_steps))
     last = schedule.total if fixed_steps is None else min(fixed_steps, schedule.total)
     started = time.perf_counter()
     phase.to(accelerator.device)
@@ -50,10 +54,15 @@ def train_phase(
     empty_batches = EmptyBatchWarnings(phase.name)
     yield PhaseStarted(phase.name, index, phases, last, phase.watch, phase.facts() | _sizes(phase))
     yield from (Note(text) for text in phase.notes())
+    usual = Schedule.of(phase.options, len(phase.batches), planned_steps).every
+    if fixed_steps is None and (schedule.every != usual or phase.evaluation_cap is not None):
+        yield Note(_limited(phase, schedule))
 
     if resume is not None:
         resume(state)
-    elif fixed_steps is None and not phase.starts_untrained:
+    else:
+        _fit_lines(phase, accelerator)
+    if resume is None and fixed_steps is None and not phase.starts_untrained:
         yield from _evaluate(phase, accelerator, state.best, 0, 0.0)
     module, stepper = accelerator.prepare(phase, state.optimiser)
     phase.train()
@@ -72,15 +81,26 @@ def train_phase(
         if on_step_end is not None:
             on_step_end(state)
     if not state.best.restore():
-        state.best.step = state.step
-    if state.step and not state.best.step and state.best.scores:
+        state.best.kept.step = state.step
+    if state.best.second.weights:
+        yield _choose(phase, accelerator, state.best)
+    _fit_lines(phase, accelerator)
+    best = state.best.kept
+    if state.step and not best.step and best.scores:
         what = "loss" if phase.watch == "loss" else f"{phase.watch} score"
         yield Note(f"{phase.name} did not improve the {what}; its changes were discarded")
     accelerator.free_memory()
     took = earlier_seconds + time.perf_counter() - started
-    best = state.best
     yield PhaseEnded(
-        phase.name, state.step, took, best.step, best.scores, state.step < last, phase.watch, schedule.total
+        phase.name,
+        state.step,
+        took,
+        best.step,
+        best.scores,
+        state.step < last,
+        phase.watch,
+        schedule.total,
+        evaluation_facts(phase, schedule) if fixed_steps is None else {},
     )
 
 
@@ -120,17 +140,60 @@ def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]
 
 
 def _evaluate(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> list[Event]:
+    scores = _scores(phase, accelerator)
+    if not scores:
+        return []
+    improved = best.see(step, scores, phase.contributions)
+    return [Scored(phase.name, step, epoch, scores, phase.watch, improved)]
+
+
+def _scores(phase: Phase, accelerator: Accelerator) -> dict[str, float]:
     """Evaluate in the main process only: if scores differed by rounding, one process could stop and the others hang."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingToLearn)  # few validation rows may have no positives
-        shared = [phase.validate() if accelerator.is_main_process else {}]
+        scores = phase.validate() if accelerator.is_main_process else {}
+    shared, phase.contributions = _from_main_process(accelerator, (scores, phase.contributions))
+    return shared
+
+
+def _choose(phase: Phase, accelerator: Accelerator, best: Best) -> Note:
+    """Keep the better of the two candidates that evaluations on a sample found, on all validation rows."""
+    cap, phase.evaluation_cap = phase.evaluation_cap, None
+    later = _scores(phase, accelerator)[phase.watch]
+    best.swap()
+    earlier = _scores(phase, accelerator)[phase.watch]
+    if not (earlier < later if phase.lower_is_better else earlier > later):
+        best.swap()
+    rows = sum(rows for rows, _ in phase.evaluation_parts())
+    phase.evaluation_cap = cap
+    kept, other = (later, earlier) if best.kept.step > best.second.step else (earlier, later)
+    compared = f"{phase.watch} {kept:.4f} against {other:.4f} at step {best.second.step}"
+    return Note(f"{phase.name}: chose step {best.kept.step} on all {rows:,} validation rows: {compared}")
+
+
+def _fit_lines(phase: Phase, accelerator: Accelerator) -> None:
+    """Fit heads that are lines, in the main process for all: rounding must not make the processes differ."""
+    lines = phase.lines() if accelerator.is_main_process else {}
+    phase.set_lines(_from_main_process(accelerator, lines))
+
+
+def _from_main_process(accelerator: Accelerator, value: T) -> T:
+    """The value of the main process."""
+    shared = [value]
     if accelerator.num_processes > 1:
         broadcast_object_list(shared)
-    scores = shared[0]
-    if not scores:
-        return []
-    improved = best.see(step, scores)
-    return [Scored(phase.name, step, epoch, scores, phase.watch, improved)]
+    return shared[0]
+
+
+def _limited(phase: Phase, schedule: Schedule) -> str:
+    """How evaluations are limited."""
+    facts = evaluation_facts(phase, schedule)
+    sample = f"on a fixed sample of {facts['rows']:,} of {facts['of']:,} rows, " if phase.evaluation_cap else ""
+    why = f"so that evaluations are at most {phase.options.evaluation_share:.0%} of the work"
+    return (
+        f"{phase.name}: evaluated {sample}every {schedule.every:,} steps, {why} "
+        f"(--set {phase.name}.evaluation_share=1 for all rows)"
+    )
 
 
 def _sizes(phase: Phase) -> dict[str, float]:

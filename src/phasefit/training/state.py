@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
@@ -17,7 +18,8 @@ from phasefit.errors import ModelError
 from phasefit.phases.contract import Phase
 from phasefit.training.best import Best
 
-OPTIMISER, BEST, GENERATOR = "optimiser.", "best.", "generator."
+OPTIMISER, BEST, SECOND, GENERATOR = "optimiser.", "best.", "second.", "generator."
+CONTRIBUTIONS = "contributions"
 
 
 @dataclass
@@ -33,8 +35,15 @@ class PhaseState:
     stopped: bool = False  # patience has run out
 
     def tensors(self) -> dict[str, Tensor]:
-        """Moments of the optimiser, best weights so far, and states of the default generators."""
-        tensors = {BEST + name: value for name, value in self.best.weights.items()}
+        """Moments of the optimiser, best weights so far, and states of the default generators.
+
+        With the best weights come those that they replaced, if both are to be compared in the end, and the
+        contributions of each validation row.
+        """
+        tensors = {BEST + name: value for name, value in self.best.kept.weights.items()}
+        tensors |= {SECOND + name: value for name, value in self.best.second.weights.items()}
+        if self.best.contributions is not None:
+            tensors[CONTRIBUTIONS] = torch.from_numpy(np.asarray(self.best.contributions, dtype=np.float64))
         for number, moments in self.optimiser.state_dict()["state"].items():
             tensors |= {f"{OPTIMISER}{number}.{name}": value for name, value in moments.items()}
         # The loop seeds the generators before each micro-batch; they are saved for phases that use them elsewhere.
@@ -55,9 +64,13 @@ class PhaseState:
     def load(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         """Restore the state from `tensors` and `facts`; `put_weights` restores the weights."""
         self.step, self.seconds, self.stopped = facts["step"], facts["seconds"], facts["stopped"]
-        best = _with_prefix(BEST, tensors)
-        self._check_best(best, facts["best"])
-        self.best.load(best, facts["best"])
+        best, second = _with_prefix(BEST, tensors), _with_prefix(SECOND, tensors)
+        self._check_best(BEST, best, facts["best"]["peak"] is not None)
+        self._check_best(SECOND, second, facts["best"].get("second") is not None)
+        contributions = tensors.get(CONTRIBUTIONS)
+        if contributions is not None and contributions.dim() != 1:
+            raise _mismatch(CONTRIBUTIONS)
+        self.best.load(facts["best"], best, second, contributions=contributions)
         moments: dict[int, dict[str, Tensor]] = {}
         for name, value in _with_prefix(OPTIMISER, tensors).items():
             number, _, what = name.partition(".")
@@ -67,14 +80,14 @@ class PhaseState:
             self.accelerator.scaler.load_state_dict(facts["scaler"])
         _set_generators(self.accelerator.device, _with_prefix(GENERATOR, tensors))
 
-    def _check_best(self, best: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    def _check_best(self, prefix: str, best: Mapping[str, Tensor], exists: bool) -> None:
         """Refuse best weights that are not those of this phase, or that are missing."""
         trained = {name: value.shape for name, value in self.phase.named_parameters() if value.requires_grad}
-        expected = trained if facts["peak"] is not None else {}
+        expected = trained if exists else {}
         shapes = {name: value.shape for name, value in best.items()}
         if shapes != expected:
             different = {name for name in {*shapes, *expected} if shapes.get(name) != expected.get(name)}
-            raise _mismatch(f"{BEST}{min(different)}")
+            raise _mismatch(f"{prefix}{min(different)}")
 
     def _checked_moment(self, number: str, name: str, value: Tensor) -> int:
         """The number of the parameter that a moment of the optimiser belongs to."""

@@ -32,6 +32,7 @@ class Contrast(Phase):
     """A metric-learning objective on all pairs of class-aware batches, or on explicit pairs as in the paper."""
 
     options: Options
+    chooses_on_all_rows = False  # the probe is a sample in any case
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
@@ -162,15 +163,20 @@ class Contrast(Phase):
         if len(self.data.validation) > 1:
             scores["pairs"] = self._validation_pairs()
         if self.probe:
-            scores |= self.probe.scores(self.encoder)
+            scores |= self.probe.scores(self.encoder, self.sample)
         return scores
 
-    def evaluation_rows(self) -> int:
+    def evaluation_parts(self) -> list[tuple[int, int]]:
         """Rows of the validation pairs and of the probe."""
-        return min(len(self.data.validation), PAIRED_ROWS) + len(self.probe)
+        return [(min(len(self.data.validation), PAIRED_ROWS), 1), *self.probe.parts]
+
+    def step_rows(self) -> float:
+        """Explicit pairs have two texts, and hard negatives are encoded with the batch."""
+        each = 2 if self.options.pairs == "explicit" or self.negatives is not None else 1
+        return float(each * self.options.batch_size * self.options.accumulate)
 
     def _validation_pairs(self) -> float:
-        rows = self.data.validation[:PAIRED_ROWS]
+        rows = self.sample(self.data.validation[:PAIRED_ROWS])
         vectors = encode_rows(self.encoder, self.data.tokens, rows)
         targets = torch.from_numpy(self.data.targets(rows)).to(vectors.device)
         with torch.no_grad():

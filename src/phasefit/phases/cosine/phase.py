@@ -68,16 +68,20 @@ class Cosine(Phase):
 
     def validate(self) -> dict[str, float]:
         """Correlations of cosines and labels on the validation pairs."""
-        rows = self.data.validation
+        rows = self.sample(self.data.validation)
         if not len(rows):
             return {}
         left, right = self.rows.encode(self.encoder, rows).chunk(2, dim=1)
         scores = quick_regression(self._targets[rows], cosine_similarity(left, right).cpu().double().numpy())
         return {name: scores[name] for name in ("spearman", "pearson")}
 
-    def evaluation_rows(self) -> int:
+    def evaluation_parts(self) -> list[tuple[int, int]]:
         """Both texts of each pair."""
-        return 2 * len(self.data.validation)
+        return [(len(self.data.validation), 2)]
+
+    def step_rows(self) -> float:
+        """Both texts of each pair."""
+        return 2 * super().step_rows()
 
 
 def agreements(where: str, data: PhaseData) -> np.ndarray:

@@ -28,6 +28,7 @@ class Denoise(Phase):
     """Token cross-entropy of a decoder that sees only the vector of the noisy text. Labels are not used."""
 
     options: Options
+    chooses_on_all_rows = False  # the probe is a sample in any case
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
@@ -98,16 +99,25 @@ class Denoise(Phase):
         """Reconstruction loss, with the same noise at every evaluation, and the probe."""
         scores = self.reconstruction()
         if self.probe:
-            scores |= self.probe.scores(self.encoder)
+            scores |= self.probe.scores(self.encoder, self.sample)
         return scores
 
-    def evaluation_rows(self) -> int:
+    def evaluation_parts(self) -> list[tuple[int, int]]:
         """Reconstructed rows and rows of the probe."""
-        return min(len(self.data.validation), VALIDATION_ROWS) + len(self.probe)
+        return [self.reconstructed, *self.probe.parts]
+
+    @property
+    def reconstructed(self) -> tuple[int, int]:
+        """The number of validation rows that are reconstructed, one text each."""
+        return min(len(self.data.validation), VALIDATION_ROWS), 1
+
+    def step_rows(self) -> float:
+        """Labelled and unlabelled texts."""
+        return float(min(self.options.batch_size, len(self.rows)) * self.options.accumulate)
 
     def reconstruction(self) -> dict[str, float]:
         """The loss on a sample of the validation rows."""
-        rows = self.data.validation[:VALIDATION_ROWS]
+        rows = self.sample(self.data.validation[:VALIDATION_ROWS])
         if not len(rows):
             return {}
         random = generator(self.seed, self.name, "validation")

@@ -78,7 +78,8 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     slack: float = Field(
         0.0,
         ge=0,
-        description="keep later weights if they score lower by at most this many standard errors of the accuracy",
+        description="keep later weights if their score is not falling and at most this many standard errors of the "
+        "difference in accuracy below the best",
     )
     watch: str = Field(
         "auto",
@@ -98,6 +99,10 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     def heads(self) -> Mapping[str, HeadSettings]:
         """The head of the only table."""
         return {"": self}
+
+    def watched_tasks(self) -> Mapping[str, str]:
+        """The watched metric of the only table."""
+        return {"": self.watch}
 
     def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
         """Check the loss of the head and the watched metric."""

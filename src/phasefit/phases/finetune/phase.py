@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.kinds import kind_of
+from phasefit.metrics.paired import paired_error
 from phasefit.models.heads import PairKind
 from phasefit.models.model import TASK, Model
 from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.models.tokens.tokens import Features
 from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
-from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.contract import Batch, Encoded, Line, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.auxiliary_objective import AuxiliaryObjective
 from phasefit.phases.finetune.head import head_for, head_loss, stacked
+from phasefit.phases.finetune.line import fitted_line, has_line
 from phasefit.phases.finetune.options import Options
 from phasefit.seeds import derive
 
@@ -68,19 +70,44 @@ class Finetune(Phase):
 
     @property
     def starts_untrained(self) -> bool:
-        """Whether the head is new rather than taken from a run."""
-        return not self._reuses_head
+        """Whether the head is new rather than taken from a run, and not fitted as a line."""
+        return not self._reuses_head and not has_line(self.head, self.data)
 
     @property
     def gathers(self) -> bool:
         """Whether an objective compares the texts of all processes."""
         return self.beside is not None
 
-    def slack(self, scores: dict[str, float]) -> float:
-        """`slack` standard errors of the accuracy or the closest metric; 0 for losses."""
-        if self.lower_is_better:
-            return 0.0
-        return self.options.slack * self._kind.standard_error(scores, len(self.data.validation))
+    def slack(self, best: np.ndarray | None, later: np.ndarray | None) -> float | None:
+        """`slack` standard errors of the difference in accuracy or the closest metric; None for losses."""
+        if not self.options.slack or self.lower_is_better or best is None or later is None:
+            return None
+        return self.options.slack * paired_error(best, later)
+
+    def lines(self) -> dict[str, Line]:
+        """The line from cosines to scores, if that is what the head is."""
+        if not has_line(self.head, self.data):
+            return {}
+        return {TASK: fitted_line(self.head, self.head_loss, self.data, self._vectors, derive(self.seed, self.name))}
+
+    def set_lines(self, lines: Mapping[str, Line]) -> None:
+        """Use this line."""
+        for line in lines.values():
+            self.head.set_line(*line)
+
+    @property
+    def encodes_once(self) -> bool:
+        """Whether the encoder is frozen."""
+        return self.options.freeze
+
+    def evaluation_parts(self) -> list[tuple[int, int]]:
+        """The validation rows; a pair has two texts."""
+        return [(len(self.data.validation), self.rows.index.shape[1])]
+
+    def step_rows(self) -> float:
+        """A pair and a text with a second view count twice."""
+        texts: int = self.rows.index.shape[1] * (1 if self.views is None else 2)
+        return super().step_rows() * texts
 
     def notes(self) -> list[str]:
         """Notes of the views, and how many pairs are truncated."""
@@ -144,11 +171,16 @@ class Finetune(Phase):
 
     def validate(self) -> dict[str, float]:
         """Metrics on the validation rows."""
-        rows = self.data.validation
+        rows = self.sample(self.data.validation)
         if not len(rows):
             return {}
-        vectors = self._frozen_vectors(rows) if self.options.freeze else self.rows.encode(self.encoder, rows)
-        return self._kind.validate(self.data.values[rows], self._model[0].outputs(vectors))
+        values, outputs = self.data.values[rows], self._model[0].outputs(self._vectors(rows))
+        self.contributions = self._kind.contributions(values, outputs) if self.options.slack else None
+        return self._kind.validate(values, outputs)
+
+    def _vectors(self, rows: np.ndarray) -> Tensor:
+        """The vectors of labelled rows, without gradient."""
+        return self._frozen_vectors(rows) if self.options.freeze else self.rows.encode(self.encoder, rows)
 
     def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
         """Cached vectors of labelled rows."""

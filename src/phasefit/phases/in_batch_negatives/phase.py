@@ -33,6 +33,7 @@ class InBatchNegatives(Phase):
     """
 
     options: InBatchOptions
+    chooses_on_all_rows = False  # the rows are a sample in any case
 
     def __init__(
         self,
@@ -105,15 +106,20 @@ class InBatchNegatives(Phase):
         """The objective on a sample of validation rows, with the same noise at every evaluation, and the probe."""
         scores = self._held_out()
         if self.probe:
-            scores |= self.probe.scores(self.encoder)
+            scores |= self.probe.scores(self.encoder, self.sample)
         return scores
 
-    def evaluation_rows(self) -> int:
+    def evaluation_parts(self) -> list[tuple[int, int]]:
         """The sides of the compared validation rows, and the rows of the probe."""
-        return len(self.sides.names) * min(len(self.sides.validation), VALIDATION_ROWS) + len(self.probe)
+        return [(min(len(self.sides.validation), VALIDATION_ROWS), len(self.sides.names)), *self.probe.parts]
+
+    def step_rows(self) -> float:
+        """The sides of a batch of rows."""
+        rows = min(self.options.batch_size, len(self.sides.rows))
+        return float(rows * len(self.sides.names) * self.options.accumulate)
 
     def _held_out(self) -> dict[str, float]:
-        rows = self.sides.validation[:VALIDATION_ROWS]
+        rows = self.sample(self.sides.validation[:VALIDATION_ROWS])
         if len(rows) < 2:
             return {}
         random, device = generator(self.seed, self.name, "validation"), next(self.parameters()).device

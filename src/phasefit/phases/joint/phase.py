@@ -18,6 +18,7 @@ class Joint(Phase):
     """`L_DAE + L_CL`, each on its own batches; or one of them per step, in turn."""
 
     options: Options
+    chooses_on_all_rows = False  # the probe is a sample in any case
 
     def __init__(self, name: str, options: Options, model: Model, data: PhaseData, seed: int) -> None:
         super().__init__(name, options, model, data, seed)
@@ -79,6 +80,8 @@ class Joint(Phase):
 
     def validate(self) -> dict[str, float]:
         """Both validation losses, their weighted sum, and the probe."""
+        for part, _ in self._parts.values():
+            part.evaluation_cap = self.evaluation_cap
         scores = self.contrast.validate()
         reconstruction = self.denoise.reconstruction()
         if reconstruction and "pairs" in scores:
@@ -86,10 +89,14 @@ class Joint(Phase):
             scores |= {"loss": loss, "reconstruction": reconstruction["loss"]}
         return scores
 
-    def evaluation_rows(self) -> int:
+    def evaluation_parts(self) -> list[tuple[int, int]]:
         """Rows of contrast, and the rows that denoising reconstructs."""
-        reconstructed = self.denoise.evaluation_rows() - len(self.denoise.probe)
-        return self.contrast.evaluation_rows() + reconstructed
+        return [*self.contrast.evaluation_parts(), self.denoise.reconstructed]
+
+    def step_rows(self) -> float:
+        """Rows of both parts, or of one of them on average."""
+        rows = sum(part.step_rows() for part, _ in self._parts.values()) * self.options.accumulate
+        return rows / 2 if self.options.mix == "alternate" else rows
 
     def facts(self) -> dict[str, float]:
         """Rows of denoising, pairs of contrast."""

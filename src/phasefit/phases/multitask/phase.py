@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -12,8 +14,9 @@ from phasefit.kinds import kind_of
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import Model
 from phasefit.models.tokens.rows import FrozenVectors, Rows
-from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.contract import Batch, Encoded, Line, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.head import head_for, head_loss
+from phasefit.phases.finetune.line import fitted_line, has_line
 from phasefit.phases.finetune.phase import read_rows
 from phasefit.phases.multitask.options import Options, TaskSettings
 from phasefit.seeds import derive
@@ -26,6 +29,7 @@ class Task(nn.Module):
         super().__init__()
         where = f"{phase}, task '{name}'"
         self.name, self.settings, self.data = name, settings, data
+        self._seed = derive(seed, phase, name)
         self.reuses_head, self.head = head_for(model, name, data, settings, derive(seed, phase, name, "head"))
         model.heads[name], model.spaces[name] = self.head, data.space
         self.loss = head_loss(where, data.space, data.values[data.train], settings)
@@ -39,11 +43,24 @@ class Task(nn.Module):
         train = self.data.train
         return ShuffledBatches(train, self.rows.lengths(train), batch_size=size, seed=derive(seed, self.name))
 
-    def scores(self, model: Model, frozen: bool) -> dict[str, float]:
-        """Metrics on its validation rows."""
-        rows = self.data.validation
-        vectors = self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
+    @property
+    def starts_untrained(self) -> bool:
+        """Whether its head is new and not fitted as a line."""
+        return not self.reuses_head and not has_line(self.head, self.data)
+
+    def line(self, model: Model, frozen: bool) -> Line | None:
+        """The line from cosines to scores, if that is what its head is."""
+        if not has_line(self.head, self.data):
+            return None
+        return fitted_line(self.head, self.loss, self.data, lambda rows: self._vectors(model, rows, frozen), self._seed)
+
+    def scores(self, model: Model, rows: np.ndarray, frozen: bool) -> dict[str, float]:
+        """Metrics on these validation rows."""
+        vectors = self._vectors(model, rows, frozen)
         return self._kind.validate(self.data.values[rows], model.outputs(vectors, self.name))
+
+    def _vectors(self, model: Model, rows: np.ndarray, frozen: bool) -> Tensor:
+        return self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
 
     def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
         """Cached vectors of its rows."""
@@ -87,8 +104,19 @@ class Multitask(Phase):
 
     @property
     def starts_untrained(self) -> bool:
-        """Whether a head is new rather than taken from a run or an earlier phase."""
-        return not all(task.reuses_head for task in self._each())
+        """Whether a head is new rather than taken from a run or an earlier phase, and not fitted as a line."""
+        return any(task.starts_untrained for task in self._each())
+
+    def lines(self) -> dict[str, Line]:
+        """The lines from cosines to scores, by task."""
+        lines = {task.name: task.line(self._model[0], self.options.freeze) for task in self._each()}
+        return {name: line for name, line in lines.items() if line is not None}
+
+    def set_lines(self, lines: Mapping[str, Line]) -> None:
+        """Use these lines."""
+        for task in self._each():
+            if task.name in lines:
+                task.head.set_line(*lines[task.name])
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder and shared layer unless frozen, and all heads."""
@@ -129,12 +157,24 @@ class Multitask(Phase):
         scores = {}
         for task in self._each():
             if len(task.data.validation):
-                scores[f"{task.name} {task.watch}"] = task.scores(self._model[0], self.options.freeze)[task.watch]
+                rows = self.sample(task.data.validation)
+                scores[f"{task.name} {task.watch}"] = task.scores(self._model[0], rows, self.options.freeze)[task.watch]
         return {MEAN: float(np.mean(list(scores.values()))), **scores} if scores else {}
 
-    def evaluation_rows(self) -> int:
-        """Validation rows of all tasks."""
-        return sum(len(task.data.validation) * task.rows.index.shape[1] for task in self._each())
+    @property
+    def encodes_once(self) -> bool:
+        """Whether the encoder is frozen."""
+        return self.options.freeze
+
+    def evaluation_parts(self) -> list[tuple[int, int]]:
+        """The validation rows of each task; a pair has two texts."""
+        return [(len(task.data.validation), task.rows.index.shape[1]) for task in self._each()]
+
+    def step_rows(self) -> float:
+        """A batch of each task, or of one task on average."""
+        sizes = [min(self.options.batch_size, len(task.data.train)) * task.rows.index.shape[1] for task in self._each()]
+        rows = sum(sizes) if self.options.mix == "mixed" else float(np.mean(sizes))
+        return float(rows * self.options.accumulate)
 
     def facts(self) -> dict[str, float]:
         """Training rows of all tasks."""

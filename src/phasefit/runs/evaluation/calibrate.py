@@ -13,12 +13,14 @@ from phasefit.prepare.splitting import labels_of
 from phasefit.runs.specification import RunSpec
 
 
-def decide(model: Model, validation: Table, outputs: np.ndarray, spec: RunSpec, task: str = TASK) -> list[str]:
+def decide(
+    model: Model, validation: Table, outputs: np.ndarray, spec: RunSpec, task: str = TASK, *, watch: str = ""
+) -> list[str]:
     """Choose how the model decides from its uncalibrated outputs for the validation rows; return notes about it."""
     space = model.space_of(task)
     values = space.values(labels_of(validation), where=validation.name)
     kind, recipe = kind_of(space), spec.recipe
-    decision, notes = kind.decide(space, values, outputs, calibrate=recipe.calibrate, reject=recipe.reject)
+    decision, notes = kind.decide(space, values, outputs, calibrate=recipe.calibrate, reject=recipe.reject, watch=watch)
     if decision != Decision():
         model.decisions[model.known_task(task)] = decision
     return notes

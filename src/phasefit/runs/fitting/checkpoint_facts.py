@@ -15,13 +15,20 @@ from phasefit.training.checkpoints import Checkpoint
 Scores = dict[str, Number | None]
 
 
-class BestFacts(Document):
+class CandidateFacts(Document):
+    """`training.best.Candidate`."""
+
+    step: Count
+    scores: Scores
+
+
+class BestFacts(CandidateFacts):
     """`training.best.Best`."""
 
     peak: Number | None
-    step: Count
-    scores: Scores
+    previous: Number | None
     misses: Count
+    second: CandidateFacts | None = None
 
 
 class StateFacts(Document):

@@ -137,4 +137,5 @@ def _record(event: PhaseEnded, history: History) -> dict[str, Any]:
         "before": history.first_score(event.phase, event.watch),
         "best": event.best,
         "stopped_early": event.stopped_early,
+        "evaluation": event.evaluation,
     }
