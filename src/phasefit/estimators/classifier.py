@@ -10,9 +10,10 @@ from sklearn.base import ClassifierMixin
 
 from phasefit.data.labels.kinds import LABEL_KINDS, USUAL
 from phasefit.data.labels.reading import detect_kind
+from phasefit.data.table_reading import Lists
 from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.base import TextEstimator
-from phasefit.estimators.inputs import as_label_rows, as_rows
+from phasefit.estimators.inputs import as_label_rows, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import ABSTAINED
 from phasefit.parameter_names import python_errors
@@ -99,6 +100,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self,
         X: Sequence[Any],
         y: Any,
+        sample_weight: Any = None,
         *,
         unlabelled: Sequence[str] | None = None,
         validation: tuple[Sequence[Any], Any] | None = None,
@@ -112,6 +114,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         y
             Strings or integers; tuples for the paths of a tree; lists or sets for several labels per text; or an
             indicator matrix (rows, labels) of zeros and ones. For scores (decimal numbers) use `TextRegressor`.
+        sample_weight
+            A weight for each row, at least 0; only their ratios matter. It multiplies the loss of the row in every
+            phase; a pair that an objective forms has the product of the weights of its rows. Validation metrics do not
+            use it. Objectives and phases that cannot use weights are refused by name.
         unlabelled
             More texts, for the phases that need no labels.
         validation
@@ -131,7 +137,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
         more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
         self._columns = columns
-        result = self._train((as_rows(X), labels), scored, unlabelled, **more)
+        rows = as_rows(X)
+        data = Lists(rows, labels, as_weights(sample_weight, len(rows)))
+        result = self._train(data, scored, unlabelled, **more)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
 

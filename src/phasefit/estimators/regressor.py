@@ -10,9 +10,10 @@ from sklearn.base import RegressorMixin
 
 from phasefit.data.checks import Place
 from phasefit.data.labels.reading import LabelReading, read_labels
+from phasefit.data.table_reading import Lists
 from phasefit.errors import ModelError
 from phasefit.estimators.base import TextEstimator
-from phasefit.estimators.inputs import as_labels, as_rows
+from phasefit.estimators.inputs import as_labels, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.parameter_names import python_errors
 from phasefit.runs.specification import DEFAULT_RECIPE
@@ -89,6 +90,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self,
         X: Sequence[Any],
         y: Sequence[Any],
+        sample_weight: Any = None,
         *,
         unlabelled: Sequence[str] | None = None,
         validation: tuple[Sequence[Any], Sequence[Any]] | None = None,
@@ -101,6 +103,10 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
             Texts, or 2-tuples of texts for pairs.
         y
             One number per row, or the name of a level.
+        sample_weight
+            A weight for each row, at least 0; only their ratios matter. It multiplies the loss of the row in every
+            phase; a pair that an objective forms has the product of the weights of its rows. Validation metrics do not
+            use it. Objectives and phases that cannot use weights are refused by name.
         unlabelled
             More texts, for the phases that need no labels.
         validation
@@ -109,7 +115,9 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self._refuse_encoders("head")
         scored = None if validation is None else (as_rows(validation[0]), as_labels(validation[1]))
         more = {"kind": "score", "levels": tuple(map(str, self.levels or ()))}
-        result = self._train((as_rows(X), as_labels(y)), scored, unlabelled, **more)
+        rows = as_rows(X)
+        data = Lists(rows, as_labels(y), as_weights(sample_weight, len(rows)))
+        result = self._train(data, scored, unlabelled, **more)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
 

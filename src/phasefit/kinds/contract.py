@@ -50,6 +50,7 @@ class LabelKind(LabelFormat):
     trusted: ClassVar[str]  # a metric between 0 and 1 whose standard error measures the noise of scores
     graded: ClassVar[bool] = False  # whether two labels may agree partially
     loss_options: ClassVar[tuple[str, ...]] = ()  # the LOSS_OPTIONS that have an effect
+    weighs_rows: ClassVar[bool] = False  # whether its loss accepts weights of rows (`sample_weight`)
     no_reject: ClassVar[str] = ""  # why predictions cannot be withheld; empty if they can
 
     # --- training -----------------------------------------------------------------------------------------------------

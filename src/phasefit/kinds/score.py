@@ -37,6 +37,7 @@ class Score(LabelKind):
     watch = "pearson"
     headline = ("pearson", "spearman", "mae", "r2", "quadratic_kappa", "accuracy")
     trusted = "pearson"
+    weighs_rows = True
     no_reject = "scores have no probabilities"
 
     def recognises(self, values: Sequence[Any], different: Collection[Any]) -> bool:

@@ -48,6 +48,7 @@ class Single(LabelKind):
         *("answered", "accuracy_answered"),
     )
     trusted = "accuracy"
+    weighs_rows = True
     loss_options: ClassVar[tuple[str, ...]] = ("class_weights", "label_smoothing", "focal")
 
     def read(self, values: Sequence[Any], place: Place, how: LabelReading) -> list[Label]:

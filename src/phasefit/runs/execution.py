@@ -10,8 +10,9 @@ import numpy as np
 from accelerate import Accelerator
 
 from phasefit.data.table import Table
-from phasefit.errors import ModelError, TextsCut
+from phasefit.errors import LabelError, ModelError, TextsCut
 from phasefit.events import Listener, Note, Stage
+from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import TASK, Model
@@ -66,6 +67,7 @@ def fit_prepared(
 ) -> FitResult:
     """Train phase by phase, evaluate, then refit if requested. Validation chooses the weights; test is scored once."""
     recipe.check()
+    _check_weights(recipe, prepared)
     checkpointer = checkpointer or NullCheckpointer()
     saved = checkpointer.facts
     threads = _threads(spec, saved, listen)
@@ -112,6 +114,17 @@ def fit_prepared(
         metrics["refit"] = {"rows": rows, "phases": again.phases}
     accelerator.wait_for_everyone()
     return FitResult(model, metrics, fitted, threads, processes, outputs)
+
+
+def _check_weights(recipe: Recipe, prepared: Prepared) -> None:
+    """Refuse weights of rows that a phase, an objective or the loss of a label kind would ignore."""
+    weighted = [one for one in (prepared, *prepared.tasks.values()) if one.train.weights is not None]
+    if not weighted:
+        return
+    recipe.check_row_weights()
+    for one in weighted:
+        if one.train.labels is not None and not kind_of(one.space).weighs_rows:
+            raise LabelError(f"the loss of labels of kind '{one.space.kind}' does not support sample_weight; remove it")
 
 
 def _report_processes(accelerator: Accelerator, saved: dict[str, Any], listen: Listener) -> int:
