@@ -13,7 +13,10 @@ from sklearn.exceptions import NotFittedError
 
 from phasefit.errors import RecipeError
 from phasefit.estimators.inputs import as_texts
-from phasefit.parameter_names import python_errors, python_notes
+from phasefit.parameter_names import python_errors
+from phasefit.progress.python import python_progress
+from phasefit.recipes.settings import as_settings
+from phasefit.runs.html import as_html, metrics_html, phases_html, table_html
 from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
 
 if TYPE_CHECKING:
@@ -24,8 +27,10 @@ if TYPE_CHECKING:
     from phasefit.runs.run import Run
 
 PARAMETERS = "estimator"  # in the manifest of a saved estimator: the arguments of `__init__`
+MOST_CLASSES = 10  # that a notebook lists
 TASK = "default"  # the task name of a model with one task
-NOT_SAVED = ("listener", "device")  # they belong to the process, not to the model
+SETTING = "settings__"  # start of the parameters of single settings
+NOT_SAVED = ("listener", "verbose", "device")  # they belong to the process, not to the model
 
 
 class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -40,7 +45,27 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     device: str
     precision: str
     batch_size: int  # for prediction; each phase has its own for training
+    verbose: bool | int | None
     listener: Callable[[Event], None] | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters and, with `deep`, each setting as `settings__PHASE__OPTION`."""
+        parameters: dict[str, Any] = super().get_params(deep=deep)
+        if deep and isinstance(self.settings, Mapping):
+            own = as_settings(self.settings)
+            parameters |= {f"{SETTING}{name.replace('.', '__')}": value for name, value in own.items()}
+        return parameters
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; `settings__finetune__lr=1e-4` sets one setting, None removes it, the others stay."""
+        own = {name: value for name, value in params.items() if not name.startswith(SETTING)}
+        single = {name: value for name, value in params.items() if name not in own}
+        super().set_params(**own)
+        if single:
+            changed = {name.removeprefix(SETTING).replace("__", "."): value for name, value in single.items()}
+            kept = {name: value for name, value in as_settings(self.settings or {}).items() if name not in changed}
+            self.settings = kept | {name: value for name, value in changed.items() if value is not None}
+        return self
 
     @python_errors
     def transform(self, X: Sequence[str]) -> np.ndarray:
@@ -117,7 +142,8 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             **more,
         )
-        result = fit_spec(spec, python_notes(self.listener))
+        with python_progress(self.listener, self.verbose) as listen:
+            result = fit_spec(spec, listen)
         self.model_ = result.model
         self.task_ = TASK
         self.history_ = result.fitted.history.rows
@@ -158,6 +184,31 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The label space of the task that this estimator predicts."""
         return self._fitted().space_of(self.task_)
 
+    def _html_repr(self) -> str:
+        """The diagram of scikit-learn and, once fitted, facts about the model."""
+        from sklearn.utils import estimator_html_repr
+
+        return f"{estimator_html_repr(self)}{self._fitted_html()}"
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        return bundle | ({"text/html": self._html_repr()} if "text/html" in bundle else {})
+
+    def _fitted_html(self) -> str:
+        if not hasattr(self, "model_"):
+            return ""
+        facts: dict[str, object] = {"encoder": self.model_.encoder.name, "dimension": self.model_.encoder.dimension}
+        if hasattr(self, "classes_"):
+            some = ", ".join(map(str, self.classes_[:MOST_CLASSES]))
+            facts["classes"] = f"{len(self.classes_)}: {some}{' ...' if len(self.classes_) > MOST_CLASSES else ''}"
+        metrics = {"validation": getattr(self, "validation_metrics_", None)}
+        title = f"<div><b>{as_html(type(self).__name__)}, fitted</b></div>"
+        phases = phases_html(getattr(self, "phases_", []))
+        return f"<div>{title}{table_html(facts.items())}{phases}{metrics_html(metrics)}</div>"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
@@ -180,7 +231,6 @@ def _parameters(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def _recipe_of_run(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the recipe's name and settings if they still give the recipe of the run, else the recipe file."""
     from phasefit.recipes import read_recipe
-    from phasefit.recipes.settings import as_settings
 
     name, settings, file = str(manifest["recipe"]), manifest.get("settings"), folder / "recipe.toml"
     with suppress(ValueError, OSError):

@@ -53,8 +53,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
-        A function that receives every event of training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores (see `phasefit.events`).
 
     Attributes
     ----------
@@ -68,6 +70,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         The losses and scores of every step, and a summary of each phase.
     """
 
+    @python_errors
     def __init__(
         self,
         recipe: str = DEFAULT_RECIPE,
@@ -81,6 +84,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         device: str = "auto",
         precision: str = "auto",
         batch_size: int = 64,
+        verbose: bool | int | None = None,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -93,6 +97,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self.device = device
         self.precision = precision
         self.batch_size = batch_size  # for prediction; each phase has its own for training
+        self.verbose = verbose
         self.listener = listener
 
     @python_errors

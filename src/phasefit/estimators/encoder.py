@@ -38,8 +38,10 @@ class TextEncoder(TextEstimator):
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
-        A function that receives every event of training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores (see `phasefit.events`).
 
     Attributes
     ----------
@@ -51,6 +53,7 @@ class TextEncoder(TextEstimator):
 
     _predicts = False
 
+    @python_errors
     def __init__(
         self,
         recipe: str = "simcse",
@@ -62,6 +65,7 @@ class TextEncoder(TextEstimator):
         device: str = "auto",
         precision: str = "auto",
         batch_size: int = 64,
+        verbose: bool | int | None = None,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -72,6 +76,7 @@ class TextEncoder(TextEstimator):
         self.device = device
         self.precision = precision
         self.batch_size = batch_size  # for `transform`; each phase has its own for training
+        self.verbose = verbose
         self.listener = listener
 
     @python_errors

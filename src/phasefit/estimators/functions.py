@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data.columns import as_names
 from phasefit.data.sources import read_table as read_any_table
 from phasefit.data.table import Table
-from phasefit.parameter_names import python_errors, python_notes
+from phasefit.parameter_names import python_errors
+from phasefit.progress.python import python_progress
 from phasefit.recipes import Recipe
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
@@ -71,6 +72,7 @@ def train(
     compile: bool = False,
     track: str | None = None,
     data_dir: str | Path | None = None,
+    verbose: bool | int | None = None,
     listener: Callable[[Event], None] | None = None,
 ) -> TrainResult:
     """Train a run and write its folder, as `phasefit train` does.
@@ -134,15 +136,17 @@ def train(
         An experiment tracker: "tensorboard", "wandb", "mlflow".
     data_dir
         The folder with named datasets.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
-        A function that receives every event of the run: notes, steps, scores.
+        A function that receives every event of the run: notes, steps, scores (see `phasefit.events`).
 
     Returns
     -------
     TrainResult
         `folder`, `metrics` and `model` of the finished run; `phasefit.load(result.folder)` predicts with it.
     """
-    options = {name: value for name, value in locals().items() if name not in ("data", "listener", "long")}
+    options = {name: value for name, value in locals().items() if name not in ("data", "verbose", "listener", "long")}
     options |= {name: as_names(options[name]) for name in ("text", "label")}
     options |= {name: tuple(map(str, as_names(options[name]))) for name in ("levels", "classes")}
     options |= {name: Path(options[name]) for name in ("out", "data_dir") if isinstance(options[name], str)}
@@ -150,12 +154,17 @@ def train(
     if isinstance(recipe, Recipe):
         options |= {"recipe": recipe.name, "recipe_toml": recipe.to_toml()}
     options["settings"] = merge_settings(as_settings(settings or {}), {} if long is None else {"long": long})
-    return train_run(run_spec(data, **options), python_notes(listener), report=write_run_report)
+    with python_progress(listener, verbose) as listen:
+        return train_run(run_spec(data, **options), listen, report=write_run_report)
 
 
 @python_errors
 def resume(
-    folder: str | Path, *, device: str | None = None, listener: Callable[[Event], None] | None = None
+    folder: str | Path,
+    *,
+    device: str | None = None,
+    verbose: bool | int | None = None,
+    listener: Callable[[Event], None] | None = None,
 ) -> TrainResult:
     """Resume a run that was stopped or killed; the result matches an uninterrupted run.
 
@@ -165,10 +174,13 @@ def resume(
         The folder of the run.
     device
         The device to resume on; None uses the device that the run started on.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
         A function that receives every event of the run.
     """
-    return resume_run(Path(folder), python_notes(listener), device=device, report=write_run_report)
+    with python_progress(listener, verbose) as listen:
+        return resume_run(Path(folder), listen, device=device, report=write_run_report)
 
 
 @python_errors

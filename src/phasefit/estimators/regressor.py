@@ -45,8 +45,10 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
-        A function that receives every event of training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores (see `phasefit.events`).
 
     Attributes
     ----------
@@ -60,6 +62,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         The losses and scores of every step, and a summary of each phase.
     """
 
+    @python_errors
     def __init__(
         self,
         recipe: str = DEFAULT_RECIPE,
@@ -72,6 +75,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         device: str = "auto",
         precision: str = "auto",
         batch_size: int = 64,
+        verbose: bool | int | None = None,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -83,6 +87,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self.device = device
         self.precision = precision
         self.batch_size = batch_size  # for prediction; each phase has its own for training
+        self.verbose = verbose
         self.listener = listener
 
     @python_errors

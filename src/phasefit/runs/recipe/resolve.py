@@ -13,7 +13,7 @@ from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, parse_recipe, read_recipe
 from phasefit.recipes.settings import merge_settings
-from phasefit.runs.recipe.check import check_recipe, idle_notes
+from phasefit.runs.recipe.check import check_recipe, idle_notes, ignored_texts
 from phasefit.runs.run import Run
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
@@ -45,6 +45,8 @@ def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Ca
     check_recipe(spec, resolved, prepared)
     for note in idle_notes(resolved, prepared):
         listen(Note(note))
+    if spec.data.unlabelled is not None and (ignored := ignored_texts(resolved, prepared)):
+        listen(Note(ignored, warning=True))
     return resolved
 
 
