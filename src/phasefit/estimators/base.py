@@ -12,12 +12,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from phasefit.errors import RecipeError
+from phasefit.estimators.auto import check_minutes, choose_spec, trials_of
 from phasefit.estimators.inputs import as_texts
+from phasefit.events import Note
 from phasefit.parameter_names import python_errors
 from phasefit.progress.python import python_progress
 from phasefit.recipes.settings import as_settings
 from phasefit.runs.html import as_html, metrics_html, phases_html, table_html
-from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
+from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, run_spec
 
 if TYPE_CHECKING:
     from phasefit.data.labels import LabelSpace
@@ -45,6 +47,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     device: str
     precision: str
     batch_size: int  # for prediction; each phase has its own for training
+    minutes: float | None
     verbose: bool | int | None
     listener: Callable[[Event], None] | None
 
@@ -76,8 +79,11 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._fitted().embed(texts, batch_size=self.batch_size)
 
     @python_errors
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Save the model and the parameters of the estimator.
+    def save(self, folder: str | Path, *, overwrite: bool = False, report: bool = True) -> None:
+        """Save the model and the parameters of the estimator, with the recipe, metrics, report and card of a run.
+
+        An estimator that was loaded saves the recipe, metrics, report and card of what it was loaded from; one that
+        was pickled saves only the model, because pickles do not contain the training texts.
 
         Parameters
         ----------
@@ -85,10 +91,20 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The folder to write.
         overwrite
             Replace a saved model in this folder. Folders with other files are never replaced.
+        report
+            Write the pictures, the report page and the model card, which takes a few seconds.
         """
-        from phasefit.runs.results import save_model
+        from phasefit.report import write_run_report
+        from phasefit.runs.results import save_fit, save_model
 
-        save_model(self._fitted(), Path(folder), overwrite=overwrite, facts=self._facts())
+        model, result = self._fitted(), getattr(self, "_result", None)
+        more: dict[str, Any] = {"overwrite": overwrite, "facts": self._facts()}
+        if result is None or result.job is None:
+            save_model(model, Path(folder), source=getattr(self, "_source", None), **more)
+            return
+        with python_progress(self.listener, self.verbose) as listen:
+            reporter = write_run_report if report else None
+            save_fit(result.job, result, Path(folder), listen, report=reporter, **more)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", task: str | None = None) -> Self:
@@ -120,6 +136,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         estimator = cls(**parameters, device=device)
         estimator.model_ = model
         estimator.task_ = model.known_task(task) if cls._predicts else TASK
+        estimator._source = run
         estimator._adopt()
         estimator._restore(run.manifest)
         return estimator
@@ -142,8 +159,18 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             **more,
         )
+        trials = None
+        check_minutes(self.recipe, getattr(self, "minutes", None))
         with python_progress(self.listener, self.verbose) as listen:
+            if self.recipe == AUTO and self._predicts:
+                if getattr(data, "weights", None) is not None:
+                    listen(Note("the trials do not use sample_weight; the final training does", warning=True))
+                spec, files = choose_spec(spec, self.minutes, listen)
+                trials = trials_of(files)
             result = fit_spec(spec, listen)
+        if self._predicts:
+            self.trials_ = trials
+        self._result = result
         self.model_ = result.model
         self.task_ = TASK
         self.history_ = result.fitted.history.rows
@@ -155,7 +182,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Raise an error for a recipe that trains no head."""
         from phasefit.recipes import read_recipe
 
-        if self.recipe == DEFAULT_RECIPE:
+        if self.recipe in (DEFAULT_RECIPE, AUTO):
             return
         recipe = read_recipe(self.recipe)
         if not any(phase.trains_head for phase in recipe.phases):
@@ -173,6 +200,11 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _restore(self, facts: Mapping[str, Any]) -> None:
         """Restore what `save` stored with the model; runs of the command line store nothing."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the training rows out of pickles: they are only needed to write a report."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_result", "_source")}
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):

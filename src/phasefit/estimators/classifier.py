@@ -33,7 +33,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     ----------
     recipe
         A packaged recipe or the path of a recipe file. "default" is `few-shot` or `three-phase`, depending on the
-        number of training rows per class.
+        number of training rows per class; "auto" tries several within `minutes` and trains the best.
     model
         The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
     settings
@@ -53,6 +53,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
+    minutes
+        The time limit of `recipe="auto"`, including the final training; None: 10.
     verbose
         Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
@@ -66,6 +68,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         The trained model.
     validation_metrics_
         The metrics on the validation rows; None without validation rows.
+    trials_
+        What `recipe="auto"` tried and chose; None for other recipes.
     history_, phases_
         The losses and scores of every step, and a summary of each phase.
     """
@@ -85,6 +89,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         precision: str = "auto",
         batch_size: int = 64,
         verbose: bool | int | None = None,
+        minutes: float | None = None,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -98,6 +103,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self.precision = precision
         self.batch_size = batch_size  # for prediction; each phase has its own for training
         self.verbose = verbose
+        self.minutes = minutes
         self.listener = listener
 
     @python_errors

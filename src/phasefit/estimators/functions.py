@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data.columns import as_names
 from phasefit.data.sources import read_table as read_any_table
 from phasefit.data.table import Table
+from phasefit.estimators.auto import check_minutes, choose_spec
 from phasefit.parameter_names import python_errors
 from phasefit.progress.python import python_progress
 from phasefit.recipes import Recipe
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
+from phasefit.runs.folder import check_free
 from phasefit.runs.job import TrainResult
 from phasefit.runs.resume import resume as resume_run
-from phasefit.runs.specification import DEFAULT_RECIPE, check_options, run_spec
+from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, check_options, run_spec
 from phasefit.runs.train import train as train_run
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from phasefit.events import Event
 
 Names = Sequence[str] | str | None
+NOT_OPTIONS = ("data", "minutes", "verbose", "listener", "long")  # parameters of `train` that a run does not have
 
 
 @python_errors
@@ -36,6 +39,7 @@ def train(
     *,
     recipe: str | Path | Recipe = DEFAULT_RECIPE,
     settings: Mapping[str, Any] | None = None,
+    minutes: float | None = None,
     model: str | Path | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -82,9 +86,12 @@ def train(
     data
         A path, the name of a dataset, `hub:owner/name`, a task file, a DataFrame, or (texts, labels).
     recipe
-        A packaged recipe, the path of a recipe file, or a `Recipe`. "default" chooses one for the data.
+        A packaged recipe, the path of a recipe file, or a `Recipe`. "default" chooses one for the data; "auto"
+        tries several within `minutes` and trains the best.
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
+    minutes
+        The time limit of `recipe="auto"`, including the final training; None: 10.
     model
         The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
     out
@@ -146,7 +153,7 @@ def train(
     TrainResult
         `folder`, `metrics` and `model` of the finished run; `phasefit.load(result.folder)` predicts with it.
     """
-    options = {name: value for name, value in locals().items() if name not in ("data", "verbose", "listener", "long")}
+    options = {name: value for name, value in locals().items() if name not in NOT_OPTIONS}
     options |= {name: as_names(options[name]) for name in ("text", "label")}
     options |= {name: tuple(map(str, as_names(options[name]))) for name in ("levels", "classes")}
     options |= {name: Path(options[name]) for name in ("out", "data_dir") if isinstance(options[name], str)}
@@ -155,7 +162,13 @@ def train(
         options |= {"recipe": recipe.name, "recipe_toml": recipe.to_toml()}
     options["settings"] = merge_settings(as_settings(settings or {}), {} if long is None else {"long": long})
     with python_progress(listener, verbose) as listen:
-        return train_run(run_spec(data, **options), listen, report=write_run_report)
+        spec, files = run_spec(data, **options), None
+        check_minutes(spec.recipe.name, minutes)
+        if spec.recipe.name == AUTO and not isinstance(recipe, Recipe):
+            if spec.output.folder is not None:
+                check_free(Path(spec.output.folder), overwrite=overwrite)
+            spec, files = choose_spec(spec, minutes, listen, keep=True)
+        return train_run(spec, listen, files, report=write_run_report)
 
 
 @python_errors

@@ -28,7 +28,8 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
     Parameters
     ----------
     recipe
-        A packaged recipe or the path of a recipe file. "default" is `finetune`.
+        A packaged recipe or the path of a recipe file. "default" is `finetune`; "auto" tries several within
+        `minutes` and trains the best.
     levels
         The names of an ordered scale, lowest first. Labels and predictions are then these names.
     model
@@ -45,6 +46,8 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
+    minutes
+        The time limit of `recipe="auto"`, including the final training; None: 10.
     verbose
         Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
@@ -58,6 +61,8 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         The trained model.
     validation_metrics_
         The metrics on the validation rows; None without validation rows.
+    trials_
+        What `recipe="auto"` tried and chose; None for other recipes.
     history_, phases_
         The losses and scores of every step, and a summary of each phase.
     """
@@ -76,6 +81,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         precision: str = "auto",
         batch_size: int = 64,
         verbose: bool | int | None = None,
+        minutes: float | None = None,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -88,6 +94,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self.precision = precision
         self.batch_size = batch_size  # for prediction; each phase has its own for training
         self.verbose = verbose
+        self.minutes = minutes
         self.listener = listener
 
     @python_errors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,19 @@ from phasefit.kinds.decision import Decision
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import TASK, Model
 from phasefit.prepare.merge import merged
-from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe
-from phasefit.recipes.needs import needs_of
 from phasefit.runs.evaluation.calibrate import decide
 from phasefit.runs.evaluation.geometry import run_geometry
 from phasefit.runs.evaluation.score import mean_of_tasks, score
 from phasefit.runs.fitting.checkpointer import Checkpointer, NullCheckpointer, fingerprint
 from phasefit.runs.fitting.fit import Fitted, fit
 from phasefit.runs.fitting.history import History
-from phasefit.runs.fitting.starting import base_run, starting_model
+from phasefit.runs.fitting.starting import starting_model
+from phasefit.runs.job import Job, read_job
 from phasefit.runs.processes import check_processes, is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
-from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
+from phasefit.runs.specification import RunSpec
 from phasefit.runs.tracking import tracked
 from phasefit.training.device import make_accelerator, set_threads
 from phasefit.training.joining import wait_for_processes
@@ -45,16 +45,14 @@ class FitResult:
     threads: int
     processes: int = 1
     outputs: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the scored rows, by split and task
+    job: Job | None = None  # what was trained on, if it was read for this fit
 
 
 def fit_spec(spec: RunSpec, listen: Listener) -> FitResult:
     """Read, split, train and evaluate; nothing is written."""
-    recipe = requested_recipe(spec)
-    needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
-    prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
-    prepared.report(listen)
-    recipe = resolve_recipe(spec, recipe, prepared, listen)
-    return fit_prepared(spec, recipe, prepared, listen)
+    job = read_job(spec, requested_recipe(spec), listen)
+    job = replace(job, recipe=resolve_recipe(spec, job.recipe, job.prepared, listen))
+    return replace(fit_prepared(spec, job.recipe, job.prepared, listen), job=job)
 
 
 def fit_prepared(

@@ -41,10 +41,10 @@ def check_pair(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
 
     In a recipe file it is allowed: the recipe may be for pairs and for single texts.
     """
-    for task in prepared.file.tasks if prepared.file is not None else ():
-        if "pair" in task.head and not prepared.tasks[task.name].train.others:
-            file = prepared.file.name if prepared.file is not None else ""
-            raise DataError(f"{file}.toml, task '{task.name}': {SINGLE}")
+    file = prepared.file
+    for task in () if file is None else file.tasks:
+        if file is not None and "pair" in task.head and not prepared.tasks[task.name].train.others:
+            raise DataError(f"{file.where(task.name)}: {SINGLE}")
     for path, value in spec.recipe.settings.items():
         match path.split("."):
             case [phase, "pair"] if phase in recipe.phase_names and not prepared.tasks:

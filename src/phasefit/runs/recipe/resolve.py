@@ -28,10 +28,7 @@ def requested_recipe(spec: RunSpec) -> Recipe:
         name, settings = spec.recipe.name, spec.recipe.settings
         return parse_recipe(spec.recipe.recipe_toml, name=name, where=name, settings=settings)
     if spec.recipe.name == AUTO:
-        raise RecipeError(
-            "recipe 'auto' is only available on the command line: phasefit train DATA --recipe auto --minutes 10; the "
-            "recipe it chooses is saved as recipe.toml in the run folder and can be used here"
-        )
+        raise RecipeError("recipe 'auto' is chosen by trials and cannot be used here; name a recipe with --recipe")
     if spec.recipe.name != DEFAULT_RECIPE:
         return read_recipe(spec.recipe.name, spec.recipe.settings)
     if is_task_file(spec.data.source):
