@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from phasefit.errors import RecipeError
@@ -43,7 +43,7 @@ def choose_spec(
     if keep:
         result = choose_recipe(spec, limit, note)
     else:
-        with TemporaryDirectory(prefix="phasefit-auto-") as folder:
+        with tempfile.TemporaryDirectory(prefix="phasefit-auto-") as folder:
             result = choose_recipe(spec, limit, note, out=Path(folder) / "auto")
     listen(Note(conclusion(result)))
     return final_spec(spec, result), {"auto.json": as_json(result), "auto.md": as_markdown(result, spec.output.command)}
