@@ -146,6 +146,7 @@ def test_a_warning_of_fit_names_the_line_that_called_it(tiny_folder: Path) -> No
     with pytest.warns(PhasefitWarning, match="validation texts are also training texts") as caught:
         classifier.fit(TEXTS, LABELS, validation=(TEXTS, LABELS))
     assert {each.filename for each in caught} == {__file__}
+    assert str(caught[0].message).endswith("remove them from one of the two"), "fit has no parameter `leaked`"
 
 
 def test_estimators_are_html_with_facts_once_fitted(tiny_folder: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,7 +25,7 @@ from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, run_spec
 
 if TYPE_CHECKING:
     from phasefit.data.labels import LabelSpace
-    from phasefit.events import Event
+    from phasefit.events import Event, Listener
     from phasefit.models.model import Model
     from phasefit.runs.execution import FitResult
     from phasefit.runs.run import Run
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 PARAMETERS = "estimator"  # in the manifest of a saved estimator: the arguments of `__init__`
 MOST_CLASSES = 10  # that a notebook lists
 TASK = "default"  # the task name of a model with one task
+DROP_LEAKED = re.compile(r"drop them with --leaked [\w-]+( or --leaked [\w-]+)?")
 SETTING = "settings__"  # start of the parameters of single settings
 NOT_SAVED = ("listener", "verbose", "device")  # they belong to the process, not to the model
 
@@ -161,7 +164,8 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         trials = None
         check_minutes(self.recipe, getattr(self, "minutes", None))
-        with python_progress(self.listener, self.verbose) as listen:
+        with python_progress(self.listener, self.verbose) as show:
+            listen = _estimator_notes(show)
             if self.recipe == AUTO and self._predicts:
                 if getattr(data, "weights", None) is not None:
                     listen(Note("the trials do not use sample_weight; the final training does", warning=True))
@@ -248,6 +252,18 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.one_d_array = True
         tags.non_deterministic = False
         return tags
+
+
+def _estimator_notes(listen: Listener) -> Listener:
+    """Replace advice in notes that names options which only `train` has."""
+
+    def received(event: Event) -> None:
+        if isinstance(event, Note):
+            text = event.text.replace("--long ", "--set long=")
+            event = replace(event, text=DROP_LEAKED.sub("remove them from one of the two", text))
+        listen(event)
+
+    return received
 
 
 def _parameters(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
