@@ -28,6 +28,7 @@ ORDER = [
     {"prepare"},
     {"baselines"},
     {"runs"},
+    {"progress"},
     {"explain"},
     {"report"},
     {"studies"},
@@ -184,8 +185,8 @@ def test_the_module_is_a_command() -> None:
 
 
 def test_public_names_are_pinned() -> None:
-    errors = "DataError Interrupted LabelError MissingExtra ModelError PhasefitError PluginError RecipeError RunError"
-    classes = "Recipe TextClassifier TextEncoder TextRegressor TextsCut TrainingError"
+    errors = "DataError Interrupted LabelError MissingExtra ModelError PhasefitError PhasefitWarning PluginError"
+    classes = "Recipe RecipeError RunError TextClassifier TextEncoder TextRegressor TextTasks TextsCut TrainingError"
     functions = "__version__ load read_table resume train"
     assert phasefit.__all__ == sorted([*errors.split(), *classes.split(), *functions.split()])
     assert all(getattr(phasefit, name) is not None for name in phasefit.__all__)

@@ -78,7 +78,7 @@ def test_the_two_commands_come_first() -> None:
     assert README.index(first) < README.index("## "), "before the first section"
 
 
-@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")  # the tiny encoder accepts few tokens
+@pytest.mark.filterwarnings("ignore::phasefit.errors.PhasefitWarning")  # the tiny encoder accepts few tokens
 @pytest.mark.usefixtures("beginner")
 def test_the_python_of_the_readme_runs() -> None:
     (code,) = blocks("python")
@@ -106,7 +106,7 @@ def test_the_commands_of_the_readme_run_in_order() -> None:
     assert run_commands(README) >= 3
 
 
-@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
+@pytest.mark.filterwarnings("ignore::phasefit.errors.PhasefitWarning")
 def test_the_page_about_training_runs(beginner: Path) -> None:
     text = page("training")
     assert run_commands(text) >= 10
@@ -146,7 +146,7 @@ def test_the_commands_to_choose_a_recipe_run(beginner: Path) -> None:
     assert (beginner / "best.toml").is_file()
 
 
-@pytest.mark.filterwarnings("ignore::phasefit.errors.TextsCut")
+@pytest.mark.filterwarnings("ignore::phasefit.errors.PhasefitWarning")
 def test_the_page_about_objectives_runs(beginner: Path) -> None:
     text = page("objectives")
     assert run_commands(text) >= 4

@@ -15,6 +15,7 @@ from phasefit.errors import (
     MissingExtra,
     ModelError,
     PhasefitError,
+    PhasefitWarning,
     PluginError,
     RecipeError,
     RunError,
@@ -23,7 +24,7 @@ from phasefit.errors import (
 )
 
 if TYPE_CHECKING:
-    from phasefit.estimators import TextClassifier, TextEncoder, TextRegressor
+    from phasefit.estimators import TextClassifier, TextEncoder, TextRegressor, TextTasks
     from phasefit.estimators.functions import load, read_table, resume, train
     from phasefit.recipes import Recipe
 
@@ -34,6 +35,7 @@ __all__ = [
     "MissingExtra",
     "ModelError",
     "PhasefitError",
+    "PhasefitWarning",
     "PluginError",
     "Recipe",
     "RecipeError",
@@ -41,6 +43,7 @@ __all__ = [
     "TextClassifier",
     "TextEncoder",
     "TextRegressor",
+    "TextTasks",
     "TextsCut",
     "TrainingError",
     "__version__",
@@ -53,7 +56,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LAZY = {
-    **dict.fromkeys(("TextClassifier", "TextEncoder", "TextRegressor"), "phasefit.estimators"),
+    **dict.fromkeys(("TextClassifier", "TextEncoder", "TextRegressor", "TextTasks"), "phasefit.estimators"),
     **dict.fromkeys(("load", "read_table", "resume", "train"), "phasefit.estimators.functions"),
     "Recipe": "phasefit.recipes",
 }

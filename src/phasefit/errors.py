@@ -10,6 +10,10 @@ PhasefitError
 ├── TrainingError      training failed (the loss is not a number)
 ├── PluginError        another package registers something that cannot be loaded, or a name that is taken
 └── MissingExtra       an optional library is not installed; the message names the extra to install
+
+PhasefitWarning        something worth checking; Python shows it with `warnings`
+├── TextsCut           texts exceed the maximum length of the model
+└── UnverifiedModel    a model folder has no checksums
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ __all__ = [
     "MissingExtra",
     "ModelError",
     "PhasefitError",
+    "PhasefitWarning",
     "PluginError",
     "RecipeError",
     "RunError",
@@ -90,11 +95,15 @@ class Interrupted(KeyboardInterrupt):
         self.signal = signal
 
 
-class TextsCut(UserWarning):
+class PhasefitWarning(UserWarning):
+    """Something worth checking about the data, the options or the machine."""
+
+
+class TextsCut(PhasefitWarning):
     """Some texts exceed the model's maximum length and were truncated."""
 
 
-class UnverifiedModel(UserWarning):
+class UnverifiedModel(PhasefitWarning):
     """A model folder has no checksums, because an earlier version wrote it."""
 
 

@@ -19,6 +19,10 @@ from phasefit.events import Event, Listener, Note
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
+COMMON = {  # arguments that many people try first, and the option of a phase that they mean
+    **{"epochs": "epochs", "num_epochs": "epochs", "num_train_epochs": "epochs", "max_steps": "max_steps"},
+    **{"lr": "lr", "learning_rate": "lr", "batch_size": "batch_size", "weight_decay": "weight_decay"},
+}
 NAMES = {"-o": "out", "--set": "settings"}  # options whose parameter has a different name
 CHOICES = {  # options whose value may follow them in a sentence
     "--recipe": r"[a-z]+(?:-[a-z]+)*",
@@ -31,6 +35,7 @@ CHOICES = {  # options whose value may follow them in a sentence
     "--levels": r"\w+(?:,\w+)+",
 }
 VERBS = ("names", "auto", "is", "must", "says", "takes")  # words that follow --recipe without being a recipe
+UNEXPECTED = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
 RESUME = re.compile(r"(?:phasefit train )?--resume (?:'(?P<quoted>[^']*)'|(?P<path>[^\s';,]+))")
 SETTING = re.compile(r"--set (?P<name>[\w.-]+)\s*=\s*(?P<value>[^\s:,;)]*)")
 COMMAND = re.compile(r"(?:(?:phasefit|pip) [a-z]+|torchrun) [^;,()]*")
@@ -79,6 +84,13 @@ def python_errors(function: Callable[Parameters, Result]) -> Callable[Parameters
             return function(*arguments, **named)
         except (PhasefitError, Interrupted) as error:
             error.args = (in_python(str(error), names), *error.args[1:])
+            raise
+        except TypeError as error:
+            unknown = UNEXPECTED.search(str(error))
+            # Without an inner frame the call itself failed, not something that it called.
+            if unknown and unknown["name"] in COMMON and error.__traceback__ and error.__traceback__.tb_next is None:
+                hint = f'settings={{"finetune.{COMMON[unknown["name"]]}": ...}}'
+                raise TypeError(f"{error}; options of a phase are settings, e.g. {hint}") from None
             raise
 
     return translated

@@ -62,7 +62,7 @@ def test_no_arguments_print_the_help(phasefit):
         (["--nope"], "--nope"),
         (["trian"], "train"),
         (["train"], "DATA"),
-        (["train", "a.csv", "--epochs", "3"], "--epochs"),
+        (["train", "a.csv", "--momentum", "3"], "--momentum"),
         (["train", "a.csv", "--precision", "int4"], "bf16"),
         (["train", "a.csv", "--track", "carrier-pigeon"], "tensorboard"),
         (["train", "a.csv", "--rows", "0"], "--rows"),

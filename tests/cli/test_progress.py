@@ -5,10 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from phasefit.cli.progress import count, counting, duration, listener, score
-from phasefit.cli.progress_live import LiveProgress
-from phasefit.cli.progress_plain import PlainProgress
+from phasefit.cli.progress import counting, listener
 from phasefit.events import Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
+from phasefit.progress.live import LiveProgress
+from phasefit.progress.plain import PlainProgress
+from phasefit.progress.text import count, duration, score
 
 JOB = [
     Stage("reading"),

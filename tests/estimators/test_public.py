@@ -13,9 +13,8 @@ import pytest
 from sklearn.base import clone
 
 import phasefit
-from phasefit import TextClassifier, TextEncoder, TextRegressor
+from phasefit import TextClassifier, TextEncoder, TextRegressor, TextTasks
 from phasefit.cli.train import train as command
-from phasefit.estimators.tasks import TextTasks
 from phasefit.events import Event, Note
 from phasefit.runs.run import Run
 from phasefit.runs.specification import DEFAULTS
@@ -109,8 +108,8 @@ def test_load_of_several_tasks(tiny_folder: Path, tmp_path: Path) -> None:
     result = phasefit.train(tmp_path / "tasks.toml", **more)
     model = phasefit.load(result.folder)
     assert isinstance(model, TextTasks)
-    assert isinstance(model.tasks["topic"], TextClassifier)
-    assert isinstance(model.tasks["size"], TextRegressor)
+    assert isinstance(model["topic"], TextClassifier)
+    assert isinstance(model["size"], TextRegressor)
     every = model.predict(TEXTS[:3])
     assert set(every) == {"topic", "size"}
     np.testing.assert_array_equal(model.predict(TEXTS[:3], task="topic"), every["topic"])
@@ -198,7 +197,7 @@ def test_an_existing_run_is_refused_with_python_parameters(run: Any, tiny_folder
 
 @pytest.mark.parametrize(
     "public",
-    [TextClassifier, TextRegressor, TextEncoder, phasefit.Recipe, *FUNCTIONS],
+    [TextClassifier, TextRegressor, TextEncoder, TextTasks, phasefit.Recipe, *FUNCTIONS],
     ids=lambda public: public.__name__,
 )
 def test_every_parameter_is_documented(public: Any) -> None:
@@ -211,8 +210,8 @@ def test_every_parameter_is_documented(public: Any) -> None:
 
 def test_train_has_the_options_of_the_command_and_their_defaults() -> None:
     parameters = inspect.signature(phasefit.train).parameters
-    only_python = {"listener", "report"}
-    only_command = {"ctx", "minutes", "plan", "resume", "json", "quiet"}
+    only_python = {"listener", "report", "verbose"}
+    only_command = {"ctx", "epochs", "lr", "batch_size", "plan", "resume", "json", "quiet"}
     assert set(parameters) - only_python == set(inspect.signature(command).parameters) - only_command
     for name, parameter in parameters.items():
         if name in DEFAULTS and name != "data":

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from phasefit import TextClassifier, TextEncoder
-from phasefit.errors import DataError, LabelError, ModelError
+from phasefit.errors import DataError, LabelError, ModelError, PhasefitWarning
 from phasefit.estimators.inputs import as_rows
 from phasefit.events import PhaseStarted
 from tiny import make_table
@@ -36,8 +36,9 @@ def make(tiny_folder: Path):
 def test_init_stores_and_clone_works(make) -> None:
     assert repr(TextEncoder()) == "TextEncoder()"
     encoder = make(seed=3)
-    only_classifiers = {"calibrate", "reject"}
-    assert set(vars(encoder)) == set(encoder.get_params()) == set(TextClassifier().get_params()) - only_classifiers
+    only_classifiers = {"calibrate", "reject", "minutes"}
+    own = set(encoder.get_params(deep=False))
+    assert set(vars(encoder)) == own == set(TextClassifier().get_params()) - only_classifiers
     assert clone(encoder).get_params() == encoder.get_params()
 
 
@@ -73,13 +74,16 @@ def test_pairs_of_every_kind(make, wrap) -> None:
 
 def test_pairs_to_validate_on(make) -> None:
     events: list[Any] = []
-    make("mnr", listener=events.append).fit(np.array(PAIRS), validation=PAIRS[:6])
+    with pytest.warns(PhasefitWarning, match="6 of the 6 validation texts are also training texts"):
+        make("mnr", listener=events.append).fit(np.array(PAIRS), validation=PAIRS[:6])
     [started] = [event for event in events if isinstance(event, PhaseStarted)]
     assert started.facts["rows"] == 40
 
 
 def test_labels_choose_the_watched_score(make) -> None:
-    assert make().fit(TEXTS, LABELS, validation=(TEXTS[:9], LABELS[:9])).phases_[0]["watch"] == "probe"
+    with pytest.warns(PhasefitWarning, match="9 of the 9 validation texts are also training texts"):
+        fitted = make().fit(TEXTS, LABELS, validation=(TEXTS[:9], LABELS[:9]))
+    assert fitted.phases_[0]["watch"] == "probe"
     assert make().fit(TEXTS).phases_[0]["watch"] == "loss"
 
 

@@ -312,6 +312,6 @@ def test_facts_leave_out_the_test_rows(tmp_path: Path) -> None:
     assert facts.imbalance == pytest.approx(4.0, abs=0.3)
 
 
-def test_python_names_the_command_for_auto() -> None:
-    with pytest.raises(RecipeError, match="--recipe auto --minutes 10"):
+def test_auto_is_not_a_recipe_itself() -> None:
+    with pytest.raises(RecipeError, match="recipe 'auto' is chosen by trials"):
         requested_recipe(run_spec(None, recipe=AUTO))

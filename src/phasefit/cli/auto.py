@@ -6,13 +6,12 @@ import time
 from typing import TYPE_CHECKING
 
 from phasefit.errors import PhasefitError
+from phasefit.runs.specification import AUTO_MINUTES
 
 if TYPE_CHECKING:
     from phasefit.runs.job import TrainResult
     from phasefit.runs.specification import RunSpec
     from phasefit.studies.auto.report import AutoResult
-
-MINUTES = 10.0
 
 
 def train_auto(spec: RunSpec, minutes: float | None, *, plan: bool, json: bool, quiet: bool) -> TrainResult | None:
@@ -21,7 +20,7 @@ def train_auto(spec: RunSpec, minutes: float | None, *, plan: bool, json: bool, 
     from phasefit.runs.processes import has_others
 
     started = time.monotonic()
-    budget = MINUTES if minutes is None else minutes
+    budget = AUTO_MINUTES if minutes is None else minutes
     if has_others():
         raise PhasefitError("--recipe auto starts its own processes; run it without accelerate launch")
     if plan:

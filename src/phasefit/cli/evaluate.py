@@ -215,11 +215,11 @@ def show_all(metrics: dict[str, Any], json: bool) -> None:
 def warn_trained_on(table: Table, run: Run) -> None:
     """Warn, even with --quiet, that scores on training texts do not show the quality on new texts."""
     from phasefit.cli.console import stderr
-    from phasefit.cli.progress import print_note
     from phasefit.data.labels import NoLabels
     from phasefit.events import Note
     from phasefit.prepare.base import Base
     from phasefit.prepare.splitting import note_known
+    from phasefit.progress.text import print_note
 
     notes: list[str] = []
     note_known({table.name: table}, Base(str(run.source), NoLabels(), run.trained_texts), notes)

@@ -130,8 +130,9 @@ def measured(run: Run, table: Table, quiet: bool, *, device: str, threads: int |
     """Measure the figures of a table."""
     from phasefit.cli.console import stderr
     from phasefit.cli.evaluate import print_notes
-    from phasefit.cli.progress import counting, print_note, waiting
+    from phasefit.cli.progress import counting, waiting
     from phasefit.events import Note
+    from phasefit.progress.text import print_note
     from phasefit.runs.evaluation.geometry import Sample, measure, trained_on
 
     def warn(sentence: str) -> None:
@@ -171,9 +172,9 @@ def show(stages: Geometry, json: bool = False) -> None:
 def geometry_table(stages: Geometry) -> RichTable:
     """One row per figure with an explanation, one column per stage; figures that no stage has are skipped."""
     from phasefit.cli.console import printable
-    from phasefit.cli.progress import count, score
     from phasefit.cli.tables import new_table
     from phasefit.metrics.geometry import geometry_rows
+    from phasefit.progress.text import count, score
 
     headings = [printable(stage, 24) for stage in stages]
     table = new_table("", *headings, "how to read it", right=range(1, len(headings) + 1))

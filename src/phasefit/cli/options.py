@@ -279,6 +279,34 @@ Settings: TypeAlias = Annotated[
         rich_help_panel=TRAINING,
     ),
 ]
+Epochs: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Epochs of the fine-tuning phase, or of the only phase.\f The same as --set finetune.epochs=N; other "
+        "phases keep theirs.",
+        min=0,
+        metavar="N",
+        rich_help_panel=TRAINING,
+    ),
+]
+Lr: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Learning rate of that phase.\f The same as --set finetune.lr=RATE.",
+        min=0,
+        metavar="RATE",
+        rich_help_panel=TRAINING,
+    ),
+]
+TrainBatchSize: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Texts per batch in that phase.\f The same as --set finetune.batch_size=N.",
+        min=2,
+        metavar="N",
+        rich_help_panel=TRAINING,
+    ),
+]
 Model: TypeAlias = Annotated[
     str | None,
     typer.Option(

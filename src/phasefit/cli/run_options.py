@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.cli import options as opt
+from phasefit.cli.short_options import short_settings
 from phasefit.errors import PhasefitError
 from phasefit.runs.specification import DEFAULTS, OPTIONS, RunSpec, run_spec
 
@@ -61,7 +62,8 @@ def options_from(params: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: params[name] for name in OPTIONS if params.get(name) is not None}
     options = {name: CONVERTERS[name](value) if name in CONVERTERS else value for name, value in options.items()}
     long = {"long": params["long"]} if params.get("long") else {}  # a recipe setting with its own option
-    options["settings"] = merge_settings(parse_settings(params.get("settings") or ()), long)
+    settings = parse_settings(params.get("settings") or ())
+    options["settings"] = merge_settings(settings, short_settings(params, settings), long)
     return {name: value for name, value in options.items() if value != ()}
 
 

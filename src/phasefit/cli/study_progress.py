@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from phasefit.cli.console import stderr
-from phasefit.cli.progress import duration, score
+from phasefit.progress.text import duration, score
 from phasefit.studies.pool import CellDone, CellEvent, CellStarted
 from phasefit.studies.result import figure, usual_score
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from phasefit.cli.console import printable
-from phasefit.cli.progress import count, duration, score, watched
 from phasefit.metrics.registry import INTERVAL, METRICS, spelled
+from phasefit.progress.text import count, duration, score, watched
 from phasefit.report.facts.classes import class_scores, weakest
 from phasefit.report.limits import MOST_LISTED
 

@@ -22,7 +22,21 @@ if TYPE_CHECKING:
 
 @run_options(
     *(*TABLES, "fold", *ROWS),
-    *("recipe", "minutes", "settings", "long", "model", "seed", "refit", "calibrate", "reject", "keep_phases"),
+    *(
+        "recipe",
+        "minutes",
+        "epochs",
+        "lr",
+        "batch_size",
+        "settings",
+        "long",
+        "model",
+        "seed",
+        "refit",
+        "calibrate",
+        "reject",
+        "keep_phases",
+    ),
     *("plan", "resume", "checkpoint_minutes", "out", "overwrite", "track", "json", "quiet", *MACHINE, "compile"),
 )
 def train(
@@ -36,6 +50,9 @@ def train(
         ),
     ] = None,
     minutes: opt.Minutes = None,
+    epochs: opt.Epochs = None,
+    lr: opt.Lr = None,
+    batch_size: opt.TrainBatchSize = None,
     long: opt.Long = None,
     plan: opt.Plan = False,
     resume: opt.Resume = None,
@@ -55,7 +72,7 @@ def train(
     $ phasefit train tickets.csv --text body --label topic --unlabelled more.csv
     $ phasefit train reviews.csv --recipe auto --minutes 10
     $ phasefit train --resume runs/reviews
-    $ phasefit train snips --recipe finetune --set finetune.epochs=4 --plan
+    $ phasefit train snips --recipe finetune --epochs 4 --plan
     $ phasefit train tickets.csv --label area --label topic
     $ phasefit train posts.csv --label tags --kind multi --separator ';'
     $ phasefit train pairs.csv --text left --text right --label score

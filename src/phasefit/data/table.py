@@ -54,6 +54,7 @@ class Table:
     others: tuple[Sequence[str], ...] = ()
     levels: tuple[str, ...] = ()  # the names of scores 0, 1, 2 ..., if labels are levels of a scale
     kind: str | None = field(default=None, compare=False)  # the label kind; None: inferred from the types of the labels
+    weights: np.ndarray | None = field(default=None, compare=False)  # of the rows in training losses; None: all equal
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -96,7 +97,8 @@ class Table:
             return self
         numbers = np.arange(len(self)) if self.rows is None else self.rows
         texts = [text for row in zip(*self.sides, strict=True) for text in row]
-        return Table(self.name, texts, rows=np.repeat(numbers, len(self.sides)), columns=self.columns)
+        weights = None if self.weights is None else np.repeat(self.weights, len(self.sides))
+        return Table(self.name, texts, rows=np.repeat(numbers, len(self.sides)), columns=self.columns, weights=weights)
 
     def row_numbers(self, places: np.ndarray) -> np.ndarray:
         """Row numbers in the source, from 1, of these indices of the table."""
@@ -108,7 +110,9 @@ class Table:
         frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
         numbers = rows if self.rows is None else self.rows[rows]
         texts, *others = ([side[row] for row in rows] for side in self.sides)
-        taken = Table(self.name, texts, labels, frame, numbers, self.columns, tuple(others), self.levels, self.kind)
+        weights = None if self.weights is None else self.weights[rows]
+        own = (self.columns, tuple(others), self.levels, self.kind, weights)
+        taken = Table(self.name, texts, labels, frame, numbers, *own)
         if "same" in self.__dict__:  # hashing a million texts takes seconds
             taken.__dict__["same"] = self.same[rows]
         return taken
@@ -136,6 +140,8 @@ def content_hash(tables: Iterable[Table | None]) -> str:
             continue
         if table.others:
             digest.update(f"{len(table.others)} beside;".encode())
+        if table.weights is not None:
+            digest.update(table.weights.tobytes())
         for start in range(0, len(table), ROWS_AT_ONCE):
             stop = min(start + ROWS_AT_ONCE, len(table))
             # Each piece starts with its length, so that no two tables have the same bytes.

@@ -14,6 +14,7 @@ from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -37,10 +38,13 @@ class Lists:
 
     texts: Sequence[Any]
     labels: Sequence[Any] | None
+    weights: np.ndarray | None = None  # one per row, checked
 
 
 def content_of(source: Any) -> Any:
     """An object in memory as a frame or as Lists."""
+    if isinstance(source, Lists):
+        return source
     if hasattr(source, "iloc"):
         return source if hasattr(source, "columns") else Lists(source.tolist(), None)
     if hasattr(source, "features") and hasattr(source, "to_pandas"):
@@ -129,7 +133,7 @@ def table_from_lists(lists: Lists, name: str, options: Options, place: Place) ->
         raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels; give one label per text")
     else:
         label_fields = _labels(lists.labels, options, place)
-    table = Table(name, texts, others=tuple(others), **label_fields)
+    table = Table(name, texts, others=tuple(others), weights=lists.weights, **label_fields)
     return table.flat() if options.sides == "each" else table
 
 

@@ -52,15 +52,15 @@ class TaskSpec:
     """One table and its options; `head` are the options of its head, which the phase that trains it checks."""
 
     name: str
-    data: str
+    data: Any  # a path, a name, or a table in memory
     text: tuple[str, ...] = ()
     label: tuple[str, ...] = ()
     kind: str | None = None
     tree: str | None = None
     separator: str | None = None
     levels: tuple[str, ...] = ()
-    validation: str | None = None
-    test: str | None = None
+    validation: Any = None
+    test: Any = None
     rows: int | None = None
     head: Mapping[str, Any] = field(default_factory=dict)
 
@@ -83,10 +83,18 @@ class TaskFile:
     before: TaskSpec | None = None
     shared: bool = False
     dropout: float | None = None
+    in_memory: bool = False  # made in Python, not read from a file
+
+    def where(self, task: str = "") -> str:
+        """The place of a task, or of the whole, in messages."""
+        file = "" if self.in_memory else f"{self.name}.toml"
+        return ", ".join(part for part in (file, task and f"task '{task}'") if part)
 
 
 def is_task_file(source: Any) -> bool:
-    """Whether this is a TOML file or the name of a packaged task file."""
+    """Whether these are tasks in memory, a TOML file or the name of a packaged task file."""
+    if isinstance(source, TaskFile):
+        return True
     if not isinstance(source, str | Path):
         return False
     return str(source).endswith(".toml") or str(source) in packaged_tasks()
@@ -97,8 +105,10 @@ def packaged_tasks() -> list[str]:
     return sorted(path.stem for path in HERE.glob("*.toml"))
 
 
-def read_task_file(source: str | Path) -> TaskFile:
+def read_task_file(source: str | Path | TaskFile) -> TaskFile:
     """The tasks of a file; DataError if it is invalid."""
+    if isinstance(source, TaskFile):
+        return source
     path = path_named(source)
     if not _is_file(path) and str(source) in packaged_tasks():
         path = HERE / f"{source}.toml"
@@ -140,11 +150,7 @@ def _task(table: dict[str, Any], where: str, path: Path) -> TaskSpec:
     for key in ("name", "data"):
         if not isinstance(table.get(key), str) or not table[key]:
             raise DataError(f"{where}: '{key}' is missing; each task needs a name and data")
-    name = table["name"]
-    if not NAME.fullmatch(name):
-        raise DataError(f"{where}: the name '{name}' may contain only letters, digits, - and _; choose another")
-    if name in RESERVED or name.startswith("_"):
-        raise DataError(f"{where}: a task cannot be named '{name}', which is reserved; choose another name")
+    name = check_task_name(table["name"], where)
     rows = table.get("rows")
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
         raise DataError(f"{where}: rows must be a whole number above 0, not {rows!r}")
@@ -157,6 +163,15 @@ def _task(table: dict[str, Any], where: str, path: Path) -> TaskSpec:
     sources = {key: _source(table.get(key), key, where, path) for key in ("data", "validation", "test")}
     head = {key: value for key, value in table.items() if key not in (*TABLE, "name")}
     return TaskSpec(name=name, rows=rows, head=head, **lists, **strings, **sources)  # type: ignore[arg-type]
+
+
+def check_task_name(name: Any, where: str) -> str:
+    """The name of a task; DataError if it cannot be the name of a head."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise DataError(f"{where}: the name '{name}' may contain only letters, digits, - and _; choose another")
+    if name in RESERVED or name.startswith("_"):
+        raise DataError(f"{where}: a task cannot be named '{name}', which is reserved; choose another name")
+    return name
 
 
 def _names(value: Any, key: str, where: str) -> tuple[str, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,20 +14,28 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from phasefit.errors import RecipeError
+from phasefit.estimators.auto import check_minutes, choose_spec, trials_of
 from phasefit.estimators.inputs import as_texts
-from phasefit.parameter_names import python_errors, python_notes
-from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
+from phasefit.events import Note
+from phasefit.parameter_names import python_errors
+from phasefit.progress.python import python_progress
+from phasefit.recipes.settings import as_settings
+from phasefit.runs.html import as_html, metrics_html, phases_html, table_html
+from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, run_spec
 
 if TYPE_CHECKING:
     from phasefit.data.labels import LabelSpace
-    from phasefit.events import Event
+    from phasefit.events import Event, Listener
     from phasefit.models.model import Model
     from phasefit.runs.execution import FitResult
     from phasefit.runs.run import Run
 
 PARAMETERS = "estimator"  # in the manifest of a saved estimator: the arguments of `__init__`
+MOST_CLASSES = 10  # that a notebook lists
 TASK = "default"  # the task name of a model with one task
-NOT_SAVED = ("listener", "device")  # they belong to the process, not to the model
+DROP_LEAKED = re.compile(r"drop them with --leaked [\w-]+( or --leaked [\w-]+)?")
+SETTING = "settings__"  # start of the parameters of single settings
+NOT_SAVED = ("listener", "verbose", "device")  # they belong to the process, not to the model
 
 
 class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -40,7 +50,28 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     device: str
     precision: str
     batch_size: int  # for prediction; each phase has its own for training
+    minutes: float | None
+    verbose: bool | int | None
     listener: Callable[[Event], None] | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters and, with `deep`, each setting as `settings__PHASE__OPTION`."""
+        parameters: dict[str, Any] = super().get_params(deep=deep)
+        if deep and isinstance(self.settings, Mapping):
+            own = as_settings(self.settings)
+            parameters |= {f"{SETTING}{name.replace('.', '__')}": value for name, value in own.items()}
+        return parameters
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; `settings__finetune__lr=1e-4` sets one setting, None removes it, the others stay."""
+        own = {name: value for name, value in params.items() if not name.startswith(SETTING)}
+        single = {name: value for name, value in params.items() if name not in own}
+        super().set_params(**own)
+        if single:
+            changed = {name.removeprefix(SETTING).replace("__", "."): value for name, value in single.items()}
+            kept = {name: value for name, value in as_settings(self.settings or {}).items() if name not in changed}
+            self.settings = kept | {name: value for name, value in changed.items() if value is not None}
+        return self
 
     @python_errors
     def transform(self, X: Sequence[str]) -> np.ndarray:
@@ -51,8 +82,11 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._fitted().embed(texts, batch_size=self.batch_size)
 
     @python_errors
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Save the model and the parameters of the estimator.
+    def save(self, folder: str | Path, *, overwrite: bool = False, report: bool = True) -> None:
+        """Save the model and the parameters of the estimator, with the recipe, metrics, report and card of a run.
+
+        An estimator that was loaded saves the recipe, metrics, report and card of what it was loaded from; one that
+        was pickled saves only the model, because pickles do not contain the training texts.
 
         Parameters
         ----------
@@ -60,10 +94,20 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The folder to write.
         overwrite
             Replace a saved model in this folder. Folders with other files are never replaced.
+        report
+            Write the pictures, the report page and the model card, which takes a few seconds.
         """
-        from phasefit.runs.results import save_model
+        from phasefit.report import write_run_report
+        from phasefit.runs.results import save_fit, save_model
 
-        save_model(self._fitted(), Path(folder), overwrite=overwrite, facts=self._facts())
+        model, result = self._fitted(), getattr(self, "_result", None)
+        more: dict[str, Any] = {"overwrite": overwrite, "facts": self._facts()}
+        if result is None or result.job is None:
+            save_model(model, Path(folder), source=getattr(self, "_source", None), **more)
+            return
+        with python_progress(self.listener, self.verbose) as listen:
+            reporter = write_run_report if report else None
+            save_fit(result.job, result, Path(folder), listen, report=reporter, **more)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", task: str | None = None) -> Self:
@@ -95,6 +139,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         estimator = cls(**parameters, device=device)
         estimator.model_ = model
         estimator.task_ = model.known_task(task) if cls._predicts else TASK
+        estimator._source = run
         estimator._adopt()
         estimator._restore(run.manifest)
         return estimator
@@ -117,7 +162,19 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             **more,
         )
-        result = fit_spec(spec, python_notes(self.listener))
+        trials = None
+        check_minutes(self.recipe, getattr(self, "minutes", None))
+        with python_progress(self.listener, self.verbose) as show:
+            listen = _estimator_notes(show)
+            if self.recipe == AUTO and self._predicts:
+                if getattr(data, "weights", None) is not None:
+                    listen(Note("the trials do not use sample_weight; the final training does", warning=True))
+                spec, files = choose_spec(spec, self.minutes, listen)
+                trials = trials_of(files)
+            result = fit_spec(spec, listen)
+        if self._predicts:
+            self.trials_ = trials
+        self._result = result
         self.model_ = result.model
         self.task_ = TASK
         self.history_ = result.fitted.history.rows
@@ -129,7 +186,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Raise an error for a recipe that trains no head."""
         from phasefit.recipes import read_recipe
 
-        if self.recipe == DEFAULT_RECIPE:
+        if self.recipe in (DEFAULT_RECIPE, AUTO):
             return
         recipe = read_recipe(self.recipe)
         if not any(phase.trains_head for phase in recipe.phases):
@@ -148,6 +205,11 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _restore(self, facts: Mapping[str, Any]) -> None:
         """Restore what `save` stored with the model; runs of the command line store nothing."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the training rows out of pickles: they are only needed to write a report."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_result", "_source")}
+
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit, or load a saved model")
@@ -158,6 +220,31 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The label space of the task that this estimator predicts."""
         return self._fitted().space_of(self.task_)
 
+    def _html_repr(self) -> str:
+        """The diagram of scikit-learn and, once fitted, facts about the model."""
+        from sklearn.utils import estimator_html_repr
+
+        return f"{estimator_html_repr(self)}{self._fitted_html()}"
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        return bundle | ({"text/html": self._html_repr()} if "text/html" in bundle else {})
+
+    def _fitted_html(self) -> str:
+        if not hasattr(self, "model_"):
+            return ""
+        facts: dict[str, object] = {"encoder": self.model_.encoder.name, "dimension": self.model_.encoder.dimension}
+        if hasattr(self, "classes_"):
+            some = ", ".join(map(str, self.classes_[:MOST_CLASSES]))
+            facts["classes"] = f"{len(self.classes_)}: {some}{' ...' if len(self.classes_) > MOST_CLASSES else ''}"
+        metrics = {"validation": getattr(self, "validation_metrics_", None)}
+        title = f"<div><b>{as_html(type(self).__name__)}, fitted</b></div>"
+        phases = phases_html(getattr(self, "phases_", []))
+        return f"<div>{title}{table_html(facts.items())}{phases}{metrics_html(metrics)}</div>"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
@@ -165,6 +252,18 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.one_d_array = True
         tags.non_deterministic = False
         return tags
+
+
+def _estimator_notes(listen: Listener) -> Listener:
+    """Replace advice in notes that names options which only `train` has."""
+
+    def received(event: Event) -> None:
+        if isinstance(event, Note):
+            text = event.text.replace("--long ", "--set long=")
+            event = replace(event, text=DROP_LEAKED.sub("remove them from one of the two", text))
+        listen(event)
+
+    return received
 
 
 def _parameters(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -180,7 +279,6 @@ def _parameters(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def _recipe_of_run(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the recipe's name and settings if they still give the recipe of the run, else the recipe file."""
     from phasefit.recipes import read_recipe
-    from phasefit.recipes.settings import as_settings
 
     name, settings, file = str(manifest["recipe"]), manifest.get("settings"), folder / "recipe.toml"
     with suppress(ValueError, OSError):

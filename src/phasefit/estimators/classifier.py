@@ -10,9 +10,10 @@ from sklearn.base import ClassifierMixin
 
 from phasefit.data.labels.kinds import LABEL_KINDS, USUAL
 from phasefit.data.labels.reading import detect_kind
+from phasefit.data.table_reading import Lists
 from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.base import TextEstimator
-from phasefit.estimators.inputs import as_label_rows, as_rows
+from phasefit.estimators.inputs import as_label_rows, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import ABSTAINED
 from phasefit.parameter_names import python_errors
@@ -32,7 +33,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
     ----------
     recipe
         A packaged recipe or the path of a recipe file. "default" is `few-shot` or `three-phase`, depending on the
-        number of training rows per class.
+        number of training rows per class; "auto" tries several within `minutes` and trains the best.
     model
         The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
     settings
@@ -52,8 +53,12 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
+    minutes
+        The time limit of `recipe="auto"`, including the final training; None: 10.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
-        A function that receives every event of training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores (see `phasefit.events`).
 
     Attributes
     ----------
@@ -63,10 +68,13 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         The trained model.
     validation_metrics_
         The metrics on the validation rows; None without validation rows.
+    trials_
+        What `recipe="auto"` tried and chose; None for other recipes.
     history_, phases_
         The losses and scores of every step, and a summary of each phase.
     """
 
+    @python_errors
     def __init__(
         self,
         recipe: str = DEFAULT_RECIPE,
@@ -80,6 +88,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         device: str = "auto",
         precision: str = "auto",
         batch_size: int = 64,
+        verbose: bool | int | None = None,
+        minutes: float | None = None,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -92,6 +102,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self.device = device
         self.precision = precision
         self.batch_size = batch_size  # for prediction; each phase has its own for training
+        self.verbose = verbose
+        self.minutes = minutes
         self.listener = listener
 
     @python_errors
@@ -99,6 +111,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         self,
         X: Sequence[Any],
         y: Any,
+        sample_weight: Any = None,
         *,
         unlabelled: Sequence[str] | None = None,
         validation: tuple[Sequence[Any], Any] | None = None,
@@ -112,6 +125,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         y
             Strings or integers; tuples for the paths of a tree; lists or sets for several labels per text; or an
             indicator matrix (rows, labels) of zeros and ones. For scores (decimal numbers) use `TextRegressor`.
+        sample_weight
+            A weight for each row, at least 0; only their ratios matter. It multiplies the loss of the row in every
+            phase; a pair that an objective forms has the product of the weights of its rows. Validation metrics do not
+            use it. Objectives and phases that cannot use weights are refused by name.
         unlabelled
             More texts, for the phases that need no labels.
         validation
@@ -131,7 +148,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         scored = None if validation is None else (as_rows(validation[0]), as_label_rows(validation[1])[0])
         more = {"calibrate": self.calibrate, "reject": self.reject, "kind": kind}
         self._columns = columns
-        result = self._train((as_rows(X), labels), scored, unlabelled, **more)
+        rows = as_rows(X)
+        data = Lists(rows, labels, as_weights(sample_weight, len(rows)))
+        result = self._train(data, scored, unlabelled, **more)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.data.table_reading import Lists
 from phasefit.estimators.base import TextEstimator
-from phasefit.estimators.inputs import as_labels, as_rows
+from phasefit.estimators.inputs import as_labels, as_rows, as_weights
 from phasefit.parameter_names import python_errors
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ class TextEncoder(TextEstimator):
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
-        A function that receives every event of training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores (see `phasefit.events`).
 
     Attributes
     ----------
@@ -50,6 +53,7 @@ class TextEncoder(TextEstimator):
 
     _predicts = False
 
+    @python_errors
     def __init__(
         self,
         recipe: str = "simcse",
@@ -61,6 +65,7 @@ class TextEncoder(TextEstimator):
         device: str = "auto",
         precision: str = "auto",
         batch_size: int = 64,
+        verbose: bool | int | None = None,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -71,6 +76,7 @@ class TextEncoder(TextEstimator):
         self.device = device
         self.precision = precision
         self.batch_size = batch_size  # for `transform`; each phase has its own for training
+        self.verbose = verbose
         self.listener = listener
 
     @python_errors
@@ -78,6 +84,7 @@ class TextEncoder(TextEstimator):
         self,
         X: Sequence[Any],
         y: Sequence[Label] | None = None,
+        sample_weight: Any = None,
         *,
         unlabelled: Sequence[str] | None = None,
         validation: Any = None,
@@ -90,16 +97,20 @@ class TextEncoder(TextEstimator):
             Texts, or (anchor, positive) or (anchor, positive, negative) tuples.
         y
             Labels, which are never trained on: a linear probe on them chooses the best weights.
+        sample_weight
+            A weight for each row, at least 0; only their ratios matter. It multiplies the loss of the row in every
+            phase. Objectives and phases that cannot use weights are refused by name.
         unlabelled
             More texts, for the phases that need no labels.
         validation
             The validation rows: (X, y) if `y` is given, else X; None holds out `validation_size` of the rows.
         """
-        if y is None:
-            self._train((as_rows(X), None), None if validation is None else (as_rows(validation), None), unlabelled)
-        else:
-            scored = None if validation is None else (as_rows(validation[0]), as_labels(validation[1]))
-            self._train((as_rows(X), as_labels(y)), scored, unlabelled)
+        rows, scored = as_rows(X), None
+        if validation is not None:
+            labelled = (validation, None) if y is None else validation
+            scored = Lists(as_rows(labelled[0]), None if labelled[1] is None else as_labels(labelled[1]))
+        data = Lists(rows, None if y is None else as_labels(y), as_weights(sample_weight, len(rows)))
+        self._train(data, scored, unlabelled)
         return self
 
     @python_errors

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data.columns import as_names
 from phasefit.data.sources import read_table as read_any_table
 from phasefit.data.table import Table
-from phasefit.parameter_names import python_errors, python_notes
+from phasefit.estimators.auto import check_minutes, choose_spec
+from phasefit.parameter_names import python_errors
+from phasefit.progress.python import python_progress
 from phasefit.recipes import Recipe
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
+from phasefit.runs.folder import check_free
 from phasefit.runs.job import TrainResult
 from phasefit.runs.resume import resume as resume_run
-from phasefit.runs.specification import DEFAULT_RECIPE, check_options, run_spec
+from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, check_options, run_spec
 from phasefit.runs.train import train as train_run
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from phasefit.events import Event
 
 Names = Sequence[str] | str | None
+NOT_OPTIONS = ("data", "minutes", "verbose", "listener", "long")  # parameters of `train` that a run does not have
 
 
 @python_errors
@@ -35,6 +39,7 @@ def train(
     *,
     recipe: str | Path | Recipe = DEFAULT_RECIPE,
     settings: Mapping[str, Any] | None = None,
+    minutes: float | None = None,
     model: str | Path | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -71,6 +76,7 @@ def train(
     compile: bool = False,
     track: str | None = None,
     data_dir: str | Path | None = None,
+    verbose: bool | int | None = None,
     listener: Callable[[Event], None] | None = None,
 ) -> TrainResult:
     """Train a run and write its folder, as `phasefit train` does.
@@ -80,9 +86,12 @@ def train(
     data
         A path, the name of a dataset, `hub:owner/name`, a task file, a DataFrame, or (texts, labels).
     recipe
-        A packaged recipe, the path of a recipe file, or a `Recipe`. "default" chooses one for the data.
+        A packaged recipe, the path of a recipe file, or a `Recipe`. "default" chooses one for the data; "auto"
+        tries several within `minutes` and trains the best.
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
+    minutes
+        The time limit of `recipe="auto"`, including the final training; None: 10.
     model
         The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
     out
@@ -134,15 +143,17 @@ def train(
         An experiment tracker: "tensorboard", "wandb", "mlflow".
     data_dir
         The folder with named datasets.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
-        A function that receives every event of the run: notes, steps, scores.
+        A function that receives every event of the run: notes, steps, scores (see `phasefit.events`).
 
     Returns
     -------
     TrainResult
         `folder`, `metrics` and `model` of the finished run; `phasefit.load(result.folder)` predicts with it.
     """
-    options = {name: value for name, value in locals().items() if name not in ("data", "listener", "long")}
+    options = {name: value for name, value in locals().items() if name not in NOT_OPTIONS}
     options |= {name: as_names(options[name]) for name in ("text", "label")}
     options |= {name: tuple(map(str, as_names(options[name]))) for name in ("levels", "classes")}
     options |= {name: Path(options[name]) for name in ("out", "data_dir") if isinstance(options[name], str)}
@@ -150,12 +161,23 @@ def train(
     if isinstance(recipe, Recipe):
         options |= {"recipe": recipe.name, "recipe_toml": recipe.to_toml()}
     options["settings"] = merge_settings(as_settings(settings or {}), {} if long is None else {"long": long})
-    return train_run(run_spec(data, **options), python_notes(listener), report=write_run_report)
+    with python_progress(listener, verbose) as listen:
+        spec, files = run_spec(data, **options), None
+        check_minutes(spec.recipe.name, minutes)
+        if spec.recipe.name == AUTO and not isinstance(recipe, Recipe):
+            if spec.output.folder is not None:
+                check_free(Path(spec.output.folder), overwrite=overwrite)
+            spec, files = choose_spec(spec, minutes, listen, keep=True)
+        return train_run(spec, listen, files, report=write_run_report)
 
 
 @python_errors
 def resume(
-    folder: str | Path, *, device: str | None = None, listener: Callable[[Event], None] | None = None
+    folder: str | Path,
+    *,
+    device: str | None = None,
+    verbose: bool | int | None = None,
+    listener: Callable[[Event], None] | None = None,
 ) -> TrainResult:
     """Resume a run that was stopped or killed; the result matches an uninterrupted run.
 
@@ -165,10 +187,13 @@ def resume(
         The folder of the run.
     device
         The device to resume on; None uses the device that the run started on.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
         A function that receives every event of the run.
     """
-    return resume_run(Path(folder), python_notes(listener), device=device, report=write_run_report)
+    with python_progress(listener, verbose) as listen:
+        return resume_run(Path(folder), listen, device=device, report=write_run_report)
 
 
 @python_errors

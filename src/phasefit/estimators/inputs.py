@@ -57,6 +57,27 @@ def as_label_rows(labels: Any) -> tuple[list[Any], list[Any] | None]:
     return [frozenset(columns[column] for column in np.flatnonzero(row)) for row in table], columns
 
 
+def as_weights(weights: Any, rows: int) -> np.ndarray | None:
+    """Return one weight per row; None if all are equal, because they then have no effect."""
+    if weights is None:
+        return None
+    try:
+        listed = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight must be a list of numbers, one per row") from None
+    if listed.shape != (rows,):
+        shape = f"{len(listed):,}" if listed.ndim == 1 else f"an array of shape {listed.shape}"
+        raise DataError(f"sample_weight must have one number per row: {rows:,} rows, but {shape}")
+    wrong = np.flatnonzero(~np.isfinite(listed) | (listed < 0))
+    if len(wrong):
+        raise DataError(
+            f"sample_weight of row {wrong[0] + 1} is {listed[wrong[0]]:g}; weights must be finite and at least 0"
+        )
+    if not listed.any():
+        raise DataError("every sample_weight is 0; give some rows a weight above 0")
+    return None if (listed == listed[0]).all() else listed
+
+
 def as_rows(rows: Any) -> list[Any]:
     """Return texts, or tuples for pairs and triples, which may also be a frame or array with two or three columns."""
     columns = rows.shape[1] if getattr(rows, "ndim", 1) == 2 else 1

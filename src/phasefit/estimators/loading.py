@@ -18,8 +18,7 @@ def load_estimator(folder: str | Path, device: str) -> TextClassifier | TextRegr
     model = run.model(device)
     if not model.heads:
         return TextEncoder._of(model, run, device)
-    kinds: dict[str, type[TextClassifier | TextRegressor]] = {
-        task: TextClassifier if kind_of(model.space_of(task)).has_classes else TextRegressor for task in model.heads
-    }
-    tasks = {task: kind._of(model, run, device, task) for task, kind in kinds.items()}
-    return next(iter(tasks.values())) if len(tasks) == 1 else TextTasks(tasks)
+    if len(model.heads) > 1:
+        return TextTasks._of(model, run, device)
+    has_classes = kind_of(model.space_of(next(iter(model.heads)))).has_classes
+    return TextClassifier._of(model, run, device) if has_classes else TextRegressor._of(model, run, device)

@@ -10,9 +10,10 @@ from sklearn.base import RegressorMixin
 
 from phasefit.data.checks import Place
 from phasefit.data.labels.reading import LabelReading, read_labels
+from phasefit.data.table_reading import Lists
 from phasefit.errors import ModelError
 from phasefit.estimators.base import TextEstimator
-from phasefit.estimators.inputs import as_labels, as_rows
+from phasefit.estimators.inputs import as_labels, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.parameter_names import python_errors
 from phasefit.runs.specification import DEFAULT_RECIPE
@@ -27,7 +28,8 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
     Parameters
     ----------
     recipe
-        A packaged recipe or the path of a recipe file. "default" is `finetune`.
+        A packaged recipe or the path of a recipe file. "default" is `finetune`; "auto" tries several within
+        `minutes` and trains the best.
     levels
         The names of an ordered scale, lowest first. Labels and predictions are then these names.
     model
@@ -44,8 +46,12 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         "auto" (bfloat16 on GPUs that have it), "no", "bf16" or "fp16".
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
+    minutes
+        The time limit of `recipe="auto"`, including the final training; None: 10.
+    verbose
+        Whether to show progress: True, False, or None, which shows it in terminals and notebooks.
     listener
-        A function that receives every event of training: notes, steps, scores.
+        A function that receives every event of training: notes, steps, scores (see `phasefit.events`).
 
     Attributes
     ----------
@@ -55,10 +61,13 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         The trained model.
     validation_metrics_
         The metrics on the validation rows; None without validation rows.
+    trials_
+        What `recipe="auto"` tried and chose; None for other recipes.
     history_, phases_
         The losses and scores of every step, and a summary of each phase.
     """
 
+    @python_errors
     def __init__(
         self,
         recipe: str = DEFAULT_RECIPE,
@@ -71,6 +80,8 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         device: str = "auto",
         precision: str = "auto",
         batch_size: int = 64,
+        verbose: bool | int | None = None,
+        minutes: float | None = None,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -82,6 +93,8 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self.device = device
         self.precision = precision
         self.batch_size = batch_size  # for prediction; each phase has its own for training
+        self.verbose = verbose
+        self.minutes = minutes
         self.listener = listener
 
     @python_errors
@@ -89,6 +102,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self,
         X: Sequence[Any],
         y: Sequence[Any],
+        sample_weight: Any = None,
         *,
         unlabelled: Sequence[str] | None = None,
         validation: tuple[Sequence[Any], Sequence[Any]] | None = None,
@@ -101,6 +115,10 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
             Texts, or 2-tuples of texts for pairs.
         y
             One number per row, or the name of a level.
+        sample_weight
+            A weight for each row, at least 0; only their ratios matter. It multiplies the loss of the row in every
+            phase; a pair that an objective forms has the product of the weights of its rows. Validation metrics do not
+            use it. Objectives and phases that cannot use weights are refused by name.
         unlabelled
             More texts, for the phases that need no labels.
         validation
@@ -109,7 +127,9 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
         self._refuse_encoders("head")
         scored = None if validation is None else (as_rows(validation[0]), as_labels(validation[1]))
         more = {"kind": "score", "levels": tuple(map(str, self.levels or ()))}
-        result = self._train((as_rows(X), as_labels(y)), scored, unlabelled, **more)
+        rows = as_rows(X)
+        data = Lists(rows, as_labels(y), as_weights(sample_weight, len(rows)))
+        result = self._train(data, scored, unlabelled, **more)
         self.validation_metrics_ = result.metrics.get("validation")
         return self
 

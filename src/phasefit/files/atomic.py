@@ -30,7 +30,11 @@ def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically; RunError if that is not possible."""
-    data = text.encode("utf-8")
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file atomically; RunError if that is not possible."""
     try:
         write_file(path, lambda temporary: temporary.write_bytes(data))
     except OSError as error:

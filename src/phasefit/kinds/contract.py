@@ -48,6 +48,7 @@ class LabelKind(LabelFormat):
     scored_as: ClassVar[tuple[str, ...]] = ()  # other kinds whose registered metrics apply to these labels
     graded: ClassVar[bool] = False  # whether two labels may agree partially
     loss_options: ClassVar[tuple[str, ...]] = ()  # the LOSS_OPTIONS that have an effect
+    weighs_rows: ClassVar[bool] = False  # whether its loss accepts weights of rows (`sample_weight`)
     no_reject: ClassVar[str] = ""  # why predictions cannot be withheld; empty if they can
 
     # --- training -----------------------------------------------------------------------------------------------------

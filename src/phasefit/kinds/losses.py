@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from phasefit.objectives.head_losses import UpperLevels
 
-Plain = Callable[[Tensor, Tensor, Tensor | None], Tensor]  # logits, values, class weights -> scalar
+Plain = Callable[..., Tensor]  # logits, values, class weights and, if the kind `weighs_rows`, row weights -> scalar
 
 
 class HeadLoss(nn.Module):
@@ -33,9 +33,9 @@ class HeadLoss(nn.Module):
         """The training targets of these values, e.g. scores in standard units."""
         return values if self._learned is None else self._learned(values)
 
-    def forward(self, logits: Tensor, values: Tensor) -> Tensor:
+    def forward(self, logits: Tensor, values: Tensor, row_weights: Tensor | None = None) -> Tensor:
         """The loss of logits against the output of `values`, as a tensor."""
-        return self.plain(logits, values, self.weights)
+        return self.plain(logits, values, self.weights, *(() if row_weights is None else (row_weights,)))
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class WithUpperLevels:
     upper: UpperLevels
     share: float
 
-    def __call__(self, logits: Tensor, values: Tensor, weights: Tensor | None) -> Tensor:
+    def __call__(
+        self, logits: Tensor, values: Tensor, weights: Tensor | None, row_weights: Tensor | None = None
+    ) -> Tensor:
         """(n, classes) logits and (n,) codes -> scalar."""
-        return (1 - self.share) * self.plain(logits, values, weights) + self.share * self.upper(logits, values)
+        lowest = self.plain(logits, values, weights, row_weights)
+        return (1 - self.share) * lowest + self.share * self.upper(logits, values, row_weights)

@@ -43,6 +43,7 @@ class Multi(LabelKind):
     judged = "micro_f1"
     watch = "macro_f1"
     headline = ("micro_f1", "macro_f1", "samples_f1", "accuracy", "labels_per_text", "ece")
+    weighs_rows = True
     graded = True
     loss_options = ("class_weights", "label_smoothing", "focal")
     no_reject = "a text can already get no label"

@@ -36,6 +36,7 @@ class Score(LabelKind):
     judged = "pearson"
     watch = "pearson"
     headline = ("pearson", "spearman", "mae", "r2", "quadratic_kappa", "accuracy")
+    weighs_rows = True
     no_reject = "scores have no probabilities"
 
     def recognises(self, values: Sequence[Any], different: Collection[Any]) -> bool:

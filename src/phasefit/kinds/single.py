@@ -47,6 +47,7 @@ class Single(LabelKind):
         *("accuracy", "macro_f1", "weighted_f1", "hierarchical_f1", "roc_auc", "ece"),
         *("answered", "accuracy_answered"),
     )
+    weighs_rows = True
     loss_options: ClassVar[tuple[str, ...]] = ("class_weights", "label_smoothing", "focal")
 
     def read(self, values: Sequence[Any], place: Place, how: LabelReading) -> list[Label]:

@@ -16,12 +16,13 @@ def fits(rows: int, width: int) -> bool:
     return rows <= max(1, BUDGET // width)
 
 
-def sum_in_chunks(total: Callable[[Tensor, Tensor], Tensor], rows: Tensor, codes: Tensor, *, width: int) -> Tensor:
-    """`total(rows, codes)`, a sum over rows that need `width` numbers each."""
+def sum_in_chunks(total: Callable[..., Tensor], rows: Tensor, *others: Tensor, width: int) -> Tensor:
+    """`total(rows, *others)`, a sum over rows that need `width` numbers each."""
     size = max(1, BUDGET // width)
     if len(rows) <= size:
-        return total(rows, codes)
-    return sum_of_parts(total, list(zip(rows.split(size), codes.split(size), strict=True)), numbers=len(rows) * width)
+        return total(rows, *others)
+    parts = zip(*(part.split(size) for part in (rows, *others)), strict=True)
+    return sum_of_parts(total, list(parts), numbers=len(rows) * width)
 
 
 def sum_of_parts(total: Callable[..., Tensor], parts: Sequence[tuple[Tensor, ...]], *, numbers: int) -> Tensor:

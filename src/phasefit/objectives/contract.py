@@ -19,6 +19,7 @@ class Learned(NamedTuple):
 
     parameters: nn.Module | None
     class_weights: Tensor | None
+    row_weights: Tensor | None = None  # (n,); given only to objectives that support it
 
 
 class Objective:
@@ -35,6 +36,8 @@ class Objective:
     """Whether it supports targets that agree partially: tree paths, several labels."""
     weighs_classes: ClassVar[bool] = False
     """Whether it needs `class_weights` (n, classes), which a second network learns."""
+    weighs_rows: ClassVar[bool] = False
+    """Whether its methods accept `row_weights` (n,), which multiply the losses of single rows or pairs."""
 
     def parameters(self, classes: int, dimension: int) -> nn.Module | None:
         """New parameters to learn along with the embeddings, drawn from torch's default generator."""
@@ -47,24 +50,35 @@ class Objective:
         *,
         parameters: nn.Module | None = None,
         class_weights: Tensor | None = None,
+        row_weights: Tensor | None = None,
     ) -> Tensor:
         """All texts of a batch with their labels: (n, d) and targets as in `agreement` -> scalar."""
         (embeddings,) = full_precision(embeddings)
-        return self.labelled(embeddings, targets, Learned(parameters, class_weights))
+        return self.labelled(embeddings, targets, Learned(parameters, class_weights, row_weights))
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Implements a call, in full precision."""
         raise self._cannot("labelled texts")
 
-    def pairs(self, left: Tensor, right: Tensor, target: Tensor) -> Tensor:
+    def pairs(self, left: Tensor, right: Tensor, target: Tensor, *, row_weights: Tensor | None = None) -> Tensor:
         """Explicit pairs: (n, d), (n, d) and their agreement (n,) -> scalar."""
         raise self._cannot("explicit pairs")
 
-    def views(self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None) -> Tensor:
+    def views(
+        self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None, *, row_weights: Tensor | None = None
+    ) -> Tensor:
         """Rows that belong together, (n, d) each, and optionally a hard negative for each -> scalar."""
         raise self._cannot("views")
 
-    def tokens(self, states: Tensor, mask: Tensor, targets: Tensor, *, parameters: nn.Module | None = None) -> Tensor:
+    def tokens(
+        self,
+        states: Tensor,
+        mask: Tensor,
+        targets: Tensor,
+        *,
+        parameters: nn.Module | None = None,
+        row_weights: Tensor | None = None,
+    ) -> Tensor:
         """Token states (n, length, d), the mask of real tokens (n, length) and the texts' labels -> scalar."""
         raise self._cannot("token states")
 
@@ -75,6 +89,25 @@ class Objective:
         """Zero, with a zero gradient for all inputs, and a warning."""
         warnings.warn(f"objective '{self.name}': {why}; the loss of such a batch is 0", NothingToLearn, stacklevel=3)
         return torch.stack([part.sum() for part in inputs]).sum() * 0.0
+
+
+def weighted_mean(losses: Tensor, weights: Tensor | None) -> Tensor:
+    """The mean of the losses of rows, each multiplied by its weight; the divisor is the number of rows.
+
+    With weights of mean 1 over the table, the expected gradient is that of the weighted table, on any number of
+    processes; dividing by the weights of a batch would favour rows that are drawn with light ones.
+    """
+    return losses.mean() if weights is None else (losses * weights.to(losses.dtype)).mean()
+
+
+def of_pairs(weights: Tensor | None, first: Tensor, second: Tensor) -> Tensor | None:
+    """The weights of pairs: the products of the weights of their rows."""
+    return None if weights is None else weights[first] * weights[second]
+
+
+def of_rows(weights: Tensor | None) -> dict[str, Tensor]:
+    """The argument `row_weights`; objectives without support for it need not have it."""
+    return {} if weights is None else {"row_weights": weights}
 
 
 def full_precision(*parts: Tensor) -> tuple[Tensor, ...]:

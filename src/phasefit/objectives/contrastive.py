@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 
 from phasefit.objectives.agreement import agreement
-from phasefit.objectives.contract import Learned, Objective, full_precision, must_be_positive
+from phasefit.objectives.contract import (
+    Learned,
+    Objective,
+    full_precision,
+    must_be_positive,
+    of_pairs,
+    weighted_mean,
+)
 from phasefit.objectives.distances import safe_root, squared_distances, squared_distances_of_rows
 
 
@@ -25,6 +32,7 @@ class Contrastive(Objective):
     name: ClassVar[str] = "contrastive"
     inputs: ClassVar[tuple[str, ...]] = ("labelled", "pairs")
     graded: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Without a margin nothing is pushed apart, and all vectors collapse into one."""
@@ -37,16 +45,16 @@ class Contrastive(Objective):
             return self._nothing("a pair needs two texts", embeddings)
         first, second = torch.triu_indices(n, n, offset=1, device=embeddings.device)
         squared = squared_distances(embeddings, embeddings)[first, second]
-        return self._mean(squared, agreement(targets)[first, second])
+        return self._mean(squared, agreement(targets)[first, second], of_pairs(learned.row_weights, first, second))
 
-    def pairs(self, left: Tensor, right: Tensor, target: Tensor) -> Tensor:
+    def pairs(self, left: Tensor, right: Tensor, target: Tensor, *, row_weights: Tensor | None = None) -> Tensor:
         """Explicit pairs and their agreement."""
         left, right = full_precision(left, right)
         if not len(left):
             return self._nothing("there are no pairs", left, right)
-        return self._mean(squared_distances_of_rows(left, right), target)
+        return self._mean(squared_distances_of_rows(left, right), target, row_weights)
 
-    def _mean(self, squared: Tensor, target: Tensor) -> Tensor:
+    def _mean(self, squared: Tensor, target: Tensor, weights: Tensor | None) -> Tensor:
         target = target.to(squared.dtype)
         push = (self.margin - safe_root(squared)).clamp(min=0).square()
-        return (target * squared + (1 - target) * push).mean()
+        return weighted_mean(target * squared + (1 - target) * push, weights)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 
+from phasefit.objectives.contract import weighted_mean
+
 
 @dataclass(frozen=True)
 class CrossEntropy:
@@ -22,16 +24,26 @@ class CrossEntropy:
     label_smoothing: float = 0.0
     focal: float = 0.0
 
-    def __call__(self, logits: Tensor, codes: Tensor, class_weights: Tensor | None = None) -> Tensor:
+    def __call__(
+        self,
+        logits: Tensor,
+        codes: Tensor,
+        class_weights: Tensor | None = None,
+        row_weights: Tensor | None = None,
+    ) -> Tensor:
         """(n, classes) logits and (n,) codes -> scalar."""
-        if not self.focal:
+        if not self.focal and row_weights is None:
             return cross_entropy(logits, codes, weight=class_weights, label_smoothing=self.label_smoothing)
         each = cross_entropy(
             logits, codes, weight=class_weights, label_smoothing=self.label_smoothing, reduction="none"
         )
-        missed = 1 - logits.softmax(dim=1).gather(1, codes[:, None])[:, 0]
+        if self.focal:
+            missed = 1 - logits.softmax(dim=1).gather(1, codes[:, None])[:, 0]
+            each = missed.clamp(min=torch.finfo(missed.dtype).eps) ** self.focal * each
+        if row_weights is not None:
+            each = each * row_weights.to(each.dtype)
         rows = len(codes) if class_weights is None else class_weights[codes].sum()
-        return (missed.clamp(min=torch.finfo(missed.dtype).eps) ** self.focal * each).sum() / rows
+        return each.sum() / rows
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,9 @@ class BinaryCrossEntropy:
     label_smoothing: float = 0.0
     focal: float = 0.0
 
-    def __call__(self, logits: Tensor, values: Tensor, weights: Tensor | None = None) -> Tensor:
+    def __call__(
+        self, logits: Tensor, values: Tensor, weights: Tensor | None = None, row_weights: Tensor | None = None
+    ) -> Tensor:
         """(n, labels) logits and true labels -> scalar."""
         truth = values.to(logits.dtype)
         smooth = truth * (1 - self.label_smoothing) + self.label_smoothing / 2
@@ -52,16 +66,21 @@ class BinaryCrossEntropy:
         if self.focal:
             missed = (truth - logits.sigmoid()).abs().clamp(min=torch.finfo(logits.dtype).eps)
             each = missed**self.focal * each
-        return each.mean()
+        return weighted_mean(each, None if row_weights is None else row_weights[:, None])
 
 
 @dataclass(frozen=True)
 class SquaredError:
     """The mean squared error of one score per row."""
 
-    def __call__(self, logits: Tensor, values: Tensor, weights: Tensor | None = None) -> Tensor:
+    def __call__(
+        self, logits: Tensor, values: Tensor, weights: Tensor | None = None, row_weights: Tensor | None = None
+    ) -> Tensor:
         """(n, 1) and (n,) -> scalar."""
-        return mse_loss(logits[:, 0], values.to(logits.dtype))
+        truth = values.to(logits.dtype)
+        if row_weights is None:
+            return mse_loss(logits[:, 0], truth)
+        return weighted_mean(mse_loss(logits[:, 0], truth, reduction="none"), row_weights)
 
 
 @dataclass(frozen=True)
@@ -73,12 +92,12 @@ class UpperLevels:
 
     nodes: Tensor
 
-    def __call__(self, logits: Tensor, codes: Tensor) -> Tensor:
+    def __call__(self, logits: Tensor, codes: Tensor, row_weights: Tensor | None = None) -> Tensor:
         """(n, classes) logits and (n,) codes -> scalar, the mean over levels."""
         probabilities = logits.softmax(dim=1)
         losses = []
         for level in self.nodes.to(logits.device).T:
             sums = probabilities.new_zeros(len(logits), int(level.max()) + 1).index_add(1, level, probabilities)
             true = sums.gather(1, level[codes][:, None])[:, 0]
-            losses.append(-true.clamp(min=torch.finfo(true.dtype).tiny).log().mean())
+            losses.append(weighted_mean(-true.clamp(min=torch.finfo(true.dtype).tiny).log(), row_weights))
         return torch.stack(losses).mean()

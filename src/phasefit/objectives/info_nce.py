@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from phasefit.objectives.contract import Objective, full_precision, must_be_positive
+from phasefit.objectives.contract import Objective, full_precision, must_be_positive, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class InfoNCE(Objective):
 
     name: ClassVar[str] = "info-nce"
     inputs: ClassVar[tuple[str, ...]] = ("views",)
+    weighs_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Reject invalid options, even if no recipe checks their types."""
@@ -37,7 +38,9 @@ class InfoNCE(Objective):
         if not isfinite(self.hard_negative_weight):
             raise ValueError("the hard_negative_weight must be a finite number")
 
-    def views(self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None) -> Tensor:
+    def views(
+        self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None, *, row_weights: Tensor | None = None
+    ) -> Tensor:
         """Row i of the anchors belongs to row i of the positives."""
         anchor, positive = full_precision(anchor, positive)
         if len(anchor) < 2 and (negative is None or not len(anchor)):
@@ -47,15 +50,21 @@ class InfoNCE(Objective):
         forward = similarity = z @ others.T / self.temperature
         if negative is not None:
             forward = torch.cat([forward, self._hard(z, negative)], 1)
-        loss = cross_entropy(forward, own)
+        loss = _mean(forward, own, row_weights)
         if self.directions == "both":
-            loss = (loss + cross_entropy(similarity.T, own)) / 2
+            loss = (loss + _mean(similarity.T, own, row_weights)) / 2
         return loss
 
     def _hard(self, z: Tensor, negative: Tensor) -> Tensor:
         (negative,) = full_precision(negative)
         similarity = z @ normalize(negative, dim=1).T / self.temperature
         return similarity + self.hard_negative_weight * torch.eye(len(z), dtype=z.dtype, device=z.device)
+
+
+def _mean(logits: Tensor, own: Tensor, weights: Tensor | None) -> Tensor:
+    if weights is None:
+        return cross_entropy(logits, own)
+    return weighted_mean(cross_entropy(logits, own, reduction="none"), weights)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision, must_be_positive
+from phasefit.objectives.contract import (
+    Learned,
+    Objective,
+    class_codes,
+    full_precision,
+    must_be_positive,
+    weighted_mean,
+)
 
 FLOOR = 1e-30  # a softmax rounds small probabilities to 0, which has no logarithm
 
@@ -29,6 +36,7 @@ class LabelAware(Objective):
     name: ClassVar[str] = "label-aware"
     inputs: ClassVar[tuple[str, ...]] = ("labelled",)
     weighs_classes: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Reject invalid options, even if no recipe checks their types."""
@@ -57,4 +65,4 @@ class LabelAware(Objective):
         per_anchor = ((own - everything) * positive).sum(1) / positive.sum(1).clamp(min=1)
         if self.form == "code":
             per_anchor = per_anchor * class_weights.gather(1, codes[:, None])[:, 0]
-        return -per_anchor.mean()
+        return -weighted_mean(per_anchor, learned.row_weights)

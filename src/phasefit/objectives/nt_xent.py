@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from phasefit.objectives.contract import Objective, full_precision, must_be_positive
+from phasefit.objectives.contract import Objective, full_precision, must_be_positive, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,15 @@ class NTXent(Objective):
 
     name: ClassVar[str] = "nt-xent"
     inputs: ClassVar[tuple[str, ...]] = ("views",)
+    weighs_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Reject options that would produce NaN."""
         must_be_positive(temperature=self.temperature)
 
-    def views(self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None) -> Tensor:
+    def views(
+        self, anchor: Tensor, positive: Tensor, negative: Tensor | None = None, *, row_weights: Tensor | None = None
+    ) -> Tensor:
         """Row i of both sides holds two views of the same text."""
         if negative is not None:
             raise self._cannot("hard negatives")
@@ -42,6 +45,8 @@ class NTXent(Objective):
         similarity = z @ z.T / self.temperature
         itself = torch.eye(2 * n, dtype=torch.bool, device=z.device)
         partner = itself.roll(n, 0)
+        weights = None if row_weights is None else row_weights.repeat(2)
         if not self.pull:
-            return similarity.masked_fill(itself | partner, float("-inf")).logsumexp(1).mean()
-        return (similarity.masked_fill(itself, float("-inf")).logsumexp(1) - similarity[partner]).mean()
+            return weighted_mean(similarity.masked_fill(itself | partner, float("-inf")).logsumexp(1), weights)
+        each = similarity.masked_fill(itself, float("-inf")).logsumexp(1) - similarity[partner]
+        return weighted_mean(each, weights)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, one_hot
 
-from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision
+from phasefit.objectives.contract import Learned, Objective, class_codes, full_precision, weighted_mean
 from phasefit.objectives.distances import squared_distances
 
 
@@ -31,6 +31,7 @@ class ProxyNCA(Objective):
 
     name: ClassVar[str] = "proxy-nca"
     inputs: ClassVar[tuple[str, ...]] = ("labelled",)
+    weighs_rows: ClassVar[bool] = True
 
     def parameters(self, classes: int, dimension: int) -> Proxies:
         """The proxies."""
@@ -49,4 +50,5 @@ class ProxyNCA(Objective):
             return self._nothing("the batch is empty", embeddings, weight)
         distances = squared_distances(embeddings, weight)
         own = one_hot(codes, len(weight)).bool()
-        return (distances[own] + (-distances).masked_fill(own, float("-inf")).logsumexp(1)).mean()
+        each = distances[own] + (-distances).masked_fill(own, float("-inf")).logsumexp(1)
+        return weighted_mean(each, learned.row_weights)

@@ -40,6 +40,7 @@ class SoftTriple(Objective):
 
     name: ClassVar[str] = "soft-triple"
     inputs: ClassVar[tuple[str, ...]] = ("labelled", "tokens")
+    weighs_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Reject invalid options."""
@@ -62,15 +63,24 @@ class SoftTriple(Objective):
 
     def labelled(self, embeddings: Tensor, targets: Tensor, learned: Learned) -> Tensor:
         """Compares every text with all centres."""
-        return self._loss(embeddings, class_codes(self.name, targets), learned.parameters)
+        return self._loss(embeddings, class_codes(self.name, targets), learned.parameters, learned.row_weights)
 
-    def tokens(self, states: Tensor, mask: Tensor, targets: Tensor, *, parameters: nn.Module | None = None) -> Tensor:
+    def tokens(
+        self,
+        states: Tensor,
+        mask: Tensor,
+        targets: Tensor,
+        *,
+        parameters: nn.Module | None = None,
+        row_weights: Tensor | None = None,
+    ) -> Tensor:
         """Compares every real token with all centres; a token has the label of its text."""
         real = mask.bool()
         codes = class_codes(self.name, targets)[:, None].expand(real.shape)
-        return self._loss(states[real], codes[real], parameters)
+        weights = None if row_weights is None else row_weights[:, None].expand(real.shape)[real]
+        return self._loss(states[real], codes[real], parameters, weights)
 
-    def _loss(self, rows: Tensor, codes: Tensor, parameters: nn.Module | None) -> Tensor:
+    def _loss(self, rows: Tensor, codes: Tensor, parameters: nn.Module | None, weights: Tensor | None) -> Tensor:
         if not isinstance(getattr(parameters, "fc", None), nn.Parameter):
             raise TypeError(f"objective '{self.name}' needs the centres that its method `parameters` creates")
         centres: Any = parameters
@@ -81,22 +91,28 @@ class SoftTriple(Objective):
             return self._nothing("the batch is empty", rows, centres.fc)
 
         with torch.autocast(rows.device.type, enabled=False):
-            if fits(len(rows), width := centres.fc.shape[1]):
+            if fits(len(rows), width := centres.fc.shape[1]) and weights is None:
                 loss: Tensor = centres(rows, codes)
             else:
                 unit = normalize(centres.fc, dim=0)  # once: the library would normalise again for every chunk
                 total = partial(self._total, centres=unit, classes=centres.num_classes)
-                loss = sum_in_chunks(total, rows, codes, width=width) / len(rows)
+                weighted = () if weights is None else (weights,)
+                loss = sum_in_chunks(total, rows, codes, *weighted, width=width) / len(rows)
             if self.regulariser and self.centres > 1:
                 loss = loss + self.regulariser * self._spread(centres.fc)
         return loss
 
-    def _total(self, rows: Tensor, codes: Tensor, *, centres: Tensor, classes: int) -> Tensor:
+    def _total(
+        self, rows: Tensor, codes: Tensor, weights: Tensor | None = None, *, centres: Tensor, classes: int
+    ) -> Tensor:
         """The library's loss, summed over a chunk, for centres that are already normalised."""
         similarity = (normalize(rows, dim=1) @ centres.to(rows.dtype)).view(len(rows), classes, self.centres)
         nearest = ((similarity / self.gamma).softmax(2) * similarity).sum(2)
         own = self.margin * one_hot(codes, classes).to(rows.dtype)
-        return cross_entropy(self.scale * (nearest - own), codes, reduction="sum")
+        logits = self.scale * (nearest - own)
+        if weights is None:
+            return cross_entropy(logits, codes, reduction="sum")
+        return (cross_entropy(logits, codes, reduction="none") * weights.to(logits.dtype)).sum()
 
     def _spread(self, fc: Tensor) -> Tensor:
         """Half the mean distance between centres of a class, as in the original; class by class to bound memory."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from phasefit.objectives.agreement import agreement, same_so_far
-from phasefit.objectives.contract import Learned, Objective, must_be_positive, must_be_share
+from phasefit.objectives.contract import Learned, Objective, must_be_positive, must_be_share, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class SupCon(Objective):
     name: ClassVar[str] = "supcon"
     inputs: ClassVar[tuple[str, ...]] = ("labelled",)
     graded: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Reject options that would produce NaN."""
@@ -50,7 +51,8 @@ class SupCon(Objective):
         z = normalize(embeddings, dim=1)
         logits = (z @ z.T / self.temperature).masked_fill(itself, float("-inf"))
         log_prob = (logits - logits.logsumexp(1, keepdim=True)).masked_fill(itself, 0.0)
-        return (-(weight * log_prob).sum(1)[used] / mass[used]).mean()
+        anchors = None if learned.row_weights is None else learned.row_weights[used]
+        return weighted_mean(-(weight * log_prob).sum(1)[used] / mass[used], anchors)
 
     def _by_level(self, paths: Tensor, itself: Tensor) -> Tensor:
         """(n, levels) -> (n, n): the share of each level is split evenly among the texts that match down to it."""

@@ -39,6 +39,7 @@ class PhaseData:
     values: Any = None  # (texts, ...): the training targets of the labels; default: codes
     of_pairs: bool = False  # whether labels belong to pairs of texts
     tasks: Mapping[str, PhaseData] = field(default_factory=dict)  # one entry per task, over the same texts
+    weights: np.ndarray | None = None  # (texts,): weights in the losses, with mean 1 in train; None: all equal
 
     def __post_init__(self) -> None:
         """Use the class codes as values by default."""
@@ -70,6 +71,10 @@ class Batch:
     def tensor(self, values: np.ndarray) -> Tensor:
         """The array as a tensor on the device of the batch."""
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
+
+    def weights(self, weights: np.ndarray | None, rows: np.ndarray) -> Tensor | None:
+        """The weights of the rows, from those of a whole table; None if all rows have the same weight."""
+        return None if weights is None else self.tensor(weights[rows])
 
 
 class StepOutput(NamedTuple):

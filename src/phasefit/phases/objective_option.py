@@ -35,6 +35,16 @@ def check_input(where: str, objective: Objective, wanted: str) -> None:
         )
 
 
+def check_row_weights(where: str, given: str | dict[str, Any] | None) -> None:
+    """Raise if the objective, if there is one, cannot use the weights of rows."""
+    if given is None or (objective := build_objective(where, given)).weighs_rows:
+        return
+    suitable = [name for name, kind in OBJECTIVES.items() if kind.weighs_rows and {*kind.inputs} & {*objective.inputs}]
+    raise RecipeError(
+        f"{where}: objective '{objective.name}' does not support sample_weight; use one of: {', '.join(suitable)}"
+    )
+
+
 def check_labels(where: str, objective: Objective, space: LabelSpace) -> None:
     """Raise if labels can agree partly and the objective only distinguishes same and different."""
     if kind_of(space).graded and not objective.graded:

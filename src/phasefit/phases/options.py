@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from phasefit.errors import PluginError, did_you_mean
+from phasefit.errors import PluginError, RecipeError, did_you_mean
 
 if TYPE_CHECKING:
     from phasefit.data.task_file import TaskFile
@@ -30,6 +30,7 @@ class PhaseOptions(Strict):
     parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")  # parts that `lrs` may name
     trains_head: ClassVar[bool] = False  # whether the result has a trained head
     grows_head: ClassVar[bool] = False  # whether it can extend the head of an earlier run to new classes
+    weighs_rows: ClassVar[bool] = False  # whether its loss uses the weights of rows (`sample_weight`)
 
     kind: str
     epochs: float = Field(1.0, gt=0, description="number of passes over the training rows; may be a fraction")
@@ -93,6 +94,11 @@ class PhaseOptions(Strict):
         return "labels"
 
     @property
+    def uses_unlabelled(self) -> bool:
+        """Whether it also trains on the texts of an unlabelled table."""
+        return self.needs == "texts"
+
+    @property
     def takes_pairs(self) -> bool:
         """Whether rows may be labelled pairs of texts."""
         return False
@@ -115,6 +121,14 @@ class PhaseOptions(Strict):
 
     def check(self, where: str) -> None:
         """Raise, before training, for errors that reading does not detect; may import torch and read files."""
+
+    def check_row_weights(self, where: str) -> None:
+        """Raise, before training, if the phase or its objective cannot use the weights of rows; may import torch."""
+        from phasefit.phases.objective_option import check_row_weights
+
+        if not self.weighs_rows:
+            raise RecipeError(f"{where}: the phase '{self.kind}' does not support sample_weight; use another recipe")
+        check_row_weights(where, getattr(self, "objective", None))
 
     @property
     def makes_texts(self) -> bool:

@@ -28,12 +28,20 @@ def merged(prepared: Prepared) -> Prepared:
         others=_joined([table.others for table in tables]),
         levels=prepared.train.levels,
         kind=prepared.train.kind,
+        weights=_weights(tables),
     )
     return replace(prepared, train=whole, validation=None, test=None)
 
 
 def _known(table: Table, space: LabelSpace) -> np.ndarray:
     return np.flatnonzero([space.knows(label) for label in labels_of(table)])
+
+
+def _weights(tables: Sequence[Table]) -> np.ndarray | None:
+    """The weights of all rows; those of a table without weights are 1."""
+    if all(table.weights is None for table in tables):
+        return None
+    return np.concatenate([np.ones(len(table)) if table.weights is None else table.weights for table in tables])
 
 
 def _joined(parts: Sequence[tuple[Sequence[str], ...]]) -> tuple[list[str], ...]:

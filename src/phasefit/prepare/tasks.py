@@ -34,9 +34,7 @@ def prepare_tasks(data: DataSpec, split: SplitSpec, seed: int, needs: Needs, bas
     file = read_task_file(data.source)
     prepared = partial(_prepared, data.data_dir, split, seed)
     tasks = {
-        task.name: prepared(
-            task, TASK, f"{file.name}.toml, task '{task.name}'", None if base is None else base.of_task(task.name)
-        )
+        task.name: prepared(task, TASK, file.where(task.name), None if base is None else base.of_task(task.name))
         for task in file.tasks
     }
     needs_before = _needs_before(file, needs)

@@ -65,6 +65,11 @@ class Recipe:
         for name, options in zip(self.phase_names, self.phases, strict=True):
             options.check(f"{self.name}, {name}")
 
+    def check_row_weights(self) -> None:
+        """Raise if a phase cannot use the weights of rows; may import torch."""
+        for name, options in zip(self.phase_names, self.phases, strict=True):
+            options.check_row_weights(f"{self.name}, {name}")
+
     def check_files(self) -> None:
         """Raise, before the data are read, if a file that an option names cannot be used; imports no torch."""
         for name, options in zip(self.phase_names, self.phases, strict=True):

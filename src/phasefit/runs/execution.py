@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from accelerate import Accelerator
 
 from phasefit.data.table import Table
-from phasefit.errors import ModelError, TextsCut
+from phasefit.errors import LabelError, ModelError, TextsCut
 from phasefit.events import Listener, Note, Stage
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import TASK, Model
 from phasefit.prepare.merge import merged
-from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe
-from phasefit.recipes.needs import needs_of
 from phasefit.runs.evaluation.calibrate import decide
 from phasefit.runs.evaluation.geometry import run_geometry
 from phasefit.runs.evaluation.score import mean_of_tasks, score
 from phasefit.runs.fitting.checkpointer import Checkpointer, NullCheckpointer, fingerprint
 from phasefit.runs.fitting.fit import Fitted, fit
 from phasefit.runs.fitting.history import History
-from phasefit.runs.fitting.starting import base_run, starting_model
+from phasefit.runs.fitting.starting import starting_model
+from phasefit.runs.job import Job, read_job
 from phasefit.runs.processes import check_processes, is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
-from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
+from phasefit.runs.specification import RunSpec
 from phasefit.runs.tracking import tracked
 from phasefit.training.device import make_accelerator, set_threads
 from phasefit.training.joining import wait_for_processes
@@ -45,16 +45,14 @@ class FitResult:
     threads: int
     processes: int = 1
     outputs: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the scored rows, by split and task
+    job: Job | None = None  # what was trained on, if it was read for this fit
 
 
 def fit_spec(spec: RunSpec, listen: Listener) -> FitResult:
     """Read, split, train and evaluate; nothing is written."""
-    recipe = requested_recipe(spec)
-    needs = needs_of(recipe, open=spec.recipe.name == DEFAULT_RECIPE)
-    prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
-    prepared.report(listen)
-    recipe = resolve_recipe(spec, recipe, prepared, listen)
-    return fit_prepared(spec, recipe, prepared, listen)
+    job = read_job(spec, requested_recipe(spec), listen)
+    job = replace(job, recipe=resolve_recipe(spec, job.recipe, job.prepared, listen))
+    return replace(fit_prepared(spec, job.recipe, job.prepared, listen), job=job)
 
 
 def fit_prepared(
@@ -67,6 +65,7 @@ def fit_prepared(
 ) -> FitResult:
     """Train phase by phase, evaluate, then refit if requested. Validation chooses the weights; test is scored once."""
     recipe.check()
+    _check_weights(recipe, prepared)
     checkpointer = checkpointer or NullCheckpointer()
     saved = checkpointer.facts
     threads = _threads(spec, saved, listen)
@@ -113,6 +112,17 @@ def fit_prepared(
         metrics["refit"] = {"rows": rows, "phases": again.phases}
     accelerator.wait_for_everyone()
     return FitResult(model, metrics, fitted, threads, processes, outputs)
+
+
+def _check_weights(recipe: Recipe, prepared: Prepared) -> None:
+    """Refuse weights of rows that a phase, an objective or the loss of a label kind would ignore."""
+    weighted = [one for one in (prepared, *prepared.tasks.values()) if one.train.weights is not None]
+    if not weighted:
+        return
+    recipe.check_row_weights()
+    for one in weighted:
+        if one.train.labels is not None and not kind_of(one.space).weighs_rows:
+            raise LabelError(f"the loss of labels of kind '{one.space.kind}' does not support sample_weight; remove it")
 
 
 def _report_processes(accelerator: Accelerator, saved: dict[str, Any], listen: Listener) -> int:

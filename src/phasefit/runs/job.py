@@ -6,7 +6,7 @@ Torch is imported when the phases are fitted.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,8 +38,15 @@ class TrainResult:
     """A finished run."""
 
     folder: Path
-    metrics: dict[str, Any]
-    model: Model
+    metrics: dict[str, Any] = field(repr=False)
+    model: Model = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook: its folder, phases and metrics."""
+        from phasefit.runs.html import as_html, metrics_html, phases_html
+
+        where = f"<div>A finished run in <code>{as_html(self.folder)}</code></div>"
+        return f"<div>{where}{phases_html(self.metrics.get('phases', []))}{metrics_html(self.metrics)}</div>"
 
 
 @dataclass(frozen=True)

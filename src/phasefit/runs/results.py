@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from phasefit.data.hygiene import Hygiene
 from phasefit.events import Note
-from phasefit.files.atomic import write_json
+from phasefit.files.atomic import write_bytes, write_json, write_text
 from phasefit.files.manifest import MANIFEST
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from phasefit.models.tokens.truncation import Truncation
     from phasefit.runs.execution import FitResult
     from phasefit.runs.job import Job
+    from phasefit.runs.run import Run
 
 DATA = "data.json"
+KEPT_FACTS = ("command", "seed", "recipe", "settings", "data", "threads", "device", "processes", "max_length")
+KEPT_FILES = ("recipe.toml", "metrics.json", "history.json", DATA, "trained_on.safetensors", "README.md", "report.html")
 
 
 @dataclass(frozen=True)
@@ -81,14 +85,79 @@ def write_hygiene(folder: Path, hygiene: Hygiene, cut: Truncation | None = None)
     write_json(folder / DATA, hygiene.to_json() | ({} if cut is None else {"tokens": cut.to_json()}))
 
 
-def save_model(model: Model, folder: Path, *, overwrite: bool = False, facts: Mapping[str, Any] | None = None) -> None:
-    """Save a model as a folder with a manifest; `facts` are added to the manifest."""
+def save_fit(
+    job: Job,
+    fitted: FitResult,
+    folder: Path,
+    listen: Listener,
+    *,
+    overwrite: bool = False,
+    facts: Mapping[str, Any] | None = None,
+    report: Reporter | None = None,
+) -> None:
+    """Save what was fitted in memory as a run folder; `facts` are added to the manifest."""
+    with _new_folder(folder, overwrite) as target:
+        target.begin(started_facts(job))
+        write_text(folder / "recipe.toml", job.recipe.to_toml())
+        own = save_results(folder, job, fitted)
+        report_run(FinishedRun(folder, job.recipe, job.prepared, fitted, target.facts | own), report, listen)
+        target.finish(own | dict(facts or {}))
+
+
+def started_facts(job: Job) -> dict[str, Any]:
+    """What the manifest of a run says from the start."""
+    return {
+        "command": job.spec.output.command,
+        "seed": job.spec.seed,
+        "recipe": job.recipe.name,
+        **({"settings": dict(job.spec.recipe.settings)} if job.spec.recipe.settings else {}),
+        "data": job.prepared.facts(),
+    }
+
+
+def save_model(
+    model: Model,
+    folder: Path,
+    *,
+    overwrite: bool = False,
+    facts: Mapping[str, Any] | None = None,
+    source: Run | None = None,
+) -> None:
+    """Save a model as a folder with a manifest; `facts` are added to the manifest.
+
+    `source` is the run that the model was loaded from: its recipe, metrics, report and card are copied.
+    """
     from phasefit.models.storage import write_model
 
+    old = {} if source is None else {name: source.manifest[name] for name in KEPT_FACTS if name in source.manifest}
+    documents = {} if source is None or source.is_encoder else _documents(source.folder)
+    with _new_folder(folder, overwrite) as target:
+        target.begin({"model": model.encoder.name} | old)
+        written = write_model(model, folder)
+        for name, content in documents.items():
+            write_bytes(folder / name, content)
+        target.finish(written | dict(facts or {}))
+
+
+def _documents(folder: Path) -> dict[str, bytes]:
+    """The files that describe a run, as far as they can be read; links are not followed.
+
+    They are read before the new folder is created, which may replace this one.
+    """
+    contents: dict[str, bytes] = {}
+    for path in (*(folder / name for name in KEPT_FILES), *sorted(folder.glob("*.[ps][nv]g"))):
+        if path.is_file() and not path.is_symlink():
+            with suppress(OSError):
+                contents[path.name] = path.read_bytes()
+    return contents
+
+
+@contextmanager
+def _new_folder(folder: Path, overwrite: bool) -> Iterator[RunFolder]:
+    """A folder to fill; a failure removes it and restores the one that it replaces."""
     target = RunFolder(folder, overwrite=overwrite)
     try:
-        target.begin({"model": model.encoder.name})
-        target.finish(write_model(model, folder) | dict(facts or {}))
+        yield target
     except BaseException:
         if target.is_finished:
             target.leave()  # the old model may be gone by now

@@ -15,7 +15,8 @@ from phasefit.prepare.specification import DataSpec, SplitSpec
 from phasefit.runs.option_types import check_option
 
 DEFAULT_RECIPE = "default"  # chosen by the number of rows per class
-AUTO = "auto"  # chosen by trying several recipes; command line only
+AUTO = "auto"  # chosen by trying several recipes
+AUTO_MINUTES = 10.0  # the default time limit of the trials and the final training
 
 
 @dataclass(frozen=True)

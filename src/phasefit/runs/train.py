@@ -16,7 +16,7 @@ from phasefit.runs.job import TrainResult, carry_out, fit_job, read_job
 from phasefit.runs.outside import outside_notes
 from phasefit.runs.processes import is_main_process
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
-from phasefit.runs.results import Reporter
+from phasefit.runs.results import Reporter, started_facts
 from phasefit.runs.saved_specification import is_resumable, spec_to_json
 from phasefit.runs.specification import RunSpec
 from phasefit.runs.stop import Stop
@@ -57,16 +57,7 @@ def train(
         listen(Note(f"the run is in {path}"))
         request = spec_to_json(spec)
         with cleanup_on_failure(folder, listen, fresh=True, resumable=is_resumable(request)):
-            folder.begin(
-                {
-                    "command": spec.output.command,
-                    "seed": spec.seed,
-                    "recipe": recipe.name,
-                    **({"settings": dict(spec.recipe.settings)} if spec.recipe.settings else {}),
-                    "data": job.prepared.facts(),
-                    "resume": {"request": request, "recipe": recipe.to_toml()},
-                }
-            )
+            folder.begin({**started_facts(job), "resume": {"request": request, "recipe": recipe.to_toml()}})
             for name, text in (files or {}).items():
                 write_text(folder.path / name, text)
             return carry_out(folder, job, stop, listen, report)

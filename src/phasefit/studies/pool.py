@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -151,8 +152,23 @@ def start_cell(cell: Cell, cache: Path, keep: bool, jobs: int = 1) -> Any:
     folder, share = cell_folder(cache, cell), max((os.cpu_count() or 1) // max(jobs, 1), 1)
     cell = replace(cell, threads=cell.spec.machine.threads or share)
     process = context.Process(target=_carry_out, args=(cell, folder, keep), name=cell.name)
-    process.start()
+    with _without_main():
+        process.start()
     return process
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main module from a new process, which would run a script without `if __name__ == "__main__"` again."""
+    main = sys.modules["__main__"]
+    hidden = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+    for name in hidden:
+        setattr(main, name, None)
+    try:
+        yield
+    finally:
+        for name, value in hidden.items():
+            setattr(main, name, value)
 
 
 def _carry_out(cell: Cell, folder: Path, keep: bool) -> None:

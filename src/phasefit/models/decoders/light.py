@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import linear
 
+from phasefit.models.decoders.token_loss import token_loss
 from phasefit.models.encoder.encoder import Encoder
 from phasefit.models.seeded import seeded
 from phasefit.models.tokens.tokens import Features
@@ -48,14 +49,14 @@ class LightDecoder(nn.Module):
             with torch.no_grad():
                 self.embedding.weight.copy_(words[torch.from_numpy(used).long()])
 
-    def forward(self, vectors: Tensor, clean: Features) -> Tensor:
+    def forward(self, vectors: Tensor, clean: Features, weights: Tensor | None = None) -> Tensor:
         """Sentence vectors (n, d) and the clean texts -> mean cross-entropy of their next tokens."""
         ids, real = self.lookup[clean["input_ids"]], clean["attention_mask"].bool()
         inputs, targets = ids[:, :-1], ids[:, 1:]
         if not inputs.shape[1]:  # texts of a single token have no next token
             return vectors.sum() * 0.0
         states = self._states(vectors, inputs)[real[:, 1:]]  # causal: no token attends to padding
-        return cross_entropy(self._logits(states), targets[real[:, 1:]])
+        return token_loss(self._logits(states), targets, real[:, 1:], weights)
 
     @torch.no_grad()
     def generate(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM
 
 from phasefit.errors import ModelError
+from phasefit.models.decoders.token_loss import token_loss
 from phasefit.models.encoder.encoder import Encoder
 from phasefit.models.seeded import seeded
 from phasefit.models.tokens.tokens import Features
@@ -39,11 +39,11 @@ class TiedDecoder(nn.Module):
         _share(encoder.transformer, self.decoder.base_model)
         self.decoder.tie_weights()  # sharing the embeddings untied the language-model head
 
-    def forward(self, vectors: Tensor, clean: Features) -> Tensor:
+    def forward(self, vectors: Tensor, clean: Features, weights: Tensor | None = None) -> Tensor:
         """Sentence vectors (n, d) and the clean texts -> mean cross-entropy of their next tokens."""
         ids, real = clean["input_ids"], clean["attention_mask"].bool()
         logits = self.decoder(input_ids=ids[:, :-1], encoder_hidden_states=vectors[:, None], use_cache=False).logits
-        return cross_entropy(logits[real[:, 1:]].float(), ids[:, 1:][real[:, 1:]])
+        return token_loss(logits[real[:, 1:]].float(), ids[:, 1:], real[:, 1:], weights)
 
 
 def _share(source: nn.Module, target: nn.Module) -> None:

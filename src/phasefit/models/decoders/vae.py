@@ -15,9 +15,10 @@ from phasefit.models.tokens.tokens import Features
 SMALL = -4.0  # the initial log-variance: a standard deviation of about 1/7
 
 
-def kl_divergence(mu: Tensor, logvar: Tensor) -> Tensor:
+def kl_divergence(mu: Tensor, logvar: Tensor, weights: Tensor | None = None) -> Tensor:
     """KL of N(mu, exp(logvar)) from N(0, 1): the mean over rows of -1/2 sum(1 + logvar - mu^2 - exp(logvar))."""
-    return -0.5 * (1 + logvar - mu.square() - logvar.exp()).sum(dim=1).mean()
+    rows = (1 + logvar - mu.square() - logvar.exp()).sum(dim=1)
+    return -0.5 * (rows if weights is None else rows * weights.to(rows.dtype)).mean()
 
 
 class Generator(nn.Module):
@@ -34,11 +35,11 @@ class Generator(nn.Module):
             self.logvar.weight.zero_()
             self.logvar.bias.fill_(SMALL)
 
-    def forward(self, vectors: Tensor, clean: Features) -> tuple[Tensor, Tensor]:
+    def forward(self, vectors: Tensor, clean: Features, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Vectors (n, d) and clean texts -> token cross-entropy and KL; in evaluation the sample is the mean."""
         mu, logvar = self.mu(vectors), self.logvar(vectors)
         sample = _sample(mu, logvar) if self.training else mu
-        return self.decoder(sample, clean), kl_divergence(mu.float(), logvar.float())
+        return self.decoder(sample, clean, weights), kl_divergence(mu.float(), logvar.float(), weights)
 
     def draw(self, vectors: Tensor) -> Tensor:
         """A random point near each vector (n, d), which the decoder can turn into a text."""

@@ -39,6 +39,7 @@ class GrownRows:
         self.rows = data.train[inside]
         self.codes = data.codes[self.rows]  # one per place
         self.values = data.values[self.rows]  # labels, one per place
+        self.weights = None if data.weights is None else data.weights[self.rows]  # one per place
         self._tokens, self._added = data.tokens, list[Tokens]()
         self._ratio = balance.noise
         self.generated: GeneratedCopies | None = None  # texts that replace copies
@@ -56,6 +57,8 @@ class GrownRows:
         self._added.append(tokens)
         self.codes = np.concatenate([self.codes, codes])
         self.values = np.concatenate([self.values, codes if values is None else values])
+        if self.weights is not None:
+            self.weights = np.concatenate([self.weights, np.ones(len(codes), self.weights.dtype)])
 
     @property
     def origins(self) -> np.ndarray:

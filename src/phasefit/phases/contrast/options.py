@@ -72,6 +72,7 @@ class Options(PhaseOptions, ContrastSettings, ChunkOptions):
     """Options of `kind = "contrast"`."""
 
     implementation = "phasefit.phases.contrast.phase:Contrast"
+    weighs_rows = True
     parts = ("encoder", "dense", "proxies")
     kind: Literal["contrast"] = "contrast"
     watch: Literal["auto", "probe", "pairs"] = Field(

@@ -15,6 +15,7 @@ from phasefit.models.gather import gather
 from phasefit.models.model import Model
 from phasefit.models.neighbours import NONE
 from phasefit.objectives import pair_agreement
+from phasefit.objectives.contract import of_rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.contrast import class_texts
 from phasefit.phases.contrast.generated import GeneratedCopies
@@ -145,7 +146,10 @@ class Contrast(Phase):
 
     def _of_pairs(self, parts: Encoded, batch: Batch) -> Tensor:
         left, right = (batch.tensor(self._targets(batch.draw["pairs"][:, side])) for side in (0, 1))
-        return self.objective.pairs(parts["vectors"][:, 0], parts["vectors"][:, 1], _agree(left, right))
+        sides = [batch.weights(self.grown.weights, batch.draw["pairs"][:, side]) for side in (0, 1)]
+        weights = None if sides[0] is None or sides[1] is None else sides[0] * sides[1]
+        vectors = parts["vectors"]
+        return self.objective.pairs(vectors[:, 0], vectors[:, 1], _agree(left, right), **of_rows(weights))
 
     def _of_rows(self, parts: Encoded, batch: Batch) -> Tensor:
         vectors, places = gather(parts["vectors"]), gather(batch.tensor(batch.draw["rows"]))
@@ -154,8 +158,9 @@ class Contrast(Phase):
             fresh = _first_seen(near, places)
             vectors = torch.cat([vectors, gather(parts["negatives"])[fresh]])
             places = torch.cat([places, near[fresh]])
-        targets = batch.tensor(self._targets(places.cpu().numpy()))
-        return self.objective(vectors, targets, parameters=self.proxies)
+        numbers = places.cpu().numpy()
+        targets, weights = batch.tensor(self._targets(numbers)), batch.weights(self.grown.weights, numbers)
+        return self.objective(vectors, targets, parameters=self.proxies, **of_rows(weights))
 
     def validate(self) -> dict[str, float]:
         """The probe, and the objective on pairs of validation rows."""

@@ -13,6 +13,7 @@ class Options(PhaseOptions, ChunkOptions):
     """Options of `kind = "cosine"`."""
 
     implementation = "phasefit.phases.cosine.phase:Cosine"
+    weighs_rows = True
     kind: Literal["cosine"] = "cosine"
     objective: str | dict[str, Any] = Field(
         "cosine", description='name of an objective for pairs, or { name = "contrastive", margin = 0.5 }'

@@ -14,6 +14,7 @@ from phasefit.metrics.regression import quick_regression
 from phasefit.models.gather import gather
 from phasefit.models.model import Model
 from phasefit.models.tokens.rows import Rows
+from phasefit.objectives.contract import of_rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.cosine.options import Options
 from phasefit.phases.objective_option import build_objective
@@ -64,7 +65,9 @@ class Cosine(Phase):
         with torch.autocast(vectors.device.type, enabled=False):
             both, targets = gather(vectors), gather(batch.tensor(self._targets[batch.draw["rows"]]))
             left, right = both.chunk(2, dim=1)
-            return StepOutput(self.objective.pairs(left, right, targets), {})
+            weights = batch.weights(self.data.weights, batch.draw["rows"])
+            given = of_rows(None if weights is None else gather(weights))
+            return StepOutput(self.objective.pairs(left, right, targets, **given), {})
 
     def validate(self) -> dict[str, float]:
         """Correlations of cosines and labels on the validation pairs."""

@@ -43,6 +43,7 @@ class Options(PhaseOptions, DenoiseSettings):
     """Options of `kind = "denoise"`."""
 
     implementation = "phasefit.phases.denoise.phase:Denoise"
+    weighs_rows = True
     parts = ("encoder", "dense", "decoder")
     kind: Literal["denoise"] = "denoise"
     watch: Literal["auto", "probe", "loss"] = Field(

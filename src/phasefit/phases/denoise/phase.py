@@ -88,9 +88,10 @@ class Denoise(Phase):
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """Reconstruction loss on the clean rows, and the KL divergence of a VAE."""
         clean = batch.put(self.tokens.batch(batch.draw["rows"]))
+        weights = batch.weights(self.data.weights, batch.draw["rows"])
         if self.generator is None:
-            return StepOutput(self.decoder(encoded["vectors"], clean), {})
-        reconstruction, kl = self.generator(encoded["vectors"], clean)
+            return StepOutput(self.decoder(encoded["vectors"], clean, weights), {})
+        reconstruction, kl = self.generator(encoded["vectors"], clean, weights)
         return StepOutput(
             reconstruction + self._beta() * kl, {"reconstruction": reconstruction.detach(), "kl": kl.detach()}
         )

@@ -12,6 +12,7 @@ from phasefit.models.gather import gather
 from phasefit.models.heads import Head
 from phasefit.models.tokens.tokens import Features
 from phasefit.objectives import Objective
+from phasefit.objectives.contract import of_rows
 from phasefit.phases.contract import Encoded, PhaseData
 from phasefit.phases.finetune.options import Options
 from phasefit.phases.objective_option import build_objective, check_labels, make_proxies
@@ -85,18 +86,21 @@ class AuxiliaryObjective(nn.Module):
         """Repeat the label of a row for each of its sequences."""
         return labels.repeat_interleave(self.sequences, dim=0)
 
-    def loss(self, encoded: Encoded, targets: Tensor) -> Tensor:
+    def loss(self, encoded: Encoded, targets: Tensor, row_weights: Tensor | None = None) -> Tensor:
         """The objective on the batch of all processes, in full precision, which temperatures need."""
         vectors = encoded["states" if self.on_tokens else "vectors"].float()
         with torch.autocast(vectors.device.type, enabled=False):
             if self.on_tokens:
-                value = self.objective.tokens(vectors, encoded["mask"], targets, parameters=self.proxies)
+                given = of_rows(row_weights)
+                value = self.objective.tokens(vectors, encoded["mask"], targets, parameters=self.proxies, **given)
                 return value * _share(encoded["mask"].sum())
             weights = None
             if "weights" in encoded:
                 weights = gather(self.by_sequence(encoded["weights"]).float().softmax(1))
             every, labels = gather(self.by_sequence(vectors)), gather(self.for_sequences(targets))
-            return self.objective(every, labels, parameters=self.proxies, class_weights=weights)
+            rows = None if row_weights is None else gather(self.for_sequences(row_weights))
+            given = of_rows(rows)
+            return self.objective(every, labels, parameters=self.proxies, class_weights=weights, **given)
 
 
 def _share(tokens: Tensor) -> Tensor:

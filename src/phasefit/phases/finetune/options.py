@@ -53,6 +53,7 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     """Options of `kind = "finetune"`."""
 
     implementation = "phasefit.phases.finetune.phase:Finetune"
+    weighs_rows = True
     parts = ("encoder", "dense", "head", "proxies", "weighting")
     trains_head = grows_head = True
     kind: Literal["finetune"] = "finetune"

@@ -154,18 +154,21 @@ class Finetune(Phase):
             encoded = stacked([first, {name: encoded[name + SECOND] for name in first}])
             rows = np.concatenate([rows, rows])
         values = batch.tensor(self.head_loss.values(self.data.values[rows]))
-        plain: Tensor = self.head_loss(self.head(encoded["vectors"]), values)
+        weights = batch.weights(self.data.weights, rows)
+        plain: Tensor = self.head_loss(self.head(encoded["vectors"]), values, weights)
         if self.options.ridge:
             plain = plain + self.options.ridge / len(self.data.train) * self.head.size()
         if self.beside is None:
             return StepOutput(plain, {})
         share = self.options.ce_weight
-        other = self.beside.loss(encoded, batch.tensor(self.data.targets(rows)))
+        other = self.beside.loss(encoded, batch.tensor(self.data.targets(rows)), weights)
         total = share * plain + (1 - share) * other
         scalars = {"cross_entropy": plain.detach(), self.beside.objective.name: other.detach()}
         if "weights" in encoded:
             codes = self.beside.for_sequences(batch.tensor(self.data.codes[rows]))
-            weighting = self.weighting_loss(self.beside.by_sequence(encoded["weights"]), codes)
+            of_sequences = None if weights is None else self.beside.for_sequences(weights)
+            by_sequence = self.beside.by_sequence(encoded["weights"])
+            weighting = self.weighting_loss(by_sequence, codes, row_weights=of_sequences)
             total, scalars["weighting"] = total + share * weighting, weighting.detach()
         return StepOutput(total, scalars)
 

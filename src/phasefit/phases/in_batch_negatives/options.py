@@ -25,6 +25,7 @@ class InBatchOptions(PhaseOptions, ChunkOptions):
     """Options that all three phases share; each has its own default objective."""
 
     parts: ClassVar[tuple[str, ...]] = ("encoder", "dense")
+    weighs_rows = True
     objective: str | dict[str, Any] = Field(
         description='name of an objective, or { name = "info-nce", temperature = 0.05 }'
     )

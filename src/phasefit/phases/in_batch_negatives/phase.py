@@ -16,6 +16,7 @@ from phasefit.models.gather import gather
 from phasefit.models.model import Model
 from phasefit.models.seeded import seeded
 from phasefit.objectives import Objective
+from phasefit.objectives.contract import of_rows
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.in_batch_negatives.options import InBatchOptions
 from phasefit.phases.in_batch_negatives.sides import ANCHOR, NEGATIVE, POSITIVE, Sides
@@ -97,10 +98,12 @@ class InBatchNegatives(Phase):
         """The objective on the rows of all processes."""
         every = {side: gather(vectors.float()) for side, vectors in encoded.items()}
         with torch.autocast(batch.device.type, enabled=False):  # similarities over a temperature need full precision
-            return StepOutput(self._objective_of(every), {})
+            weights = batch.weights(self.data.weights, batch.draw["rows"])
+            return StepOutput(self._objective_of(every, None if weights is None else gather(weights)), {})
 
-    def _objective_of(self, encoded: Encoded) -> Tensor:
-        return self.objective.views(encoded[ANCHOR], encoded[POSITIVE], encoded.get(NEGATIVE))
+    def _objective_of(self, encoded: Encoded, weights: Tensor | None = None) -> Tensor:
+        sides = (encoded[ANCHOR], encoded[POSITIVE], encoded.get(NEGATIVE))
+        return self.objective.views(*sides, **of_rows(weights))
 
     def validate(self) -> dict[str, float]:
         """The objective on a sample of validation rows, with the same noise at every evaluation, and the probe."""

@@ -23,6 +23,7 @@ class Options(PhaseOptions):
     """Options of `kind = "joint"`."""
 
     implementation = "phasefit.phases.joint.phase:Joint"
+    weighs_rows = True
     parts = ("encoder", "dense", "decoder", "proxies")
     kind: Literal["joint"] = "joint"
     mix: Literal["sum", "alternate"] = Field(
@@ -51,6 +52,17 @@ class Options(PhaseOptions):
     def check(self, where: str) -> None:
         """Check the objective and the files of contrast."""
         check_contrast(self.contrast, where)
+
+    @property
+    def uses_unlabelled(self) -> bool:
+        """True: denoising needs no labels."""
+        return True
+
+    def check_row_weights(self, where: str) -> None:
+        """Check the objective of contrast."""
+        from phasefit.phases.objective_option import check_row_weights
+
+        check_row_weights(where, self.contrast.objective)
 
     def check_order(self, where: str, before: Sequence[PhaseOptions]) -> None:
         """Check the order as contrast does."""

@@ -46,6 +46,7 @@ class Options(PhaseOptions):
     """Options of `kind = "multitask"`."""
 
     implementation = "phasefit.phases.multitask.phase:Multitask"
+    weighs_rows = True
     parts = ("encoder", "dense", "head")
     trains_head = True
     kind: Literal["multitask"] = "multitask"

@@ -144,7 +144,7 @@ class Multitask(Phase):
                 continue
             rows = batch.draw["rows"][batch.draw["task"] == place]
             values = batch.tensor(task.loss.values(task.data.values[rows]))
-            own: Tensor = task.loss(task.head(encoded[task.name]), values)
+            own: Tensor = task.loss(task.head(encoded[task.name]), values, batch.weights(task.data.weights, rows))
             losses.append(task.settings.weight * own)
             weights.append(task.settings.weight)
             scalars[task.name] = own.detach()

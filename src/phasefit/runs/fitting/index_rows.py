@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from phasefit.data.table import Table
+from phasefit.errors import DataError
 from phasefit.events import Event, Note, Stage
 from phasefit.models.encoder.encoder import Encoder
 from phasefit.models.encoder.long_texts import Long, windows_of
@@ -51,7 +52,10 @@ def index_rows(
         return data_of_places[0]
     tasks = dict(zip(prepared.tasks, data_of_places[len(own_rows) :], strict=True))
     whole = data_of_places[0] if own_rows else _texts_of(tasks.values(), _data(places[0], texts, tokens, None))
-    return replace(whole, space=prepared.space, codes=np.full(len(texts), -1), values=None, tasks=tasks)
+    weights = _weights_of(tasks.values()) if not own_rows else whole.weights
+    return replace(
+        whole, space=prepared.space, codes=np.full(len(texts), -1), values=None, tasks=tasks, weights=weights
+    )
 
 
 def every_text(prepared: Prepared) -> list[str]:
@@ -113,7 +117,26 @@ def _data(place: Place, texts: Sequence[str], tokens: Tokens, others: np.ndarray
     own = others if any(table.others for table in _tables(prepared)) else None
     parts = (place.train, place.validation, place.unlabelled)
     of_pairs = own is not None and prepared.train.labels is not None
-    return PhaseData(texts, tokens, codes, prepared.space, *parts, own, values, of_pairs)
+    weights = _weights(place, len(texts))
+    return PhaseData(texts, tokens, codes, prepared.space, *parts, own, values, of_pairs, weights=weights)
+
+
+def _weights(place: Place, texts: int) -> np.ndarray | None:
+    """The weights of training rows, with a mean of 1, so that learning rates keep their meaning; other rows have 1."""
+    own = place.prepared.train.weights
+    if own is None:
+        return None
+    if not own.any():
+        raise DataError("all training rows have sample_weight 0; give some of them a weight above 0")
+    weights = np.ones(texts, dtype=np.float32)
+    weights[place.train] = own / own.mean()
+    return weights
+
+
+def _weights_of(tasks: Iterable[PhaseData]) -> np.ndarray | None:
+    """The weights of the rows of all tasks; None if no task has any."""
+    known = [task.weights for task in tasks if task.weights is not None]
+    return np.prod(known, axis=0, dtype=np.float32) if known else None
 
 
 def _texts_of(tasks: Iterable[PhaseData], like: PhaseData) -> PhaseData:

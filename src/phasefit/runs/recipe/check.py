@@ -5,7 +5,7 @@ from __future__ import annotations
 from phasefit.errors import DataError, RecipeError
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
-from phasefit.recipes import Recipe
+from phasefit.recipes import Recipe, list_recipes, read_recipe
 from phasefit.recipes.settings import setting_line
 from phasefit.runs.specification import RunSpec
 
@@ -41,10 +41,10 @@ def check_pair(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
 
     In a recipe file it is allowed: the recipe may be for pairs and for single texts.
     """
-    for task in prepared.file.tasks if prepared.file is not None else ():
-        if "pair" in task.head and not prepared.tasks[task.name].train.others:
-            file = prepared.file.name if prepared.file is not None else ""
-            raise DataError(f"{file}.toml, task '{task.name}': {SINGLE}")
+    file = prepared.file
+    for task in () if file is None else file.tasks:
+        if file is not None and "pair" in task.head and not prepared.tasks[task.name].train.others:
+            raise DataError(f"{file.where(task.name)}: {SINGLE}")
     for path, value in spec.recipe.settings.items():
         match path.split("."):
             case [phase, "pair"] if phase in recipe.phase_names and not prepared.tasks:
@@ -72,4 +72,28 @@ def idle_notes(recipe: Recipe, prepared: Prepared) -> list[str]:
         "longer one is cut until they fit"
         for where, is_one_input in together.items()
         if is_one_input
+    ]
+
+
+def ignored_texts(recipe: Recipe, prepared: Prepared) -> str:
+    """A warning if no phase uses the unlabelled texts, with the recipes that do; empty if one does."""
+    texts = prepared.unlabelled
+    if texts is None or any(options.uses_unlabelled for options in recipe.phases):
+        return ""
+    heads = any(options.trains_head for options in recipe.phases)
+    others = [name for name in _using_texts() if any(one.trains_head for one in read_recipe(name).phases) == heads]
+    advice = f"recipes that use them: {', '.join(others)}"
+    if prepared.train.others or prepared.tasks:
+        advice = "no recipe uses them for pairs of texts or several tasks; train an encoder on them first (simcse)"
+    return f"recipe '{recipe.name}' does not use the {len(texts):,} unlabelled texts; {advice}"
+
+
+def _using_texts() -> list[str]:
+    """The packaged recipes for one table that use unlabelled texts, without those that repeat a paper."""
+    names = [info.name for info in list_recipes() if not info.name.endswith("-paper")]
+    found = {name: read_recipe(name).phases for name in names}
+    return [
+        name
+        for name, phases in found.items()
+        if any(options.uses_unlabelled for options in phases) and not any(one.needs == "tasks" for one in phases)
     ]

@@ -13,7 +13,7 @@ from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, parse_recipe, read_recipe
 from phasefit.recipes.settings import merge_settings
-from phasefit.runs.recipe.check import check_recipe, idle_notes
+from phasefit.runs.recipe.check import check_recipe, idle_notes, ignored_texts
 from phasefit.runs.run import Run
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
@@ -28,10 +28,7 @@ def requested_recipe(spec: RunSpec) -> Recipe:
         name, settings = spec.recipe.name, spec.recipe.settings
         return parse_recipe(spec.recipe.recipe_toml, name=name, where=name, settings=settings)
     if spec.recipe.name == AUTO:
-        raise RecipeError(
-            "recipe 'auto' is only available on the command line: phasefit train DATA --recipe auto --minutes 10; the "
-            "recipe it chooses is saved as recipe.toml in the run folder and can be used here"
-        )
+        raise RecipeError("recipe 'auto' is chosen by trials and cannot be used here; name a recipe with --recipe")
     if spec.recipe.name != DEFAULT_RECIPE:
         return read_recipe(spec.recipe.name, spec.recipe.settings)
     if is_task_file(spec.data.source):
@@ -45,6 +42,8 @@ def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Ca
     check_recipe(spec, resolved, prepared)
     for note in idle_notes(resolved, prepared):
         listen(Note(note))
+    if spec.data.unlabelled is not None and (ignored := ignored_texts(resolved, prepared)):
+        listen(Note(ignored, warning=True))
     return resolved
 
 

@@ -56,9 +56,17 @@ class Progress:
 
 
 def choose_recipe(
-    spec: RunSpec, minutes: float, listen: Callable[[Progress], None], *, started: float | None = None
+    spec: RunSpec,
+    minutes: float,
+    listen: Callable[[Progress], None],
+    *,
+    started: float | None = None,
+    out: Path | None = None,
 ) -> AutoResult:
-    """Try candidates on the training and validation rows, cheap ones first, within the time limit."""
+    """Try candidates on the training and validation rows, cheap ones first, within the time limit.
+
+    The trials are written to `out`, or to the folder of studies.
+    """
     start = time.monotonic() if started is None else started
     prepared = prepare_tables(spec)
     facts = facts_of(prepared)
@@ -68,7 +76,7 @@ def choose_recipe(
     result.left_out = left_out(facts, spec.recipe.settings)
     # A hash of the rows, not of the source: the choice depends on which of its rows are used.
     rows = content_hash([rows_without_test(prepared), prepared.unlabelled])
-    folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, None)
+    folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, out)
     result.folder = str(folder.path)
     threads = None if spec.machine.threads is None else max(spec.machine.threads // jobs, 1)
     data = write_trial_data(spec, prepared, folder.path, threads)

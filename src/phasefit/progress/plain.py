@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
-from phasefit.cli.progress import KeptReason, RunningMean, count, duration, of_steps, print_note, score, watched
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
+from phasefit.progress.text import KeptReason, RunningMean, count, duration, of_steps, print_note, score, watched
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from phasefit.cli.progress import RunningMean, duration, print_note, score, watched
-from phasefit.cli.progress_plain import ended
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, Stage, StepDone
+from phasefit.progress.plain import ended
+from phasefit.progress.text import RunningMean, duration, print_note, score, watched
 
 if TYPE_CHECKING:
     from rich.console import Console
