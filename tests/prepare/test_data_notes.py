@@ -24,7 +24,7 @@ def test_everything_worth_checking_gets_its_line() -> None:
     validation = Table("v", ["bye now"], ["c"])
     notes = data_notes(hygiene({"train": train, "validation": validation, "test": test}))
     assert notes == [
-        "data: 9 rows, 3 classes (1 to 2 training rows each), 1 to 2 words per text",
+        "data: 9 rows (5 train, 1 validation, 3 test), 3 classes (1 to 2 training rows each), 1 to 2 words per text",
         "2 rows repeat the text of an earlier row (2 in train)",
         "1 text has conflicting labels in 2 rows (1 in train), e.g. train: 'Hello there' is 'a' in row 1, 'b' in row 2",
         "near-empty texts (fewer than two letters or digits): 1 in train, e.g. train row 3",
@@ -89,4 +89,4 @@ def test_a_run_reports_how_small_classes_are_split() -> None:
     assert "1 with one row (in train only, never scored); 1 with two rows (" in few
     assert "1 class has a single text in several copies (in train only, never scored)" in prepared.notes
     assert prepared.train.labels.count("copied") == 5
-    assert prepared.notes[0].startswith("data: 38 rows, 4 classes")
+    assert prepared.notes[0].startswith("data: 38 rows (28 train, 7 validation, 3 test), 4 classes")
