@@ -122,7 +122,9 @@ def test_wrong_labels_are_still_reported(phasefit, tmp_path, sentence):
     assert "row 2 (line 2): a label must be a name or a number, not dict" in wrong
 
 
-ROWS = "".join(f"{'good' if row % 2 else 'awful'} film number {row},{'a/b' if row % 2 else 'a/c'}\n" for row in range(30))
+ROWS = "".join(
+    f"{'good' if row % 2 else 'awful'} film number {row},{'a/b' if row % 2 else 'a/c'}\n" for row in range(30)
+)
 
 
 def test_everything_that_training_would_report_is_shown(phasefit, tmp_path):
@@ -135,7 +137,7 @@ def test_everything_that_training_would_report_is_shown(phasefit, tmp_path):
     assert "training refuses 2 rows with empty cells unless you use --empty drop" in shown
     assert "the labels look like paths of a tree, e.g. 'a/b'; to learn their levels use --tree /" in shown
     assert "labels: kind 'single', 2 classes" in shown
-    assert "data: 32 rows (22 train, 7 validation, 3 test), 2 classes" in shown
+    assert "data: 32 rows (23 train, 6 validation, 3 test), 2 classes" in shown
     assert "only 3 test rows (one row is 33 % of the accuracy)" in shown
     assert "1 of 29 texts are longer than 256 tokens" in shown
     assert "cannot read 1 of 29 texts: a third or more of their tokens are unknown" in shown

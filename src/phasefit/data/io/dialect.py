@@ -118,7 +118,7 @@ def _delimiter(text: str | None) -> str | None:
 
 def _encoding(name: str) -> str:
     try:
-        b"".decode(name)  # refuses codecs that are not of texts
+        "a".encode(name).decode(name)  # refuses codecs that are not of texts
         known = codecs.lookup(name).name
     except (LookupError, ValueError):
         raise DataError(

@@ -37,9 +37,9 @@ def read_sheet(path: Path, wanted: str | None) -> Sheet:
     except ImportError:
         raise MissingExtra("Excel files need openpyxl; install it: pip install 'phasefit[excel]'") from None
     check_archive(path)
-    with warnings.catch_warnings(), _damage_reported(path):
+    with path.open("rb") as file, warnings.catch_warnings(), _damage_reported(path):
         warnings.simplefilter("ignore")  # about features that do not matter here, such as validation of cells
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         try:
             sheet = _chosen(path, book, wanted)
             with sheet._get_source() as content:
