@@ -65,7 +65,7 @@ def test_a_comma_stays_unless_header_and_rows_agree_on_another_mark(write, conte
 
 def test_options_win_over_what_would_be_assumed(write) -> None:
     path = write("t.csv", joined(";").encode("cp1252"))
-    one = read_file(path, checked_dialect(delimiter=",", encoding="latin-1"))
+    one = read_file(path, checked_dialect(delimiter="|", encoding="latin-1"))
     assert list(one.frame.columns) == ["text;label"]
     assert one.reading.assumption == ""
     both = read_file(path, checked_dialect(delimiter="semicolon", encoding="windows-1252"))
