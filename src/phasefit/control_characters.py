@@ -13,6 +13,10 @@ import re
 # noncharacters, which cannot be written to a file or a page.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _SPACES = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
+# Invisible characters that make two different names look equal; joiners and direction marks belong to scripts.
+_INVISIBLE = re.compile("[\xad\u061c\u180e\u200b\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0001-\U000e007f]")
+_LONG_WORD = re.compile(r"\S{301,}")
+LONGEST_MESSAGE = 1_200  # characters: a message that quotes a file must stay readable
 
 
 def escape_controls(text: object) -> str:
@@ -28,9 +32,20 @@ def one_line(text: object) -> str:
     return escape_controls(_SPACES.sub(" ", str(text)))
 
 
+def message_line(text: object) -> str:
+    """An error or warning on one line: invisible characters as escapes, and long values and messages shortened."""
+    line = _LONG_WORD.sub(lambda word: _shortened(word.group(), 120), _INVISIBLE.sub(_escape, one_line(text)))
+    return _shortened(line, LONGEST_MESSAGE)
+
+
 def has_controls(name: str) -> bool:
     """Whether a name contains a control character, a line break or a tab."""
     return _CONTROLS.search(name) is not None
+
+
+def _shortened(text: str, most: int) -> str:
+    """The text without its middle if it is longer than `most`: the end often says what to do."""
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-(most // 2) :]}"
 
 
 def _escape(match: re.Match[str]) -> str:

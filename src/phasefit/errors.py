@@ -18,6 +18,8 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from phasefit.control_characters import message_line
+
 __all__ = [
     "DataError",
     "Interrupted",
@@ -38,6 +40,10 @@ __all__ = [
 
 class PhasefitError(Exception):
     """Base class: the message is one sentence with what is wrong, where, and what to do."""
+
+    def __str__(self) -> str:
+        """The message on one line; control characters in names that it quotes are escaped."""
+        return message_line(super().__str__())
 
 
 class DataError(PhasefitError, ValueError):

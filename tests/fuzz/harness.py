@@ -14,6 +14,7 @@ import shutil
 import signal
 import time
 import traceback
+import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fuzz.edits import Edit, edited
-from phasefit.control_characters import one_line
+from phasefit.control_characters import message_line
 from phasefit.errors import PhasefitError
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -160,14 +161,22 @@ def outcome_of(error: BaseException) -> Outcome:
     """Errors of phasefit refuse a file, in one sentence; any other error is a failure."""
     if not isinstance(error, PhasefitError):
         return Outcome(FAILED, f"{type(error).__name__}: {str(error)[:200]}", _where(error))
-    if not is_sentence(one_line(error)):  # as the command line shows it
+    if not is_sentence(message_line(error)):  # as the command line shows it
         return Outcome(FAILED, f"not a sentence: {error!r:.300}", "message")
     return Outcome(REFUSED, str(error))
 
 
 def is_sentence(message: str) -> bool:
     """Whether an error message is one line of a sane length without control characters."""
-    return 0 < len(message) < 1_500 and message.isprintable()
+    return 0 < len(message) < 1_500 and not any(map(_is_hidden, message))
+
+
+def _is_hidden(character: str) -> bool:
+    """Whether a character can hide or reorder text; joiners and direction marks belong to scripts."""
+    return (
+        unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        and character not in "\u200c\u200d\u200e\u200f"
+    )
 
 
 def _where(error: BaseException) -> str:

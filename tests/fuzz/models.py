@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import random
 import re
 import shutil
@@ -91,9 +92,17 @@ class Commands(Target):
         return str(random.choices(files, weights)[0].relative_to(base))
 
     def edit(self, random: random.Random, base: Path, file: str) -> Case:
+        """Damage, which the checksums show, or an attack: a stranger adapts them."""
         forms = {".json": "json", ".toml": "toml", ".safetensors": "tensors"}
-        form = forms[Path(file).suffix]
-        return Case(self.name, base.name, file, form, draw_edits(random, (base / file).read_bytes(), form))
+        form, attack = forms[Path(file).suffix], random.random() < 0.7
+        edits = draw_edits(random, (base / file).read_bytes(), form)
+        return Case(self.name, base.name, file, form, edits, more={"attack": attack})
+
+    def prepare(self, case: Case) -> Path:
+        folder = super().prepare(case)
+        if case.more.get("attack"):
+            _adapt_checksums(folder / "run", case.file)
+        return folder
 
     def invoke(self, folder: Path, *words: str) -> None:
         """Run a command; raises Refused or Bug if it does not succeed."""
@@ -157,7 +166,8 @@ class Models(Commands):
         base = self.base(random.choice(["single", "single", "multi", "score"]))
         drawn = self.edit(random, base, self.file(random, base))
         command = random.choice([*self.READING, ("train", "--resume", "{}/run", "-q")])
-        return Case(drawn.target, drawn.base, drawn.file, drawn.form, drawn.edits, more={"command": list(command)})
+        more = {**drawn.more, "command": list(command)}
+        return Case(drawn.target, drawn.base, drawn.file, drawn.form, drawn.edits, more=more)
 
     def may_change(self, folder: Path, case: Case) -> Path | None:
         return folder if "--resume" in case.more["command"] else folder / "out"
@@ -175,6 +185,20 @@ class Models(Commands):
         self.invoke(folder, *command)
         if command[0] == "predict":
             _check_predictions(folder / "out" / "p.csv")
+
+
+def _adapt_checksums(run: Path, edited: str) -> None:
+    """Write the checksums of the files as they are now; the edited file keeps its content."""
+    from phasefit.files.integrity import FILES, hash_files
+    from phasefit.training.checkpoints import CHECKSUMS, FACTS, TENSORS, write_checksums
+
+    manifest = run / "phasefit.json"
+    content = json.loads(manifest.read_text(encoding="utf-8")) if not edited.endswith(manifest.name) else {}
+    if FILES in content:
+        manifest.write_text(json.dumps({**content, FILES: hash_files(run)}), encoding="utf-8")
+    for checkpoint in (run / "checkpoints").glob("*"):
+        if not edited.endswith(CHECKSUMS) and (checkpoint / FACTS).is_file() and (checkpoint / TENSORS).is_file():
+            write_checksums(checkpoint)
 
 
 def _check_predictions(path: Path) -> None:
@@ -205,7 +229,10 @@ class Checkpoints(Commands):
 
     def draw(self, random: random.Random) -> Case:
         base = self.base("stopped")
-        return self.edit(random, base, self.file(random, base))
+        while True:
+            case = self.edit(random, base, self.file(random, base))
+            if not any("compile" in edit.get("at", ()) for edit in case.edits):  # valid, and takes a minute
+                return case
 
     def may_change(self, folder: Path, case: Case) -> Path | None:
         return folder

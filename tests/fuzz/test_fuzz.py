@@ -88,7 +88,6 @@ def test_many_cases_in_forks(name: str, worker: Worker) -> None:
         check(*worker.run(name, seed=2, number=number))
 
 
-@pytest.mark.skipif(not tables.HAS_DUCKDB, reason="DuckDB is not installed")
 def test_tables_are_compared_with_duckdb(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('text,label\n"a, b",c\n')
     assert tables.with_duckdb(tmp_path / "t.csv", Dialect(",", "utf-8")) == [["text", "label"], ["a, b", "c"]]

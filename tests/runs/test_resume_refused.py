@@ -169,12 +169,23 @@ def test_two_checkpoints_are_kept(request_of, tmp_path: Path) -> None:
     assert counts == [2]
 
 
-def test_a_damaged_checkpoint_is_skipped(request_of, tmp_path: Path) -> None:
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def flip_a_bit(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[-9] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", [checkpoints.TENSORS, checkpoints.FACTS, checkpoints.CHECKSUMS])
+@pytest.mark.parametrize("damage", [cut_short, flip_a_bit, Path.unlink])
+def test_a_damaged_checkpoint_is_skipped(request_of, tmp_path: Path, name: str, damage) -> None:
     whole = train(request_of(out=tmp_path / "whole"), silent).folder
     run = stopped(request_of(), 4)
     older, newest = sorted((run / "checkpoints").iterdir())
-    file = newest / checkpoints.TENSORS
-    file.write_bytes(file.read_bytes()[:-100])
+    damage(newest / name)
     listener = At(StepDone, 0, interrupt())
     resume(run, listener)
     assert any("is damaged" in note and newest.name in note for note in listener.notes)

@@ -136,6 +136,11 @@ def test_a_result_without_the_required_model_is_not_finished(tmp_path: Path, mon
     assert finished_result(folder, with_model=False) is not None
     assert finished_result(folder, with_model=True) is None
     (folder / RUN).mkdir()
+    assert finished_result(folder, with_model=True) is None
+    manifest = {"format": 2, "status": "finished", "files": {"labels.json": "0" * 64}}
+    (folder / RUN / "phasefit.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert finished_result(folder, with_model=True) is None, "partly deleted"
+    (folder / RUN / "labels.json").touch()
     assert finished_result(folder, with_model=True) is not None
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from phasefit.control_characters import one_line
+from phasefit.control_characters import message_line
 from phasefit.errors import PhasefitError, TextsCut, UnverifiedModel, constraint
 
 BUG, BAD_INPUT, SIGNALLED = 1, 2, 128
@@ -59,7 +59,7 @@ def one_line_warnings() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, TextsCut | UnverifiedModel):
-            sys.stderr.write(f"phasefit: warning: {one_line(message)}\n")
+            sys.stderr.write(f"phasefit: warning: {message_line(message)}\n")
         else:
             original(message, category, *where, **more)
 
@@ -89,7 +89,7 @@ def debugging() -> bool:
 def _report(message: str, code: int) -> int:
     if debugging():
         traceback.print_exc()
-    sys.stderr.write(f"phasefit: {one_line(message)}\n")
+    sys.stderr.write(f"phasefit: {message_line(message)}\n")
     return code
 
 

@@ -29,7 +29,7 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 def hash_files(folder: Path) -> dict[str, str]:
     """The sha256 of every covered file in a folder, by its relative path."""
-    return {name: _sha256(folder / name) for name in _covered_files(folder)}
+    return {name: sha256(folder / name) for name in _covered_files(folder)}
 
 
 def has_checksums(manifest: Mapping[str, Any]) -> bool:
@@ -51,7 +51,7 @@ def compare_files(folder: Path, manifest: Mapping[str, Any], within: str = "") -
         elif not (folder / name).is_file():
             states[name] = "missing"
         else:
-            states[name] = "intact" if _sha256(folder / name) == saved[name] else "damaged"
+            states[name] = "intact" if sha256(folder / name) == saved[name] else "damaged"
     return states
 
 
@@ -105,7 +105,7 @@ def _covered_files(folder: Path) -> Iterator[str]:
     yield from (name for name in (*NEEDED, *OPTIONAL) if os.path.lexists(folder / name))
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
     """The hash of a file; empty for anything else, because a pipe or a device could block forever."""
     if not path.is_file():
         return ""

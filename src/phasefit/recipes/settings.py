@@ -24,6 +24,7 @@ Settings: TypeAlias = Mapping[str, Any]
 
 NONE: Settings = MappingProxyType({})
 OBJECTIVE = "objective"
+DEEPEST = 20  # levels of lists and tables in a value; a damaged file may have thousands
 
 
 def parse_settings(lines: Iterable[str]) -> dict[str, Any]:
@@ -117,12 +118,14 @@ def _parse(line: str) -> dict[str, Any]:
     return {".".join(path): parse_value(value)}
 
 
-def _plain(path: str, value: Any) -> Any:
+def _plain(path: str, value: Any, depth: int = 0) -> Any:
     """A value in built-in Python types; NumPy scalars are converted."""
+    if depth > DEEPEST:
+        raise RecipeError(f"settings: {path} has more than {DEEPEST} levels; remove it")
     if isinstance(value, Mapping):
-        return {_name(name): _plain(path, inner) for name, inner in value.items()}
+        return {_name(name): _plain(path, inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(path, inner) for inner in value]
+        return [_plain(path, inner, depth + 1) for inner in value]
     plain = value.item() if getattr(value, "ndim", None) == 0 else value
     if not isinstance(plain, str | int | float):
         raise RecipeError(f"settings: {path} cannot be {value!r}; use a string, number, list or dict, or remove it")

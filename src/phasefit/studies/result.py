@@ -13,10 +13,13 @@ from pydantic import Field, field_validator
 
 from phasefit.data.sources import source_files
 from phasefit.data.task_file import is_task_file, read_task_file
+from phasefit.errors import ModelError
 from phasefit.events import Scored
 from phasefit.files import system
 from phasefit.files.atomic import read_json
 from phasefit.files.checked import Count, Document, Finite, Number, checked
+from phasefit.files.integrity import FILES
+from phasefit.files.manifest import read_manifest
 from phasefit.kinds import kind_of_metrics
 from phasefit.metrics.registry import metric_at
 from phasefit.runs.specification import RunSpec
@@ -93,7 +96,16 @@ def read_result(folder: Path) -> Result | None:
 
 def finished_result(folder: Path, *, with_model: bool) -> Result | None:
     """The result of a finished cell; None if it is missing, or if the model is needed and missing."""
-    return None if with_model and not (folder / RUN).is_dir() else read_result(folder)
+    return None if with_model and not _has_model(folder / RUN) else read_result(folder)
+
+
+def _has_model(run: Path) -> bool:
+    """Whether a finished run is there with all its files; a process may have been killed while it deleted them."""
+    try:
+        files = read_manifest(run).get(FILES, {})
+    except ModelError:
+        return False
+    return all((run / name).is_file() for name in files)
 
 
 def slim(metrics: Any) -> Any:

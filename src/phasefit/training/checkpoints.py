@@ -1,7 +1,7 @@
 """Checkpoints: numbered folders of tensors (safetensors) and facts (JSON).
 
 A checkpoint is written under a temporary name, flushed to disk and then renamed, so that an interruption never leaves
-a partial one. Two are kept: if the newest is damaged, the previous one is used.
+a partial one. Checksums show later damage. Two are kept: if the newest is damaged, the previous one is used.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from torch import Tensor
 
 from phasefit.errors import RunError
 from phasefit.files.atomic import discard_tree, make_folders, new_folder, write_text
+from phasefit.files.integrity import sha256
 from phasefit.files.tensors import write_tensors
 from phasefit.training.checkpoint_folder import CHECKPOINTS, numbered
 
-TENSORS, FACTS = "tensors.safetensors", "facts.json"
-FORMAT = 1
+TENSORS, FACTS, CHECKSUMS = "tensors.safetensors", "facts.json", "checksums.json"
+FORMAT = 2
 KEPT = 2
 
 
@@ -44,6 +45,7 @@ def write_checkpoint(run: Path, tensors: Mapping[str, Tensor], facts: Mapping[st
         with new_folder(folder) as temporary:
             write_tensors(temporary / TENSORS, tensors)
             write_text(temporary / FACTS, json.dumps({"format": FORMAT, **facts}))
+            write_checksums(temporary)
     except (OSError, SafetensorError) as error:
         raise RunError(f"cannot write a checkpoint to {folder.parent}: {_reason(error)}") from error
     for old in before[: -(KEPT - 1)]:
@@ -58,6 +60,7 @@ def read_checkpoint(
     notes: list[str] = []
     for folder in reversed(numbered(run)):
         try:
+            _check_checksums(folder)
             facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
             if not isinstance(facts, dict) or facts.get("format") != FORMAT:
                 raise ValueError(f"{FACTS} is not of format {FORMAT}")
@@ -67,6 +70,18 @@ def read_checkpoint(
         except (OSError, ValueError, RecursionError, SafetensorError) as error:
             notes.append(f"{folder} is damaged ({_reason(error)}) and is skipped")
     return None, notes
+
+
+def write_checksums(folder: Path) -> None:
+    """Write the sha256 of the files of a checkpoint next to them."""
+    write_text(folder / CHECKSUMS, json.dumps({name: sha256(folder / name) for name in (TENSORS, FACTS)}))
+
+
+def _check_checksums(folder: Path) -> None:
+    saved = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
+    for name in (TENSORS, FACTS):
+        if not isinstance(saved, dict) or saved.get(name) != sha256(folder / name):
+            raise ValueError(f"{name} has changed since it was written")
 
 
 def _reason(error: Exception) -> str:

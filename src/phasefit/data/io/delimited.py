@@ -144,12 +144,15 @@ def _reread(file: TextFile, separator: str, names: list[str]) -> Any:
     except DataError:
         if separator != "\t":
             raise
-        # Many TSV files do not use quoting but contain quote characters; accept the file if every row fits that way.
+        # Many TSV files do not use quoting but contain quote characters; accept the file if every row fits that way
+        # and the header does not show that it uses quoting.
         try:
-            return _read_fast(file, separator, names, quoted=False)
+            table = _read_fast(file, separator, names, quoted=False)
         except ValueError:
-            pass
-        raise
+            table = None
+        if table is None or any(name[:1] == '"' == name[-1:] for name in table.column_names):
+            raise
+        return table
 
 
 def _diagnose(file: TextFile, separator: str, width: int, *, keep: bool = False) -> Any:

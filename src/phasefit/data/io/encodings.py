@@ -122,9 +122,9 @@ codecs.register_error(INVALID, _mark_invalid)
 
 
 def _with_nul_bytes(start: bytes) -> str | None:
-    """UTF-16 without a mark: Latin letters have NUL as every second byte."""
+    """UTF-16 without a mark: Latin letters have NUL as every second byte, and few characters have it as the other."""
     first, second = start[::2], start[1::2]
     for one, other, name in ((first, second, "utf-16-be"), (second, first, "utf-16-le")):
-        if len(one) > 2 and one.count(0) * 2 > len(one) and 0 not in other:
+        if len(one) > 2 and one.count(0) * 2 > len(one) and other.count(0) * 8 <= one.count(0):
             return name
     return None

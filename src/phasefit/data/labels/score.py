@@ -129,7 +129,7 @@ class ScoreLabels(LabelSpace):
         try:
             levels = [str(level) for level in data["levels"]]
             return cls([float(edge) for edge in data["edges"]], float(data["mean"]), float(data["spread"]), levels)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise LabelError("the saved scale of scores is incomplete; the file is damaged") from error
 
 

@@ -29,6 +29,7 @@ MODULES: dict[
     "LayerNorm": {"norm.weight": ("dimension",)},
     "WeightedLayerPooling": {},
 }
+MOST_MODULES = 16
 LARGEST_JSON = 50_000_000  # bytes
 PLAUSIBLE = 1_000_000  # numbers in a configuration up to this one cost nothing
 COUNTS = re.compile("layer|block|depth|stage|group")  # in the names of what is built one by one
@@ -76,6 +77,8 @@ def _parts(folder: Path) -> list[tuple[str, Path]]:
         modules = [(str(entry["type"]), str(entry["path"])) for entry in listed]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"model '{folder}': modules.json is damaged ({error}); save or download it again") from error
+    if len(modules) > MOST_MODULES:
+        _refuse(folder, f"modules.json lists {len(modules):,} modules, more than the {MOST_MODULES} that are plausible")
     for kind, path in modules:
         if not kind.startswith("sentence_transformers."):
             raise ModelError(
@@ -108,6 +111,10 @@ def _check_transformer(folder: Path, part: Path) -> None:
             odd = sorted(set(given) - known) if isinstance(given, Mapping) else [name]
             if odd:
                 _refuse(folder, f"{path.name} sets {name}.{odd[0]}, which phasefit does not support")
+        modalities = content.get("modality_config") or {}
+        given = modalities.values() if isinstance(modalities, Mapping) else [None]
+        if not all(isinstance(one, Mapping) and one.get("method") == "forward" for one in given):
+            _refuse(folder, f"{path.name} sets modality_config, and phasefit calls no other method than forward")
     config = _json(folder, part / CONFIG)
     if config.get("transformers_weights") is not None:
         _refuse(folder, f"{CONFIG} names a weights file (transformers_weights), which phasefit does not support")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from phasefit.data.hygiene import Lengths, lengths
@@ -43,8 +43,10 @@ class Truncation:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Truncation:
         """Read the output of `to_json`."""
-        fields = {name: value for name, value in content.items() if name != "lost_share"}
-        return cls(**{**fields, "lengths": Lengths(**fields["lengths"])})
+        counts = {name: content[name] for name in ("limit", "texts", "cut", "tokens", "lost")}
+        return cls(
+            **counts, lengths=Lengths(**{field.name: content["lengths"][field.name] for field in fields(Lengths)})
+        )
 
 
 def truncation(tokens: Tokens, limit: int) -> Truncation:
