@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import phasefit
 from phasefit.data.io.dialect import Dialect, checked_dialect
 from phasefit.data.io.frames import read_file, read_frame
 from phasefit.data.sources import read_table
@@ -158,3 +159,12 @@ def test_bad_json_lists(write, content: str | bytes, message: str) -> None:
     with pytest.raises(DataError) as caught:
         read_frame(write("t.json", content))
     assert str(caught.value).startswith(message)
+
+
+def test_python_logs_what_is_assumed(write, caplog) -> None:
+    table = phasefit.read_table(write("t.csv", joined(";")), sheet=None)
+    assert caplog.messages == ["t.csv: separated by semicolons; `delimiter` changes that"]
+    assert table.file.assumption == "t.csv: separated by semicolons; --delimiter changes that"
+    caplog.clear()
+    phasefit.read_table(write("t.csv", joined(";")), delimiter=";")
+    assert caplog.messages == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data.columns import as_names
 from phasefit.data.sources import read_table as read_any_table
 from phasefit.data.table import Table
-from phasefit.parameter_names import python_errors, python_notes
+from phasefit.parameter_names import in_python, python_errors, python_notes
+from phasefit.prepare.source_facts import SourceFacts
 from phasefit.prepare.specification import DataSpec
 from phasefit.recipes import Recipe
 from phasefit.recipes.settings import as_settings, merge_settings
@@ -244,7 +246,8 @@ def read_table(
     -------
     Table
         Its `texts` and `labels` are lists; `labels` is None for a table without labels. `file.assumption` states what
-        was assumed about a file, and `dropped` is the number of rows dropped for empty cells.
+        was assumed about a file, and `dropped` has the numbers of the rows that were dropped for empty cells; both are
+        also logged.
     """
     reading: dict[str, Any] = {
         "kind": kind,
@@ -257,4 +260,7 @@ def read_table(
     check_options({**reading, **columns, **file, "data_dir": data_dir})
     DataSpec(source, **file)  # raises for an unknown choice
     folder = None if data_dir is None else Path(data_dir)
-    return read_any_table(source, **columns, **reading, **file, need_labels=need_labels, split=split, data_dir=folder)
+    table = read_any_table(source, **columns, **reading, **file, need_labels=need_labels, split=split, data_dir=folder)
+    for note in SourceFacts.of({split: table}).notes:
+        logging.getLogger("phasefit").warning(in_python(note))
+    return table

@@ -122,6 +122,12 @@ class Prepared:
         }
 
     @property
+    def source_notes(self) -> list[str]:
+        """What was assumed about the files of all tables, and how many of their rows were left out."""
+        tasks = [f"{name}: {note}" for name, task in self.tasks.items() for note in task.source.notes]
+        return [*self.source.notes, *tasks]
+
+    @property
     def read_as(self) -> dict[str, dict[str, str]]:
         """How the files of all tables were read, by path."""
         tasks = [task.read_as for task in self.tasks.values()]
