@@ -29,6 +29,7 @@ CHOICES = {  # options whose value may follow them in a sentence
     "--kind": r"single|multi|tree|score",
     "--leaked": r"keep|drop-scored|drop-train",
     "--unseen": r"error|drop|keep",
+    "--empty": r"refuse|drop",
     "--long": r"truncate|head-tail|windows",
     "--device": r"auto|cpu|cuda|mps",
     "--precision": r"auto|no|bf16|fp16",

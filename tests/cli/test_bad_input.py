@@ -191,15 +191,13 @@ FILES = {
         f"train t.txt {ON_TEXTS}", ("no validation rows", "too few distinct texts"), {"t.txt": "a\nA\n"}
     ),
     "no tree": line(f"train good.csv --tree / {QUICK}", "good: ", "no label has a second", "'music'", "with --tree"),
-    "utf-16": train("t.csv", GOOD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),
-    "utf-16 without a mark": train("t.csv", GOOD.encode("utf-16-le"), "t.csv seems to be UTF-16; save it as UTF-8"),
-    "utf-16 jsonl": train("t.jsonl", '{"text":"a"}'.encode("utf-16"), "t.jsonl is UTF-16; save it as UTF-8"),
-    "latin-1": train(
-        "t.csv", (GOOD + "café,music\n").encode("latin-1"), "t.csv, row 41 (line 42)", "save the file as UTF-8"
+    "cut utf-16": train("t.csv", GOOD.encode("utf-16")[:-1], "t.csv, row 40 (line 41): invalid UTF-16"),
+    "cyrillic": train(
+        "t.csv", GOOD.encode() + "привет,music\n".encode("cp1251") * 99, "t.csv, row 41 (line 42)", "--encoding"
     ),
     "latin-1 jsonl": train("t.jsonl", '{"a":1}\n{"a":"é"}\n'.encode("latin-1"), "t.jsonl, line 2", "as UTF-8"),
     "broken utf-8": train(
-        "t.tsv", b"text\tlabel\na\tb\n\xc3\x28\tc\n", "t.tsv, row 2 (line 3): invalid UTF-8", "as UTF-8"
+        "t.tsv", b"text\tlabel\na\tb\n\xc3\x28\x81\tc\n", "t.tsv, row 2 (line 3): invalid UTF-8", "as UTF-8"
     ),
     "nul": train("t.csv", GOOD + "a\0b,music\n", "t.csv, row 41 (line 42): a NUL character"),
     "all nul": train("t.csv", b"\0" * 200, "t.csv, the header: a NUL character", "not a text file"),
@@ -213,21 +211,27 @@ FILES = {
         "t.csv", GOOD + "a,b,c\n", "t.csv, row 41 (line 42): expected 2 columns, found 3", "missing?"
     ),
     "unclosed quote": train("t.csv", GOOD + '"a,b\nc,d\n', "t.csv, row 41 (line 42): a quote is not closed", "twice"),
-    "other separator": train("t.csv", GOOD.replace(",", ";"), "t.csv seems to be separated by ';'", "commas"),
+    "other separator": train(
+        "t.csv", GOOD.replace(",", ";") + "a;b;c\n", "t.csv seems to be separated by semicolons", "--delimiter ';'"
+    ),
     "column twice": train("t.csv", "text,text,label\na,b,c\n", "t.csv: two columns are named 'text'; rename one"),
     "broken json": train(
         "t.jsonl", '{"text":"a","label":1}\n{"text":\n', "t.jsonl, line 2: not valid JSON", "per line"
     ),
     "list in jsonl": train("t.jsonl", '{"text":"a","label":1}\n["b"]\n', "t.jsonl, line 2", "found a list"),
     "number in jsonl": train("t.jsonl", '{"text":"a","label":1}\n7\n', "t.jsonl, line 2", "found a number"),
-    "json array": train("t.jsonl", '[{"text":"a","label":1}]', "t.jsonl, line 1", "found a list"),
+    "json array": train("t.jsonl", '[{"text":"a","label":1},\n7]', "t.jsonl, row 2 (line 2)", "found a number"),
     "not parquet": train("t.parquet", GOOD, "t.parquet is not a Parquet file", "again"),
     "cut parquet": train("t.parquet", parquet(text=["a"], label=["b"])[:-9], "t.parquet", "damaged", "again"),
     "not gzip": train("t.csv.gz", GOOD, "t.csv.gz is not a complete gzip file", "again"),
     "cut gzip": train("t.csv.gz", gzip.compress(GOOD.encode())[:-9], "t.csv.gz is not a complete gzip file", "again"),
     "gzip as csv": train("t.csv", gzip.compress(GOOD.encode()), "t.csv is a gzip file; rename it to t.csv.gz"),
-    "json ending": train("t.json", "[]", "t.json: unknown file extension '.json'", "name it .jsonl"),
-    "spreadsheet": train("t.xlsx", b"PK\x03\x04", "t.xlsx: unknown file extension '.xlsx'", "as CSV"),
+    "empty json": train("t.json", "[]", "t.json is empty"),
+    "no spreadsheet": train("t.xlsx", b"PK\x03\x04", "t.xlsx is not an Excel file or is damaged", "save it as .xlsx"),
+    "old spreadsheet": train("t.xls", b"x", "t.xls: unknown file extension '.xls'", "save the spreadsheet as .xlsx"),
+    "wrong delimiter": line(f"train good.csv --delimiter ab {QUICK}", "--delimiter 'ab' cannot separate columns"),
+    "wrong encoding": line(f"train good.csv --encoding no {QUICK}", "--encoding 'no' is not known", "windows-1252"),
+    "sheet of a csv": line(f"train good.csv --sheet A {QUICK}", "--sheet applies to Excel files", "remove it"),
     "a folder": line(f"train . {QUICK}", ". is a folder without a train file (train.csv"),
     "a folder of nothing": line(f"train d {QUICK}", "train.csv is empty", **{"d/train_csv": ""}),
     "unseen label in test": line(
@@ -279,7 +283,9 @@ OUTPUTS = {
         "predict {run} good.csv -o no/o.csv", "the folder 'no' does not exist; create it first"
     ),
     "predict to a folder": line("predict {run} good.csv -o o.csv", "o.csv is a folder", **{"o.csv/x": "1"}),
-    "predict to an unknown ending": line("predict {run} good.csv -o o.xlsx", "'.xlsx'", "supported: .csv", "as CSV"),
+    "predict to an unknown ending": line(
+        "predict {run} good.csv -o o.xlsx", "'.xlsx'", "supported: .csv", "a .csv file"
+    ),
     "predict without the column": line("predict {run} t.csv", "t.csv", "'a', 'b'", "--text", t_csv="a,b\n1,2\n"),
     "predict, column misspelt": line("predict {run} good.csv --text txet", "good.csv", "did you mean 'text'?"),
     "predict, column clash": line("predict {run} t.csv", "'prediction'", "--prefix", t_csv="text,prediction\na,b\n"),

@@ -25,7 +25,7 @@ def invoke(*words: str) -> Result:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
     texts, labels = make_table(60)
-    pd.DataFrame({"text": texts, "label": labels}).to_csv(folder / "topics.csv", index=False)
+    pd.DataFrame({"text": texts, "label": labels}).to_csv(folder / "topics.csv", index=False, sep=";")
     return folder
 
 
@@ -35,6 +35,10 @@ def compared(world: Path, tiny_folder: Path) -> tuple[Result, Path, list[str]]:
     words = [str(world / "topics.csv"), "-r", RECIPES, "--seeds", "2", "--jobs", "2", "--model", str(tiny_folder)]
     words += ["--threads", "1", "-o", str(world / "study")]
     return invoke(*words), world / "study", words
+
+
+def test_what_is_assumed_about_a_file_is_reported_once(compared: tuple[Result, Path, list[str]]) -> None:
+    assert compared[0].stderr.count("topics.csv: separated by semicolons; --delimiter changes that") == 1
 
 
 def test_the_table_has_every_recipe(compared: tuple[Result, Path, list[str]]) -> None:

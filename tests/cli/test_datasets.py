@@ -117,8 +117,39 @@ def test_pairs_and_texts_without_labels(phasefit, tmp_path):
 
 
 def test_wrong_labels_are_still_reported(phasefit, tmp_path, sentence):
-    (tmp_path / "t.csv").write_text("text,label\na,x\nb,\n")
-    assert "row 2 (line 3): the label is missing" in sentence(phasefit("datasets", str(tmp_path / "t.csv")))
+    (tmp_path / "t.jsonl").write_text('{"text": "a", "label": "x"}\n{"text": "b", "label": {"y": 1}}\n')
+    wrong = sentence(phasefit("datasets", str(tmp_path / "t.jsonl")))
+    assert "row 2 (line 2): a label must be a name or a number, not dict" in wrong
+
+
+ROWS = "".join(
+    f"{'good' if row % 2 else 'awful'} film number {row},{'a/b' if row % 2 else 'a/c'}\n" for row in range(30)
+)
+
+
+def test_everything_that_training_would_report_is_shown(phasefit, tmp_path):
+    long = "word " * 400
+    (tmp_path / "t.csv").write_text(f"text,label\n{ROWS}{long},a/b\n,a/b\nno label,\n龘靐 齉爩 麤灪,a/c\n")
+    result = phasefit("datasets", str(tmp_path / "t.csv"))
+    assert result.exit_code == 0, result.output
+    shown = result.stdout
+    assert "t.csv: 2 of 34 rows left out because their text or label is empty (rows 32, 33)" in shown
+    assert "training refuses 2 rows with empty cells unless you use --empty drop" in shown
+    assert "the labels look like paths of a tree, e.g. 'a/b'; to learn their levels use --tree /" in shown
+    assert "labels: kind 'single', 2 classes" in shown
+    assert "data: 32 rows (23 train, 6 validation, 3 test), 2 classes" in shown
+    assert "only 3 test rows (one row is 33 % of the accuracy)" in shown
+    assert "1 of 29 texts are longer than 256 tokens" in shown
+    assert "cannot read 1 of 29 texts: a third or more of their tokens are unknown" in shown
+    notes = json.loads(phasefit("datasets", str(tmp_path / "t.csv"), "--json").stdout)["training"]
+    assert {note["text"] in shown for note in notes} == {True}
+    assert any(note["warning"] for note in notes)
+
+
+def test_what_training_refuses_is_shown_too(phasefit, tmp_path):
+    (tmp_path / "t.csv").write_text("text;label\na b;x\nc d;x\n")
+    shown = phasefit("datasets", str(tmp_path / "t.csv")).stdout
+    assert "training with the default recipe would stop here: t: there is only one class, 'x'" in shown
 
 
 def test_several_labels_and_levels_are_inspected_as_in_training(phasefit, tmp_path, sentence):

@@ -11,6 +11,7 @@ import pytest
 
 from phasefit.data.io.frames import read_frame, write_frame
 from phasefit.data.labels import label_space
+from phasefit.kinds.decision import Decision
 
 NEW = ["prediction", "probability", "probability_[bold]", "probability_good", "probability_ünïcode 🙂"]
 FRAME = pd.DataFrame({"id": ["1", "2"], "text": ["ab", "a 'quoted', \"text\""], "extra": ["x", "y\nz"]})
@@ -118,7 +119,6 @@ def test_a_bad_target_is_refused_before_the_work(phasefit, model, install, sente
         (b"", "empty"),
         (b"   \n \n", "empty"),
         (b"fine\nbro\xffken\n", "line 2"),
-        (b"fine\n\nfine\n", "row 2"),
     ],
 )
 def test_bad_lines_from_stdin(phasefit, model, sentence, content, says):
@@ -186,7 +186,9 @@ def test_an_answer_that_is_withheld_is_an_empty_cell(phasefit, model, tmp_path, 
     write_frame(FRAME, source)
     result = phasefit("predict", "run", str(source), "-o", str(target), "--reject-below", "0.5")
     assert result.exit_code == 0, result.output
-    assert "1 of 2 predictions are empty: their probability is below 0.500" in result.stderr
+    assert (
+        "1 of 2 predictions are withheld (empty, with probabilities): their probability is below 0.500" in result.stderr
+    )
     frame = read_frame(target)
     first, second = frame["prediction"]
     assert float(first) == 0
@@ -204,3 +206,105 @@ def test_the_threshold_is_the_runs_own_unless_another_is_given(phasefit, model, 
     output = phasefit("predict", "run", "--say", "ab").stdout
     assert "(none of these)" in output
     assert "(none of these)" not in phasefit("predict", "run", "--say", "ab", "--reject-below", "0").stdout
+
+
+def test_rows_without_text_are_answered_and_counted(phasefit, model, tmp_path):
+    model.space = label_space([1, 2, 3])
+    source, target = tmp_path / "in.csv", tmp_path / "out.jsonl"
+    source.write_text("id,text\n1,abc\n2,\n3, \n4,abcd\n")
+    result = phasefit("predict", "run", str(source), "-o", str(target), "--reject-below", "0.5")
+    assert result.exit_code == 0, result.output
+    assert "2 of 4 rows have no text: all new columns are empty there" in result.stderr
+    assert "withheld" not in result.stderr
+    rows = [json.loads(line) for line in target.read_text().splitlines()]
+    assert [row["prediction"] for row in rows] == [1, None, None, 2]
+    assert [row["probability"] for row in rows] == [0.8, None, None, 0.8]
+    assert rows[1] == {"id": "2", "text": "", **dict.fromkeys(list(rows[0])[2:])}
+    both = phasefit("predict", "run", str(source), "--reject-below", "0.9")
+    assert "2 of 4 rows have no text" in both.stderr
+    assert "2 of 4 predictions are withheld (empty, with probabilities)" in both.stderr
+    assert both.stdout.splitlines()[1:3] == ["1,abc,,0.8,0.8,0.1,0.1", "2,,,,,,"]
+    assert phasefit("predict", "run", str(source), "--quiet").stderr == ""
+
+
+def test_a_table_without_any_text(phasefit, model, tmp_path):
+    (tmp_path / "in.csv").write_text("id,text\n1,\n")
+    result = phasefit("predict", "run", str(tmp_path / "in.csv"))
+    assert result.stdout.splitlines()[1] == "1,,,,,,"
+    assert "1 of 1 rows has no text" in result.stderr
+
+
+def test_probabilities_have_six_significant_digits(phasefit, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(model, "predict_outputs", lambda *_, **__: np.array([[2 / 3, 1 / 3 - 1e-7, 1.23456789e-7]]))
+    (tmp_path / "in.csv").write_text("text\nhello\n")
+    line = phasefit("predict", "run", str(tmp_path / "in.csv")).stdout.splitlines()[1]
+    assert line == "hello,[bold],0.666667,0.666667,0.333333,1.23457e-07"
+
+
+@pytest.mark.parametrize(
+    ("option", "columns"),
+    [
+        (("--probabilities", "all"), NEW),
+        (("--probabilities", "none"), NEW[:2]),
+        (("--no-probabilities",), NEW[:2]),
+        (("--no-probabilities", "--probabilities", "none"), NEW[:2]),
+        (("--probabilities", "top:1"), [*NEW[:2], "class_1", "probability_1"]),
+        (("--probabilities", "top:99", "--prefix", "p_"), [
+            *("p_prediction", "p_probability", "p_class_1", "p_probability_1", "p_class_2", "p_probability_2"),
+            *("p_class_3", "p_probability_3"),
+        ]),
+    ],
+)  # fmt: skip
+def test_probabilities(phasefit, model, tmp_path, option, columns):
+    (tmp_path / "in.csv").write_text("text\nabcd\n\n")
+    frame = pd.read_csv(io.StringIO(phasefit("predict", "run", str(tmp_path / "in.csv"), *option).stdout))
+    assert list(frame.columns) == ["text", *columns]
+    if "class_1" in frame.columns:
+        assert frame[["class_1", "probability_1"]].values.tolist() == [["good", 0.8]]
+
+
+@pytest.mark.parametrize("value", ["some", "top", "top:", "top:0", "top:-1", "top:x", "top:1.5"])
+def test_unknown_probabilities(phasefit, model, sentence, value):
+    said = sentence(phasefit("predict", "run", "--probabilities", value, "--say", "x"))
+    assert f"--probabilities {value} is unknown; use all, none, or top:N" in said
+
+
+def test_contradicting_probabilities(phasefit, model, sentence):
+    said = sentence(phasefit("predict", "run", "--probabilities", "top:2", "--no-probabilities", "--say", "x"))
+    assert "exclude each other" in said
+
+
+def test_the_most_probable_classes_need_classes(phasefit, model, tmp_path, sentence, monkeypatch):
+    model.space = label_space([0.5, 1.5], "score")
+    monkeypatch.setattr(model, "predict_outputs", lambda texts, **_: np.full((len(texts), 1), 1.25))
+    (tmp_path / "in.csv").write_text("text\nhello\n")
+    refused = phasefit("predict", "run", str(tmp_path / "in.csv"), "--probabilities", "top:2")
+    assert "needs a model with classes; this model has labels of kind 'score'" in sentence(refused)
+    (tmp_path / "in.csv").write_text("text,id\nhello,1\n,2\n")
+    scored = phasefit("predict", "run", str(tmp_path / "in.csv"), "--probabilities", "none")
+    assert scored.stdout.splitlines() == ["text,id,prediction", "hello,1,1.25", ",2,"]
+
+
+def test_the_labels_of_several_per_text(phasefit, model, tmp_path, monkeypatch):
+    model.space = label_space([frozenset("ab"), frozenset("c")], "multi")
+    monkeypatch.setattr(model, "decision", lambda task="": Decision(thresholds=(0.5,) * 3))
+    monkeypatch.setattr(model, "predict_outputs", lambda texts, **_: np.array([[0.9, 0.2, 0.7]] * len(texts)))
+    (tmp_path / "in.csv").write_text("text,id\nhello,1\n,2\n")
+    result = phasefit("predict", "run", str(tmp_path / "in.csv"), "--probabilities", "top:2")
+    assert result.stdout.splitlines()[1:] == ["hello,1,a|c,0.7,a,0.9,c,0.7", ",2,,,,,,"]
+
+
+def test_ordinary_files(phasefit, model, tmp_path, sentence):
+    source = tmp_path / "in.csv"
+    source.write_bytes("id;text\n1;très bien, merci\n".encode("cp1252"))
+    result = phasefit("predict", "run", str(source), "--no-probabilities")
+    assert "in.csv: separated by semicolons, read as Windows-1252; --delimiter and --encoding change" in result.stderr
+    assert 'très bien, merci"' in result.stdout
+    given = phasefit("predict", "run", str(source), "--delimiter", ";", "--encoding", "latin-1")
+    assert (given.exit_code, given.stderr) == (0, "")
+    lines = phasefit("predict", "run", "-", "--encoding", "latin-1", input="né\n".encode("latin-1"))
+    assert lines.stdout.splitlines()[1].startswith("né,")
+    assert "--encoding" in sentence(phasefit("predict", "run", "-", input=b"n\xe9\n"))
+    assert "--sheet does not apply to one text per line" in sentence(
+        phasefit("predict", "run", "-", "--sheet", "x", input="a\n")
+    )

@@ -43,7 +43,7 @@ def test_every_option_arrives(phasefit, training, monkeypatch):
 def test_no_field_of_a_request_lacks_its_option():
     from phasefit.cli.train import train
 
-    only_python = {"command", "model_name", "report", "score_test", "recipe_toml"}
+    only_python = {"command", "model_name", "report", "score_test", "recipe_toml", "read_as"}
     assert {*OPTIONS} - only_python <= set(signature(train).parameters)
 
 

@@ -24,32 +24,29 @@ BAD = {
     "open quote": ("t.csv", HEAD + '"b,c\nd,e\n', "t.csv, row 2 (line 3): a quote is not closed"),
     "open quote in the last column": ("t.csv", HEAD + 'b,"c\nd,e\n', "t.csv, row 2 (line 3): a quote is not closed"),
     "rows swallowed by a quote": ("t.csv", HEAD + 'b,"c\nd,"e"\nf,g\n', "t.csv, row 2 (line 3): bad quoting"),
-    "broken utf-8": ("t.csv", HEAD.encode() + b"caf\xe9,b\n", "t.csv, row 2 (line 3): invalid UTF-8"),
-    "broken utf-8 in the header": ("t.csv", b"t\xe9xt,label\na,b\n", "t.csv, the header: invalid UTF-8"),
-    "broken utf-8, gzipped": ("t.csv.gz", HEAD.encode() + b"caf\xe9,b\n", "t.csv.gz, row 2 (line 3): invalid UTF-8"),
-    "utf-16": ("t.csv", HEAD.encode("utf-16"), "t.csv is UTF-16; save it as UTF-8"),
-    "utf-16 without a mark": ("t.csv", HEAD.encode("utf-16-le"), "t.csv seems to be UTF-16; save it as UTF-8"),
-    "utf-16, big end first": ("t.tsv", "a\tb\nc\td\n".encode("utf-16-be"), "t.tsv seems to be UTF-16"),
-    "utf-32": ("t.csv", HEAD.encode("utf-32"), "t.csv is UTF-32; save it as UTF-8"),
-    "utf-16 jsonl": ("t.jsonl", '{"a": 1}\n'.encode("utf-16"), "t.jsonl is UTF-16; save it as UTF-8"),
+    "broken utf-8": ("t.csv", HEAD.encode() + b"na\xc3\xafve caf\xe9,b\n", "t.csv, row 2 (line 3): invalid UTF-8"),
+    "broken utf-8 in the header": ("t.csv", b"t\x81xt,label\na,b\n", "t.csv, the header: invalid UTF-8"),
+    "broken utf-8, gzipped": ("t.csv.gz", HEAD.encode() + b"caf\x8d,b\n", "t.csv.gz, row 2 (line 3): invalid UTF-8"),
+    "cyrillic": ("t.csv", HEAD.encode() + "привет мир друзья,b\n".encode("cp1251"), "t.csv, row 2 (line 3): invalid"),
+    "broken utf-16": ("t.csv", HEAD.encode("utf-16") + b"\0\xd8,\0b\0", "t.csv, row 2 (line 3): invalid UTF-16;"),
     "gzip by another name": ("t.csv", gzip.compress(HEAD.encode()), "t.csv is a gzip file; rename it to t.csv.gz"),
     "zip by another name": (
         "t.jsonl",
         b"PK\x03\x04\0\0",
-        "t.jsonl is a zip archive or a spreadsheet; unpack it, or save",
+        "t.jsonl is a zip archive or a spreadsheet; unpack it, or rename it to t.xlsx",
     ),
     "parquet by another name": ("t.csv", b"PAR1\x15\x04\x15", "t.csv is a Parquet file; rename it to t.parquet"),
     "jsonl by another name": (
         "t.csv",
         '{"text": "a", "label": 1}\n',
-        "t.csv seems to be JSON; write one object per line",
+        "t.csv seems to be JSON; rename it to .json or .jsonl",
     ),
     "white space only": ("t.csv", " \n\t \n", "t.csv is empty: it contains only white space"),
     "no names": ("t.csv", " \nhello\n", "t.csv: the first line has no column names; add a header"),
     "open quote in the header": ("t.csv", '"text,label\na,b\n', "t.csv, the header (line 1): a quote is not closed"),
     "nul": ("t.csv", HEAD + "b\0,c\n", "t.csv, row 2 (line 3): a NUL character"),
     "same column twice": ("t.csv", "text,text\na,b\n", "t.csv: two columns are named 'text'"),
-    "unknown ending": ("t.xlsx", "x", "t.xlsx: unknown file extension '.xlsx'; supported: .csv"),
+    "unknown ending": ("t.ods", "x", "t.ods: unknown file extension '.ods'; supported: .csv"),
     "no ending": ("t", "x", "t: unknown file extension ''; supported: .csv"),
     "jsonl empty": ("t.jsonl", "\n \n", "t.jsonl is empty"),
     "jsonl broken": ("t.jsonl", '{"a": 1}\n{"a": \n', "t.jsonl, line 2: not valid JSON"),
@@ -75,9 +72,8 @@ def test_one_sentence(write, name: str, content: str | bytes, message: str) -> N
 
 
 def test_advice_for_other_extensions(write) -> None:
-    for name, hint in {"t.json": "name it .jsonl", "t.xlsx": "save the spreadsheet as CSV"}.items():
-        with pytest.raises(DataError, match=hint):
-            read_frame(write(name, "x"))
+    with pytest.raises(DataError, match=r"save the spreadsheet as \.xlsx or as CSV"):
+        read_frame(write("t.xls", "x"))
 
 
 def test_a_parquet_file_with_invalid_utf8(tmp_path: Path) -> None:
@@ -106,11 +102,3 @@ def test_damaged_gzip(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match="is not a complete gzip file"):
         read_frame(tmp_path / name)
-
-
-@pytest.mark.parametrize("mark", [";", "\t", "|"])
-def test_another_separator_is_named(tmp_path: Path, mark: str) -> None:
-    path = tmp_path / "semi.csv"
-    path.write_text(f"text{mark}label\ngood{mark}yes\n")
-    with pytest.raises(DataError, match="seems to be separated by"):
-        read_frame(path)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from phasefit.data.io.files import stem
-from phasefit.data.io.frames import line_of_row, read_frame, write_frame
+from phasefit.data.io.frames import read_file, read_frame, write_frame
 from phasefit.errors import DataError
 
 FRAME = pd.DataFrame(
@@ -52,9 +52,8 @@ def test_jsonl_keeps_types_and_fills_missing_keys(write) -> None:
 def test_blank_lines_are_skipped_and_line_numbers_are_right(write) -> None:
     path = write("t.csv", 'text,label\n\n"a\nb",1\nc,2\n')
     assert len(read_frame(path)) == 2
-    assert line_of_row(path, 0) == 4
-    assert line_of_row(path, 1) == 5
-    assert line_of_row(write("t.jsonl", '{"a": 1}\n\n{"a": 2}\n'), 1) == 3
+    assert [read_file(path).location(row) for row in (0, 1)] == ["line 4", "line 5"]
+    assert read_file(write("t.jsonl", '{"a": 1}\n\n{"a": 2}\n')).location(1) == "line 3"
 
 
 def test_a_tsv_with_stray_quotes_is_read_without_quoting(write) -> None:

@@ -234,7 +234,6 @@ def test_a_text_file_has_one_text_per_line(tmp_path) -> None:
         (b"a\n\n\xff\n", "t.txt, line 3: invalid UTF-8; save the file as UTF-8"),
         (b"a\nb\0c\n", "t.txt, line 2: a NUL character"),
         (b" \n\n", "t.txt is empty"),
-        ("a".encode("utf-16"), "t.txt is UTF-16"),
     ],
 )
 def test_bad_text_files(tmp_path, content: bytes, message: str) -> None:

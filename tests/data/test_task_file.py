@@ -54,6 +54,7 @@ def test_a_file_with_everything(tmp_path: Path, write) -> None:
         "tree": None,
         "separator": None,
         "levels": (),
+        **dict.fromkeys(("delimiter", "encoding", "sheet", "empty")),
     }
     assert (mood.name, mood.rows, mood.head) == ("mood", 100, {"weight": 2, "head": "mlp"})
     assert (mood.data, mood.validation) == (str(tmp_path / "mood.csv"), str(tmp_path / "held" / "out.csv"))

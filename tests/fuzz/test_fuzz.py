@@ -6,6 +6,7 @@ The fuzzers prove that they can fail: with a check removed, they must find it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from fuzz.edits import edited
 from fuzz.harness import FAILED, Case, Outcome, Target
 from fuzz.targets import TARGETS, make
 from fuzz.worker import Worker
+from phasefit.data.io.dialect import Dialect
 from phasefit.kinds.decision import Decision
 
 LIGHT = [name for name, target in TARGETS.items() if not target.dangerous]
@@ -57,6 +59,12 @@ def test_what_once_failed(path: Path, made: dict[str, Target]) -> None:
     check(case, made[case.target].try_case(case))
 
 
+@pytest.mark.parametrize("bomb", tables.BOMBS)
+def test_zip_bombs_are_refused(bomb: str, made: dict[str, Target]) -> None:
+    outcome = made["tables"].try_case(Case("tables", f"{tables.BOMB}.{bomb}", "table.xlsx", "bytes", []))
+    assert outcome.kind == harness.REFUSED, outcome
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", LIGHT)
 def test_many_cases(name: str, made: dict[str, Target]) -> None:
@@ -82,7 +90,7 @@ def test_many_cases_in_forks(name: str, worker: Worker) -> None:
 
 def test_tables_are_compared_with_duckdb(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('text,label\n"a, b",c\n')
-    assert tables.with_duckdb(tmp_path / "t.csv") == [["text", "label"], ["a, b", "c"]]
+    assert tables.with_duckdb(tmp_path / "t.csv", Dialect(",", "utf-8")) == [["text", "label"], ["a, b", "c"]]
 
 
 # --- the fuzzers themselves -------------------------------------------------------------------------------------------
@@ -104,10 +112,13 @@ def test_a_removed_check_is_found(made: dict[str, Target], monkeypatch: pytest.M
 def test_a_wrong_reader_is_found(made: dict[str, Target], monkeypatch: pytest.MonkeyPatch) -> None:
     from phasefit.data.io import frames
 
-    right = frames.read_frame
-    monkeypatch.setattr(
-        frames, "read_frame", lambda path: right(path).map(lambda one: one.strip() if isinstance(one, str) else one)
-    )
+    right = frames.read_file
+
+    def stripped(path: Path, *given: Dialect) -> frames.FileContent:
+        content = right(path, *given)
+        return replace(content, frame=content.frame.map(lambda one: one.strip() if isinstance(one, str) else one))
+
+    monkeypatch.setattr(frames, "read_file", stripped)
     target = made["tables"]
     assert any(target.try_case(target.case(1, number)).where == "WrongResult" for number in range(100))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from phasefit.data.hygiene import hygiene
 from phasefit.data.table import Table
-from phasefit.prepare.notes import data_notes, few_rows_note, similar_names
+from phasefit.prepare.notes import data_notes, few_rows_note, is_number, path_note, similar_names
 from specs import prepare, run_spec
 
 
@@ -24,7 +25,7 @@ def test_everything_worth_checking_gets_its_line() -> None:
     validation = Table("v", ["bye now"], ["c"])
     notes = data_notes(hygiene({"train": train, "validation": validation, "test": test}))
     assert notes == [
-        "data: 9 rows, 3 classes (1 to 2 training rows each), 1 to 2 words per text",
+        "data: 9 rows (5 train, 1 validation, 3 test), 3 classes (1 to 2 training rows each), 1 to 2 words per text",
         "2 rows repeat the text of an earlier row (2 in train)",
         "1 text has conflicting labels in 2 rows (1 in train), e.g. train: 'Hello there' is 'a' in row 1, 'b' in row 2",
         "near-empty texts (fewer than two letters or digits): 1 in train, e.g. train row 3",
@@ -89,4 +90,46 @@ def test_a_run_reports_how_small_classes_are_split() -> None:
     assert "1 with one row (in train only, never scored); 1 with two rows (" in few
     assert "1 class has a single text in several copies (in train only, never scored)" in prepared.notes
     assert prepared.train.labels.count("copied") == 5
-    assert prepared.notes[0].startswith("data: 38 rows, 4 classes")
+    assert prepared.notes[0].startswith("data: 38 rows (28 train, 7 validation, 3 test), 4 classes")
+
+
+def test_a_run_warns_of_tiny_splits_and_numbers() -> None:
+    prepared = prepare(run_spec(([str(row) for row in range(6)], list("ababab"))))
+    assert "data: 6 rows (4 train, 1 validation, 1 test)" in prepared.notes[0]
+    assert [note for note in prepared.notes if note in prepared.warnings] == [
+        "4 of the 4 training texts in column 'text' are numbers; check that --text names the right column",
+        "only 1 validation row: which weights are best is mostly chance; label more rows if you can",
+        "only 1 test row: the test score says nothing about new texts; label more rows, or cross-validate with: "
+        "phasefit compare DATA --folds 5",
+    ]
+    many = prepare(run_spec(([f"text {row}" for row in range(400)], list("ab") * 200)))
+    assert not many.warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((text, True) for text in ("12", " 3.5 ", "-1", "1,000", "50 %", "$20", "1e5", ".5", "2024.01.05")),
+        *((text, False) for text in ("", "12 apples", "v1.2", "one", "+", "1-2", "9" * 40)),
+    ],
+)
+def test_numbers(text: str, expected: bool) -> None:
+    assert is_number(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("classes", "hint"),
+    [
+        (["a/b/c", "a/d", "e/f"], "e.g. 'a/b/c'; to learn their levels use --tree /"),
+        (["a > b", "a > c", "d > b"], "e.g. 'a > b'; to learn their levels use --tree '>'"),
+        (["a/b", "c/d"], ""),  # no level in common
+        (["a/b", "a/c", "d", "e", "f"], ""),  # only a few
+        (["N/A", "yes", "no"], ""),
+        (["http://a/b", "http://a/c"], ""),
+        (["/a", "/b"], ""),
+    ],
+)
+def test_labels_that_look_like_paths(classes: list[str], hint: str) -> None:
+    [*notes] = path_note(classes)
+    assert bool(notes) == bool(hint)
+    assert all(hint in note for note in notes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from phasefit.data.named.summary import Description, Inspection
+    from phasefit.events import Note
 
 EXAMPLES = 4
 NO_LABELS = "none; if there is a label column, name it with --label"
@@ -32,13 +35,18 @@ def datasets(
     levels: opt.Levels = None,
     validation: opt.OtherValidation = None,
     test: opt.OtherTest = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     data_dir: opt.DataDir = None,
+    model: opt.Model = None,
     json: opt.Json = False,
 ) -> None:
     """List the named datasets, or inspect one before you train on it.
 
     Shows sizes, classes, text lengths and examples, and checks for repeated texts, texts in both train and test,
-    conflicting labels and near-empty texts.
+    conflicting labels and near-empty texts. For a file, everything that 'phasefit train' would report about it follows:
+    what is assumed, the splits, empty cells, the kind of the labels, and texts that are too long for the model.
 
     $ phasefit datasets
     $ phasefit datasets snips
@@ -57,11 +65,15 @@ def datasets(
             )
         given: dict[str, Any] = {"text": text, "label": label, "validation": validation, "test": test}
         given |= {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
-        inspection = inspect(name, data_dir, {key: value for key, value in given.items() if value})
+        given |= {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+        given = {key: value for key, value in given.items() if value}
+        inspection = inspect(name, data_dir, dict(given))
+        notes = training_notes(name, data_dir, model, given) if Path(name).expanduser().exists() else []
         if json:
-            print_json(as_json(inspection))
+            print_json(as_json(inspection) | ({"training": [asdict(note) for note in notes]} if notes else {}))
         else:
             show_one(inspection, name)
+            show_notes(notes)
         return
     descriptions = [describe_card(card, data_dir) for card in named_datasets()]
     if json:
@@ -79,14 +91,36 @@ def inspect(name: str, data_dir: Path | None, given: dict[str, Any]) -> Inspecti
     from phasefit.data.sources import read_table
 
     splits = {part: given.pop(part) for part in ("validation", "test") if part in given}
-    if not splits:
-        return inspect_dataset(name, data_dir=data_dir, **given)
+    if not given and not splits and not Path(name).expanduser().exists():
+        return inspect_dataset(name, data_dir=data_dir)
+    given |= {"empty": "drop", "check_used": not splits}  # empty cells are reported, they do not hide the rest
     dataset = read_for_inspection(name, data_dir=data_dir, **given)
     options: dict[str, Any] = {**given, "need_labels": dataset.train.labels is not None, "sides": "any"}
     tables: dict[str, Any] = {
         part: read_table(file, split=part, what=part, data_dir=data_dir, **options) for part, file in splits.items()
     }
     return inspect_dataset(replace(dataset, **tables))
+
+
+def training_notes(name: str, data_dir: Path | None, model: str | None, given: dict[str, Any]) -> list[Note]:
+    """Everything that training on the file with the default recipe would report before its first step."""
+    from phasefit.cli.progress import waiting
+    from phasefit.runs.data_report import data_report
+    from phasefit.runs.specification import run_spec
+
+    with waiting("checking what training would report", quiet=False):
+        return data_report(run_spec(name, data_dir=data_dir, model=model, **given), lambda event: None)
+
+
+def show_notes(notes: Sequence[Note]) -> None:
+    """Print notes as a list; warnings are marked."""
+    from phasefit.cli.console import stdout
+
+    console = stdout()
+    if notes:
+        console.print("What training reports", style="bold")
+    for note in notes:
+        console.print(f"- {'warning: ' if note.warning else ''}{note.text}", soft_wrap=True)
 
 
 def as_json(inspection: Inspection) -> dict[str, Any]:
@@ -178,8 +212,6 @@ def examples(inspection: Inspection) -> Table:
 
 def _plain(one: Description) -> dict[str, Any]:
     """A description for JSON, with some fields of its card."""
-    from dataclasses import asdict
-
     card = (
         {} if one.card is None else {key: getattr(one.card, key) for key in ("description", "licence", "notes", "hub")}
     )

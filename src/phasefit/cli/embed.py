@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,6 +35,9 @@ def embed(
     ],
     text: opt.OneText = None,
     format: opt.StdinFormat = "lines",
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     data_dir: opt.DataDir = None,
     overwrite: opt.Overwrite = False,
     escape_formulas: opt.EscapeFormulas = False,
@@ -48,7 +51,7 @@ def embed(
     $ phasefit embed runs/reviews new.csv -o vectors.npy
     $ phasefit embed intfloat/e5-base-v2 new.csv -o vectors.parquet
     """
-    from phasefit.cli.inputs import frame_of, load, read_texts
+    from phasefit.cli.inputs import frame_of, load, read_texts, report_reading
     from phasefit.cli.outputs import check_out, report_written, rescued, write_out
     from phasefit.cli.progress import counting
     from phasefit.data.io.frames import check_columns
@@ -56,7 +59,9 @@ def embed(
 
     check_out(out, overwrite, also=(ARRAY,), escape_formulas=escape_formulas)
     run = Run.open_model(model)
-    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=run.table().columns)
+    dialect: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=run.table().columns, **dialect)
+    report_reading(table, quiet)
     is_array = out.suffix.lower() == ARRAY
     frame = frame_of(table)
     if not is_array:

@@ -34,6 +34,10 @@ def evaluate(
     levels: opt.Levels = None,
     split: opt.Split = "test",
     unseen: opt.UnseenInData = "error",
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
+    empty: opt.Empty = "refuse",
     data_dir: opt.DataDir = None,
     out: Annotated[
         Path | None,
@@ -72,9 +76,9 @@ def evaluate(
     check_heads(opened)
     check_split(split)
     check_out_folder(out, overwrite)
-    scoring = ScoringOptions(split, unseen, batch_size, quiet, data_dir)
+    scoring = ScoringOptions(split, unseen, batch_size, quiet, data_dir, empty)
     if is_task_file(data):
-        if text or label or kind or tree or separator or levels:
+        if text or label or kind or tree or separator or levels or delimiter or encoding or sheet:
             raise DataError("--text, --label and other options of a table do not apply to a task file; set them there")
         only = check_task(opened, task) if task else None
         evaluated, metrics = evaluate_all(opened, data, scoring, device, threads, only)
@@ -90,6 +94,7 @@ def evaluate(
     given: dict[str, Any] = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     own = {} if any(given.values()) or len(label or ()) > 1 else opened.table(task).labels
     options = {"text": tuple(text or ()), "label": tuple(label or ()), **(own or given)}
+    options |= {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     table = read_scored(opened, data, task, scoring, options)
     from phasefit.cli.inputs import load
 
@@ -111,6 +116,7 @@ class ScoringOptions:
     batch_size: int
     quiet: bool
     data_dir: Path | None
+    empty: str = "refuse"
 
 
 class Evaluated(NamedTuple):
@@ -123,10 +129,13 @@ class Evaluated(NamedTuple):
 
 def read_scored(run: Run, data: str, task: str | None, scoring: ScoringOptions, options: dict[str, Any]) -> Table:
     """The table to score on, read like the training table of the run."""
-    from phasefit.cli.inputs import read_labelled, sides_of
+    from phasefit.cli.inputs import read_labelled, report_reading, sides_of
 
+    options = {**options, "empty": options.get("empty") or scoring.empty}
     usual, sides = run.table(task).columns, sides_of(run, task)
-    return read_labelled(data, split=scoring.split, usual=usual, sides=sides, data_dir=scoring.data_dir, **options)
+    table = read_labelled(data, split=scoring.split, usual=usual, sides=sides, data_dir=scoring.data_dir, **options)
+    report_reading(table, scoring.quiet)
+    return table
 
 
 def evaluate_one(run: Run, model: Model, table: Table, task: str | None, scoring: ScoringOptions) -> Evaluated:

@@ -37,6 +37,9 @@ def geometry(
     separator: opt.Separator = None,
     levels: opt.Levels = None,
     split: opt.Split = "test",
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     data_dir: opt.DataDir = None,
     out: Annotated[
         Path | None,
@@ -64,7 +67,7 @@ def geometry(
     $ phasefit geometry runs/reviews
     $ phasefit geometry runs/reviews other.csv -o shape
     """
-    from phasefit.cli.inputs import check_run, check_split
+    from phasefit.cli.inputs import check_run, check_split, report_reading
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.run_options import as_levels
     from phasefit.data.task_file import is_task_file
@@ -76,7 +79,7 @@ def geometry(
     opened = Run.open(run)
     reading = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:
-        if text or label or any(reading.values()):
+        if text or label or delimiter or encoding or sheet or any(reading.values()):
             raise PhasefitError("--text, --label and the other options of a table need DATA; add it, or remove them")
         from phasefit.runs.evaluation.geometry import stored_geometry
 
@@ -85,7 +88,9 @@ def geometry(
         raise DataError(f"{data} is a task file; geometry needs a single table: give one of its tables")
     else:
         columns = {"text": tuple(text or ()), "label": tuple(label or ())}
-        table = read(opened, data, quiet, reading, split=split, data_dir=data_dir, **columns)
+        dialect = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+        table = read(opened, data, quiet, reading, split=split, data_dir=data_dir, **columns, **dialect)
+        report_reading(table, quiet)
         stages = measured(opened, table, quiet, device=device, threads=threads, batch_size=batch_size)
     if out is not None:
         write(out, stages, quiet)

@@ -85,22 +85,34 @@ def read_texts(
     data_dir: Path | None,
     usual: Columns | None = None,
     sides: Sides = "one",
+    **options: Any,
 ) -> Table:
-    """Texts with all columns of the input, labels optional; for a dataset, its test split."""
+    """Texts with all columns of the input, labels optional; for a dataset, its test split.
+
+    `options` are how files are read: the delimiter, the encoding, the sheet, and empty cells.
+    """
     from phasefit.data.io.files import readable
     from phasefit.data.sources import read_dataset, read_table
 
+    options |= {"text": text, "usual": usual, "sides": sides, "need_labels": False}
     if source is None or source == "-":
-        reading = StreamReading("standard-input", STDIN, text, format, usual, sides)
-        return reading.table(_standard_input(source))
+        return StreamReading("standard-input", STDIN, format, options).table(_standard_input(source))
     if _is_stream(source):
-        reading = StreamReading(Path(source).name, source, text, format, usual, sides)
         with readable(Path(source)):
-            return reading.table(Path(source).read_bytes())
+            return StreamReading(Path(source).name, source, format, options).table(Path(source).read_bytes())
     if Path(source).expanduser().is_file():
-        return read_table(source, text=text, need_labels=False, usual=usual, sides=sides)
-    dataset = read_dataset(source, text=text, need_labels=False, data_dir=data_dir, usual=usual, sides=sides)
+        return read_table(source, **options)
+    dataset = read_dataset(source, data_dir=data_dir, **options)
     return dataset.test or dataset.train
+
+
+def report_reading(table: Table, quiet: bool) -> None:
+    """Print what was assumed about the file of a table, and how many rows were dropped, unless `quiet`."""
+    from phasefit.cli.console import stderr
+    from phasefit.prepare.source_facts import SourceFacts
+
+    for note in [] if quiet else SourceFacts.of({"data": table}).notes:
+        stderr().print(note, soft_wrap=True)
 
 
 def read_labelled(source: str, *, split: str, usual: Columns | None = None, **options: Any) -> Table:
@@ -146,38 +158,53 @@ class StreamReading:
 
     file: str  # a file name; its ending sets the format if it is known
     what: str  # its name in messages
-    text: Sequence[str] | None
     format: Format
-    usual: Columns | None
-    sides: Sides
+    options: dict[str, Any]  # of `read_table`
 
     def table(self, data: bytes) -> Table:
         """The table of these bytes."""
-        from phasefit.data.io.files import ENDINGS
+        from phasefit.data.io.files import ENDINGS, READ_ONLY
         from phasefit.data.sources import read_table
 
         name = self.file.lower().removesuffix(".gz")
-        if Path(name).suffix in (*ENDINGS, ".txt"):
+        if Path(name).suffix in (*ENDINGS, *READ_ONLY, ".txt"):
             file = self.file
         elif self.format != "lines":
             file = f"{self.file}.{self.format}"
-        elif self.sides == "pairs":
+        elif self.options["sides"] == "pairs":
             raise DataError("this model needs pairs of texts, but a line is one text; use --format csv, tsv or jsonl")
         else:
-            return read_table(_lines(data, self.what), need_labels=False, what=self.what)
+            return self._lines(data)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / file
             path.write_bytes(data)
-            return read_table(str(path), text=self.text, need_labels=False, usual=self.usual, sides=self.sides)
+            return read_table(str(path), **self.options)
+
+    def _lines(self, data: bytes) -> Table:
+        from phasefit.data.sources import read_table
+
+        encoding = self.options.get("encoding")
+        unfit = next((name for name in ("delimiter", "sheet") if self.options.get(name)), None)
+        if unfit is not None:
+            raise DataError(f"--{unfit} does not apply to one text per line; remove it, or use --format csv")
+        return read_table(
+            lines_of(data, self.what, encoding), need_labels=False, what=self.what, empty=self.options.get("empty")
+        )
 
 
-def _lines(data: bytes, what: str) -> list[str]:
+def lines_of(data: bytes, what: str, encoding: str | None = None) -> list[str]:
     """One text per line; str.splitlines would also split at form feeds and U+2028."""
+    from phasefit.data.io.dialect import UTF_8, checked_dialect, encoding_words
+
+    name = checked_dialect(encoding=encoding).encoding or UTF_8
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig" if name == UTF_8 else name)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{what}, line {line}: invalid UTF-8; convert the text to UTF-8") from None
+        raise DataError(
+            f"{what}, line {line}: invalid {encoding_words(name)}; convert the text to UTF-8, or name its encoding "
+            "with --encoding"
+        ) from None
     if not text.strip():
         raise DataError(f"{what} is empty; pipe texts into it, or give FILE")
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")

@@ -14,7 +14,7 @@ from phasefit.cli.help import Panel
 
 DATA, TRAINING, OUTPUT, MACHINE = Panel("Data"), Panel("Training"), Panel("Output"), Panel("Machine")
 FILE_HELP = (
-    "A CSV, TSV, JSONL or Parquet file (.gz too), a .txt with one text per line, a dataset name, a pipe, or - for "
+    "A CSV, TSV, JSON, JSONL, Excel or Parquet file, a .txt with one text per line, a dataset name, a pipe, or - for "
     "standard input."
 )
 
@@ -214,6 +214,35 @@ Leaked: TypeAlias = Annotated[
         help="What to do with texts that are in the training rows and in the validation or test rows: keep them, drop "
         "the validation and test rows, or drop the training rows. With drop-scored, scores are not comparable with "
         "published results on the same test set.",
+        rich_help_panel=DATA.advanced,
+    ),
+]
+Delimiter: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The mark between the columns of a CSV or TSV file: ';', '|', tab ... By default detected.",
+        metavar="MARK",
+        rich_help_panel=DATA.advanced,
+    ),
+]
+Encoding: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The encoding of text files: utf-8, utf-16, windows-1252, latin-1 ... By default detected.",
+        metavar="NAME",
+        rich_help_panel=DATA.advanced,
+    ),
+]
+Sheet: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The sheet of an Excel file; by default the first.", metavar="NAME", rich_help_panel=DATA.advanced
+    ),
+]
+Empty: TypeAlias = Annotated[
+    Literal["refuse", "drop"],
+    typer.Option(
+        help="What to do with rows whose text or label is empty: refuse the table, or drop the rows.",
         rich_help_panel=DATA.advanced,
     ),
 ]

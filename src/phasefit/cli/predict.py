@@ -35,12 +35,24 @@ def predict(
     task: opt.Task = None,
     text: opt.PairText = None,
     format: opt.StdinFormat = "lines",
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     data_dir: opt.DataDir = None,
     out: opt.OutFile = None,
     overwrite: opt.Overwrite = False,
     probabilities: Annotated[
-        bool, typer.Option(help="Add a column with the probability of each class.", rich_help_panel=opt.OUTPUT)
-    ] = True,
+        str,
+        typer.Option(
+            help="Add the probabilities of all classes, of the N most probable classes of each row (top:N), or none.",
+            metavar="all|top:N|none",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = "all",
+    no_probabilities: Annotated[
+        bool,
+        typer.Option("--no-probabilities", help="Short for --probabilities none.", rich_help_panel=opt.OUTPUT),
+    ] = False,
     reject_below: Annotated[
         float | None,
         typer.Option(
@@ -65,21 +77,44 @@ def predict(
 
     The output has the columns of the input, then prediction, probability and probability_CLASS for each class; for
     scores only prediction. Several labels are joined with |, or written as a list if a class name contains one. A run
-    trained with --reject leaves uncertain predictions empty.
+    trained with --reject leaves uncertain predictions empty and keeps their probabilities. In rows without a text, all
+    new columns are empty.
 
     $ phasefit predict runs/reviews new.csv -o predictions.csv
     $ phasefit predict runs/reviews --say "arrived broken"
     $ cat lines.txt | phasefit predict runs/reviews - > predictions.csv
     """
-    from phasefit.cli.inputs import check_heads, check_run, check_task, frame_of, load, read_texts, sides_of
+    import numpy as np
+
+    from phasefit.cli.inputs import (
+        check_heads,
+        check_run,
+        check_task,
+        frame_of,
+        load,
+        read_texts,
+        report_reading,
+        sides_of,
+    )
     from phasefit.cli.outputs import check_out, write_out
-    from phasefit.cli.predictions import add_predictions, column_names, refuse_clashes
+    from phasefit.cli.predictions import (
+        add_predictions,
+        check_probabilities,
+        column_names,
+        parse_probabilities,
+        refuse_clashes,
+    )
     from phasefit.cli.progress import counting
     from phasefit.data.io.frames import check_columns
     from phasefit.data.sources import read_table
     from phasefit.kinds import kind_of
     from phasefit.runs.run import Run
 
+    shown = parse_probabilities(probabilities)
+    if no_probabilities:
+        if probabilities not in ("all", "none"):
+            raise DataError(f"--no-probabilities and --probabilities {probabilities} exclude each other; remove one")
+        shown = "none"
     check_run(run)
     opened = Run.open_model(run)
     check_heads(opened)
@@ -97,19 +132,28 @@ def predict(
         return
     check_out(out, overwrite, escape_formulas=escape_formulas)
     usual = opened.table(task).columns
-    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=usual, sides=sides)
+    how = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "empty": "keep"}
+    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=usual, sides=sides, **how)
+    report_reading(table, quiet)
     frame = frame_of(table)
     if out is not None:
         check_columns(frame, out)
     model = load(opened, device, threads, quiet)
     name = model.known_task(task)
     space, decision = model.space_of(name), decision_of(model, reject_below, name)
-    refuse_clashes(frame.columns, column_names(space, prefix, probabilities))
-    with counting("predicting", len(table.texts), quiet) as progress:
-        outputs = model.predict_outputs(table.inputs, task=name, batch_size=batch_size, progress=progress)
-    if not kind_of(space).no_reject:
-        report_empty(int((decision.answers(outputs) < 0).sum()), len(outputs), decision, quiet)
-    write_out(add_predictions(frame, outputs, space, decision, prefix, probabilities), out, quiet, escape_formulas)
+    check_probabilities(space, shown)
+    refuse_clashes(frame.columns, column_names(space, prefix, shown))
+    inputs = [one for row, one in enumerate(table.inputs) if table.blank is None or not table.blank[row]]
+    with counting("predicting", len(inputs), quiet) as progress:
+        outputs = (
+            model.predict_outputs(inputs, task=name, batch_size=batch_size, progress=progress)
+            if inputs
+            else np.empty((0, max(len(space), 1)))
+        )
+    withheld = 0 if kind_of(space).no_reject or not inputs else int((decision.answers(outputs) < 0).sum())
+    report_empty(len(table) - len(inputs), withheld, len(table), decision, quiet)
+    predicted = add_predictions(frame, outputs, space, decision, prefix, shown, table.blank)
+    write_out(predicted, out, quiet, escape_formulas)
 
 
 def decision_of(model: Model, reject_below: float | None, task: str | None = None) -> Decision:
@@ -125,12 +169,19 @@ def decision_of(model: Model, reject_below: float | None, task: str | None = Non
     return own if reject_below is None else replace(own, reject_below=reject_below)
 
 
-def report_empty(empty: int, rows: int, decision: Decision, quiet: bool) -> None:
-    """Print how many predictions are empty, and why."""
+def report_empty(blank: int, withheld: int, rows: int, decision: Decision, quiet: bool) -> None:
+    """Print how many predictions are empty because there is no text, and how many because they are uncertain."""
     from phasefit.cli.console import stderr
 
-    if empty and not quiet:
-        note = f"{empty:,} of {rows:,} predictions are empty: their probability is below {decision.reject_below:.3f}"
+    notes = []
+    if blank:
+        notes.append(
+            f"{blank:,} of {rows:,} rows {'has' if blank == 1 else 'have'} no text: all new columns are empty there"
+        )
+    if withheld:
+        below = f"their probability is below {decision.reject_below:.3f}"
+        notes.append(f"{withheld:,} of {rows:,} predictions are withheld (empty, with probabilities): {below}")
+    for note in [] if quiet else notes:
         stderr().print(note, soft_wrap=True)
 
 

@@ -21,6 +21,7 @@ from phasefit.runs.specification import DEFAULTS, OPTIONS, RunSpec, run_spec
 
 TABLES = (
     *("text", "label", "kind", "tree", "separator", "levels", "validation", "test", "unlabelled"),
+    *("delimiter", "encoding", "sheet", "empty"),
     *("validation_size", "test_size", "rows", "validation_rows", "test_rows", "classes", "top_classes"),
 )
 ROWS = ("unseen", "leaked", "data_dir")

@@ -144,6 +144,7 @@ def search(
     """
     from phasefit.cli.study_progress import show_trial, study_listener
     from phasefit.cli.study_tables import show_search
+    from phasefit.events import Note
     from phasefit.recipes import read_recipe
     from phasefit.runs.specification import run_spec
     from phasefit.studies.search import optuna_study
@@ -182,6 +183,8 @@ def search(
         typed_command(),
     )
     with study_listener(quiet) as listen:
+        for note in prepared.source_notes:
+            listen(Note(note))
         result = run_search(question, prepared, search_options, lambda done: show_trial(done, quiet), listen)
     show_search(result, out, json=json)
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from phasefit.cli.console import stderr
-from phasefit.progress.text import duration, score
+from phasefit.progress.text import duration, print_note, score
 from phasefit.studies.pool import CellDone, CellEvent, CellStarted
 from phasefit.studies.result import figure, usual_score
 
@@ -50,6 +50,8 @@ class StudyProgress:
             self.running.append(event.cell.name)
         elif isinstance(event, CellDone):
             self._done(event)
+        elif not self.quiet:
+            print_note(self.console, event)
         if self.bar is not None and self.running:
             self.bar.update(self.task, description=self.running[-1])
 

@@ -45,8 +45,8 @@ def train(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A CSV, TSV, JSONL or Parquet file, a .txt with one text per line, or a dataset name.\f Also "
-            "hub:owner/name, or a task file (.toml).",
+            help="A CSV, TSV, JSON, JSONL, Excel or Parquet file, a .txt with one text per line, or a dataset name.\f "
+            "Also hub:owner/name, or a task file (.toml).",
         ),
     ] = None,
     minutes: opt.Minutes = None,

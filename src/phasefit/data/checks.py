@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phasefit.data.table import Label
 from phasefit.errors import DataError, LabelError
+
+if TYPE_CHECKING:
+    from phasefit.data.io.frames import FileContent
 
 CHUNK = 4096
 SURROGATE = "a lone surrogate (an incomplete character)"
@@ -22,19 +24,24 @@ class Place:
     """The source of rows, for messages: `reviews.csv, row 3 (line 4)`."""
 
     name: str
-    path: Path | None = None
+    file: FileContent | None = None
     column: str = ""  # named in messages if several columns hold texts
+    rows: np.ndarray | None = None  # the rows of the source that are left, if some are dropped
+    may_drop: bool = False  # whether the caller has the option --empty
 
     def row(self, index: int) -> str:
         """The location of a row (0-based), with its line if the file has lines."""
-        from phasefit.data.io.frames import line_of_row
-
-        try:
-            line = line_of_row(self.path, index) if self.path else None
-        except DataError:  # a file that only the lenient reader accepts: the row number must do
-            line = None
+        number = index if self.rows is None else int(self.rows[index])
+        location = self.file.location(number) if self.file else ""
         column = f", column '{self.column}'" if self.column else ""
-        return f"{self.name}, row {index + 1}" + (f" (line {line})" if line else "") + column
+        return f"{self.name}, row {number + 1}" + (f" ({location})" if location else "") + column
+
+    def advice(self, rows: Sequence[int]) -> str:
+        """The end of an error about the first of these rows, which have empty cells."""
+        drop = ", or drop such rows with --empty drop" if self.may_drop else ""
+        if len(rows) == 1:
+            return f"; fill in or remove the row{drop}"
+        return f" (the first of {len(rows)} such rows); fill in or remove these rows{drop}"
 
 
 def check_texts(values: Sequence[Any], place: Place) -> list[str]:
@@ -74,7 +81,7 @@ def check_labels(values: Sequence[Any], place: Place, *, paths: bool = False) ->
         except TypeError:
             raise LabelError(f"{place.row(row)}: a label must be a name or a number, not {kind.__name__}") from None
     if missing:
-        raise LabelError(f"{place.row(missing[0])}: the label is missing{_advice(missing)}")
+        raise LabelError(f"{place.row(missing[0])}: the label is missing{place.advice(missing)}")
     if any(isinstance(label, tuple) for label in labels):  # a bare name among paths is a path of one level
         return [label if isinstance(label, tuple) else (label,) for label in labels]
     return labels
@@ -126,7 +133,7 @@ def _converted(texts: list[Any], bad: list[int], place: Place) -> list[str]:
     """The texts with subclasses of str converted to str; DataError for any other bad value."""
     empty = [row for row in bad if is_missing(texts[row])]
     if empty:
-        raise DataError(f"{place.row(empty[0])}: the text is empty or missing{_advice(empty)}")
+        raise DataError(f"{place.row(empty[0])}: the text is empty or missing{place.advice(empty)}")
     for row in bad:
         if not isinstance(texts[row], str):
             value = f"{type(texts[row]).__name__} {texts[row]!r:.40}"
@@ -150,13 +157,6 @@ def _path(value: Any, place: Place, row: int, paths: bool) -> tuple[str | int, .
             "it in or remove the row"
         )
     return tuple(plain_label(part, place, row) for part in levels)
-
-
-def _advice(rows: Sequence[int]) -> str:
-    """The end of an error about the first of these rows."""
-    if len(rows) == 1:
-        return "; fill in or remove the row"
-    return f" (the first of {len(rows)} such rows); fill in or remove these rows"
 
 
 def _has_surrogate(text: str) -> bool:

@@ -28,6 +28,7 @@ PAIRS = (  # anchor, positive and, in triples, hard negative
     ("sent0", "sent1", "hard_neg"),
 )
 MOST_SIDES = 3
+LONGEST = 60  # characters of a name in a message
 
 
 class NoLabelsError(LabelError):
@@ -188,5 +189,5 @@ def _existing(name: str, names: Sequence[str], where: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:12])
+    shown = ", ".join(f"'{name if len(name) <= LONGEST else name[: LONGEST - 1] + '…'}'" for name in names[:12])
     return shown if len(names) <= 12 else f"{shown} and {len(names) - 12} more"

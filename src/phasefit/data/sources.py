@@ -9,12 +9,21 @@ from typing import Any, cast
 
 from phasefit.data.checks import Place
 from phasefit.data.columns import Columns, Sides, as_names
+from phasefit.data.io.dialect import Dialects, checked_dialect
 from phasefit.data.io.files import stem
 from phasefit.data.labels.reading import LabelReading
 from phasefit.data.named import cards
 from phasefit.data.named.cards import Card
 from phasefit.data.table import Dataset, Table, content_hash
-from phasefit.data.table_reading import Lists, Options, content_of, table_from_frame, table_from_lists, table_from_path
+from phasefit.data.table_reading import (
+    Empty,
+    Lists,
+    Options,
+    content_of,
+    table_from_frame,
+    table_from_lists,
+    table_from_path,
+)
 from phasefit.errors import DataError, LabelError
 
 PARTS = ("train", "validation", "test", "unlabelled")
@@ -40,9 +49,19 @@ def read_table(
     what: str = "table",
     usual: Columns | None = None,
     sides: Sides = "one",
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    read_as: Mapping[str, Mapping[str, str]] | None = None,
+    empty: Empty | None = None,
+    check_used: bool = True,
 ) -> Table:
-    """One table; `split` selects one of several splits, `what` names the table in messages if it is not a file."""
+    """One table; `split` selects one of several splits, `what` names the table in messages if it is not a file.
+
+    `read_as` has the dialects of an earlier run, by path. `check_used` refuses a dialect that the source cannot have.
+    """
     options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
+    options = replace(options, dialects=Dialects(checked_dialect(delimiter, encoding, sheet), read_as), empty=empty)
     origin = _find(source, options, data_dir, what)
     if origin.plain:  # a file or a list has no splits
         split = "train"
@@ -51,6 +70,8 @@ def read_table(
     table = origin.table(split)
     if need_labels and table.labels is None and split != "unlabelled":
         raise LabelError(f"{origin.name} has no labels in split '{split}'")
+    if check_used:
+        options.dialects.check_used([table.file], origin.name)
     return table
 
 
@@ -68,12 +89,19 @@ def read_dataset(
     what: str = "table",
     usual: Columns | None = None,
     sides: Sides = "one",
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    read_as: Mapping[str, Mapping[str, str]] | None = None,
+    empty: Empty | None = None,
+    check_used: bool = True,
 ) -> Dataset:
     """All splits of a source (a named or hub dataset, a folder, a DatasetDict); a plain file has only train.
 
     If all labels of a validation or test split are withheld, as in many public datasets, its labels are None.
     """
     options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
+    options = replace(options, dialects=Dialects(checked_dialect(delimiter, encoding, sheet), read_as), empty=empty)
     origin = _find(source, options, data_dir, what)
     if "train" not in origin.parts:
         raise DataError(f"{origin.name} has no split 'train'; it has {', '.join(origin.parts) or 'none'}")
@@ -81,6 +109,8 @@ def read_dataset(
     origin = origin.as_labelled(train)
     rest = {part: origin.table(part) if part in origin.parts else None for part in PARTS[1:]}
     tables = {"train": train, **rest}
+    if check_used:
+        options.dialects.check_used([table.file for table in tables.values() if table is not None], origin.name)
     return Dataset(origin.name, card=origin.card, sha256=content_hash(tables.values()), **cast(Any, tables))
 
 
@@ -106,7 +136,9 @@ class Source:
     def table(self, part: str) -> Table:
         """The Table of one part; only train must have labels, and unlabelled never has any."""
         table = self._read(part)
-        return Table(table.name, table.flat().texts) if part == "unlabelled" else table
+        if part != "unlabelled":
+            return table
+        return Table(table.name, table.flat().texts, file=table.file, dropped=table.dropped)
 
     def as_labelled(self, train: Table) -> Source:
         """The same source with the label kind of `train`: a small split may look like another kind."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from phasefit.data.columns import Columns
 from phasefit.data.equal_texts import row_hashes, same_text_hashes
+from phasefit.data.io.dialect import FileReading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +56,9 @@ class Table:
     levels: tuple[str, ...] = ()  # the names of scores 0, 1, 2 ..., if labels are levels of a scale
     kind: str | None = field(default=None, compare=False)  # the label kind; None: inferred from the types of the labels
     weights: np.ndarray | None = field(default=None, compare=False)  # of the rows in training losses; None: all equal
+    file: FileReading | None = field(default=None, compare=False)  # how its file was read; None for other sources
+    dropped: tuple[int, ...] = field(default=(), compare=False)  # rows of the source left out for empty cells, from 1
+    blank: np.ndarray | None = field(default=None, compare=False)  # rows without a text, if they are kept
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -97,8 +101,10 @@ class Table:
             return self
         numbers = np.arange(len(self)) if self.rows is None else self.rows
         texts = [text for row in zip(*self.sides, strict=True) for text in row]
+        rows = np.repeat(numbers, len(self.sides))
         weights = None if self.weights is None else np.repeat(self.weights, len(self.sides))
-        return Table(self.name, texts, rows=np.repeat(numbers, len(self.sides)), columns=self.columns, weights=weights)
+        own = (self.columns, (), (), None, weights, self.file, self.dropped)
+        return Table(self.name, texts, None, None, rows, *own)
 
     def row_numbers(self, places: np.ndarray) -> np.ndarray:
         """Row numbers in the source, from 1, of these indices of the table."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
 
 from phasefit.data.checks import Place, check_texts, is_missing
 from phasefit.data.columns import Columns, NoLabelsError, PairsError, Sides, find_columns
-from phasefit.data.labels.reading import LabelReading, read_kind
+from phasefit.data.io.dialect import Dialects
+from phasefit.data.labels.kinds import LABEL_KINDS
+from phasefit.data.labels.reading import LabelReading, detect_kind, read_kind
 from phasefit.data.table import Table
 from phasefit.errors import DataError, LabelError
 
@@ -30,6 +34,12 @@ class Options:
     may_lack: bool = False  # if all labels of a split are missing, read it as a table without labels
     sides: Sides = "one"
     no_labels: bool = False  # ignore the label column: it is not about the text
+    dialects: Dialects = field(default_factory=Dialects)
+    empty: Empty | None = None  # what to do with empty cells; None refuses them without naming the option
+
+
+Empty: TypeAlias = Literal["refuse", "drop", "keep"]
+"""Rows with empty cells: refused, dropped, or kept. Only texts are kept, as empty texts: labels are then refused."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +87,10 @@ def _listed_labels(labels: Any) -> list[Any]:
 
 def table_from_path(path: Path, name: str, options: Options) -> Table:
     """The Table of a file."""
-    from phasefit.data.io.frames import read_frame
+    from phasefit.data.io.frames import read_file
 
-    return table_from_frame(read_frame(path), name, options, Place(path.name, path))
+    content = read_file(path, options.dialects.of(path))
+    return table_from_frame(content.frame, name, options, Place(path.name, content))
 
 
 def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Place) -> Table:
@@ -92,14 +103,68 @@ def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Pl
     text, label = _with_usual(names, options)
     wanted: dict[str, Any] = {"need_labels": options.need_labels, "where": place.name, "sides": options.sides}
     columns = find_columns(names, text=text, label=label, **wanted)
-    texts, *others = (_side(frame[column].tolist(), column, columns, place) for column in columns.texts)
-    label_fields: dict[str, Any] = {}
+    sides = [frame[column].tolist() for column in columns.texts]
+    labels = None
     if columns.labels and not options.no_labels:
         values = [frame[column].tolist() for column in columns.labels]
-        raw = values[0] if len(values) == 1 else list(zip(*values, strict=True))
-        label_fields = _labels(raw, options, place)
-    table = Table(name, texts, frame=frame, columns=columns, others=tuple(others), **label_fields)
+        labels = values[0] if len(values) == 1 else list(zip(*values, strict=True))
+    return _table(Table(name, [], frame=frame, columns=columns), sides, labels, options, place)
+
+
+def _table(
+    bare: Table, sides: Sequence[Sequence[Any]], labels: Sequence[Any] | None, options: Options, place: Place
+) -> Table:
+    """The table with these texts and labels; rows with empty cells are refused, dropped or kept."""
+    place = replace(place, may_drop=options.empty == "refuse")
+    total, frame, rows, blank = len(sides[0]), bare.frame, None, None
+    if options.empty == "drop":
+        rows = _rows_without_empty(sides, labels, options, place)
+    if rows is not None:
+        sides = [[side[row] for row in rows.tolist()] for side in sides]
+        labels = None if labels is None else [labels[row] for row in rows.tolist()]
+        frame = None if frame is None else frame.iloc[rows].reset_index(drop=True)
+        bare = replace(bare, weights=None if bare.weights is None else bare.weights[rows])
+        place = replace(place, rows=rows)
+    elif options.empty == "keep" and (empty := _rows_without_text(sides)).any():
+        blank = empty
+    texts, *others = (_side(side, place, blank, bare.columns, number) for number, side in enumerate(sides))
+    table = replace(
+        bare,
+        texts=texts,
+        others=tuple(others),
+        frame=frame,
+        rows=rows,
+        file=None if place.file is None else place.file.reading,
+        dropped=() if rows is None else tuple((np.setdiff1d(np.arange(total), rows) + 1).tolist()),
+        blank=blank,
+        **({} if labels is None else _labels(labels, options, place)),
+    )
     return table.flat() if options.sides == "each" else table
+
+
+def _rows_without_text(sides: Sequence[Sequence[Any]]) -> np.ndarray:
+    """A mask of the rows in which a text is missing."""
+    return np.asarray(np.any([[is_missing(value) for value in side] for side in sides], axis=0))
+
+
+def _rows_without_empty(
+    sides: Sequence[Sequence[Any]], labels: Sequence[Any] | None, options: Options, place: Place
+) -> np.ndarray | None:
+    """The rows with a text and, where every row needs one, a label; None if that is all of them."""
+    empty = _rows_without_text(sides)
+    if labels is not None and (options.need_labels or options.label):
+        missing = np.array([_lacks_label(label) for label in labels], dtype=bool)
+        kind = options.reading.stated_kind or detect_kind([label for label in labels if not _lacks_label(label)])
+        is_set = LABEL_KINDS[kind].answer == "set"  # in which an empty cell is an empty set
+        if not is_set and not (options.may_lack and missing.all()):
+            empty |= missing
+    if empty.all():
+        raise DataError(f"{place.name}: every row has an empty text or label; check the columns")
+    return np.flatnonzero(~empty) if empty.any() else None
+
+
+def _lacks_label(label: Any) -> bool:
+    return all(map(is_missing, label)) if isinstance(label, tuple) else is_missing(label)
 
 
 def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -117,27 +182,34 @@ def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ..
     return text, label
 
 
-def _side(values: Sequence[Any], column: str, columns: Columns, place: Place) -> list[str]:
-    """The texts of one column; messages name the column if there are several."""
-    return check_texts(values, place if not columns.others else replace(place, column=column))
+def _side(
+    values: Sequence[Any], place: Place, blank: np.ndarray | None, columns: Columns | None, number: int
+) -> list[str]:
+    """The texts of one column, "" in blank rows; messages name the column if there are several."""
+    if columns is not None and columns.others:
+        place = replace(place, column=columns.texts[number])
+    if blank is None:
+        return check_texts(values, place)
+    texts, rows = [""] * len(values), np.flatnonzero(~blank)
+    if len(rows):
+        checked = check_texts([values[row] for row in rows.tolist()], replace(place, rows=rows))
+        for row, text in zip(rows.tolist(), checked, strict=True):
+            texts[row] = text
+    return texts
 
 
 def table_from_lists(lists: Lists, name: str, options: Options, place: Place) -> Table:
     """The Table of texts and labels in memory."""
-    texts, *others = _columns_of_rows(lists.texts, options.sides, place)
-    label_fields: dict[str, Any] = {}
+    sides = _columns_of_rows(lists.texts, options.sides, place)
     if lists.labels is None:
         if options.need_labels:
             raise NoLabelsError(f"{place.name}: labels are needed; pass (texts, labels)")
-    elif len(lists.labels) != len(texts):
-        raise DataError(f"{place.name}: {len(texts)} texts but {len(lists.labels)} labels; give one label per text")
-    else:
-        label_fields = _labels(lists.labels, options, place)
-    table = Table(name, texts, others=tuple(others), weights=lists.weights, **label_fields)
-    return table.flat() if options.sides == "each" else table
+    elif len(lists.labels) != len(sides[0]):
+        raise DataError(f"{place.name}: {len(sides[0])} texts but {len(lists.labels)} labels; give one label per text")
+    return _table(Table(name, [], weights=lists.weights), sides, lists.labels, options, place)
 
 
-def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[list[str]]:
+def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[list[Any]]:
     """The texts as one list, or as two or three lists if the rows are pairs or triples."""
     widths = {len(row) if isinstance(row, tuple | list) else 1 for row in rows}
     if not any(isinstance(row, tuple | list) for row in rows):
@@ -146,7 +218,7 @@ def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[li
                 f"{place.name}: pairs of texts are needed here; give them as tuples of two texts, or of three with a "
                 "hard negative last"
             )
-        return [check_texts(rows, place)]
+        return [list(rows)]
     if sides == "one":
         raise PairsError(
             f"{place.name}: these are pairs of texts, but single texts are needed here; give one text per row"
@@ -157,7 +229,7 @@ def _columns_of_rows(rows: Sequence[Any], sides: Sides, place: Place) -> list[li
         raise DataError(
             f"{place.name}: rows must be all pairs or all triples of texts; found rows of {_listing(widths)}"
         )
-    return [check_texts(list(side), place) for side in zip(*rows, strict=True)]
+    return [list(side) for side in zip(*rows, strict=True)]
 
 
 def _listing(widths: set[int]) -> str:

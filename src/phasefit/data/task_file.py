@@ -7,6 +7,7 @@ dropout = 0.1                  # for heads that do not set their own
 name = "sst"
 data = "cs224n-sst"            # a file next to this one, the name of a dataset or hub:owner/name
 kind = "single"                # detected by default, as are the columns: text, label
+delimiter = ";"                # detected by default, as are encoding and sheet; empty = "drop" drops empty rows
 weight = 2                     # the weight of its loss; any other head option may follow
 
 [before]                       # pairs or texts for phases before the tasks
@@ -28,7 +29,8 @@ from phasefit.errors import DataError, LabelError, did_you_mean
 from phasefit.files.names import exists, path_named
 
 HERE = Path(__file__).parent / "tasks"
-TABLE = ("data", "text", "label", "kind", "tree", "separator", "levels", "validation", "test", "rows")
+FILE = ("delimiter", "encoding", "sheet", "empty")  # how its files are read
+TABLE = ("data", "text", "label", "kind", "tree", "separator", "levels", "validation", "test", "rows", *FILE)
 TOP = ("task", "before", "shared", "dropout")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 # Attributes of torch containers, which cannot be names of heads.
@@ -62,11 +64,15 @@ class TaskSpec:
     validation: Any = None
     test: Any = None
     rows: int | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    empty: str | None = None
     head: Mapping[str, Any] = field(default_factory=dict)
 
     def options(self) -> dict[str, Any]:
         """The options for reading its tables."""
-        names = ("text", "label", "kind", "tree", "separator", "levels")
+        names = ("text", "label", "kind", "tree", "separator", "levels", *FILE)
         return {name: getattr(self, name) for name in names}
 
     def part(self, split: str) -> str:
@@ -156,13 +162,14 @@ def _task(table: dict[str, Any], where: str, path: Path) -> TaskSpec:
         raise DataError(f"{where}: rows must be a whole number above 0, not {rows!r}")
     lists = {key: _names(table.get(key), key, where) for key in ("text", "label", "levels")}
     strings = {key: _string(table.get(key), key, where) for key in ("kind", "tree", "separator")}
+    files = {key: _string(table.get(key), key, where) for key in FILE}
     try:
         LabelReading(**strings, levels=lists["levels"])  # raises if the options contradict each other
     except LabelError as error:
         raise LabelError(f"{where}: {error}") from None
     sources = {key: _source(table.get(key), key, where, path) for key in ("data", "validation", "test")}
     head = {key: value for key, value in table.items() if key not in (*TABLE, "name")}
-    return TaskSpec(name=name, rows=rows, head=head, **lists, **strings, **sources)  # type: ignore[arg-type]
+    return TaskSpec(name=name, rows=rows, head=head, **lists, **strings, **files, **sources)  # type: ignore[arg-type]
 
 
 def check_task_name(name: Any, where: str) -> str:

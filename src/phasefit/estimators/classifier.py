@@ -159,7 +159,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
         """Return the most probable label of each text, or None below the confidence threshold (see `reject`).
 
         Labels of a tree are an array of tuples. Several labels per text are an indicator matrix if `fit` got one, else
-        an array of tuples.
+        an array of tuples. A missing text (None or NaN) is an error that names its position.
         """
         probabilities = self.predict_proba(X)
         decision = self._fitted().decision(self.task_)

@@ -11,8 +11,11 @@ from phasefit.data.columns import as_names
 from phasefit.data.sources import read_table as read_any_table
 from phasefit.data.table import Table
 from phasefit.estimators.auto import check_minutes, choose_spec
-from phasefit.parameter_names import python_errors
-from phasefit.progress.python import python_progress
+from phasefit.events import Note
+from phasefit.parameter_names import in_python, python_errors
+from phasefit.prepare.source_facts import SourceFacts
+from phasefit.prepare.specification import DataSpec
+from phasefit.progress.python import pass_on, python_progress
 from phasefit.recipes import Recipe
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
@@ -50,6 +53,10 @@ def train(
     tree: str | None = None,
     separator: str | None = None,
     levels: Names = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    empty: str = "refuse",
     validation: Any = None,
     test: Any = None,
     unlabelled: Any = None,
@@ -109,6 +116,11 @@ def train(
         The separator between the levels of a tree, or between several labels, within one cell.
     levels
         The names of an ordered scale, lowest first.
+    delimiter, encoding, sheet
+        How files are read: the mark between columns, the encoding of text files, the sheet of Excel files; detected
+        when None, with a note about what was assumed.
+    empty
+        What to do with rows whose text or label is empty: "refuse" the table or "drop" the rows.
     validation, test, unlabelled
         More tables; `unlabelled` has texts for the phases that need no labels.
     validation_size, test_size
@@ -228,6 +240,10 @@ def read_table(
     tree: str | None = None,
     separator: str | None = None,
     levels: Names = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    empty: str = "refuse",
     need_labels: bool = True,
     split: str = "train",
     data_dir: str | Path | None = None,
@@ -242,6 +258,8 @@ def read_table(
         Column names; detected when None.
     kind, tree, separator, levels
         How labels are read, as in `train`.
+    delimiter, encoding, sheet, empty
+        How files are read, and what to do with empty cells, as in `train`.
     need_labels
         Whether a table without labels is an error.
     split
@@ -252,7 +270,9 @@ def read_table(
     Returns
     -------
     Table
-        Its `texts` and `labels` are lists; `labels` is None for a table without labels.
+        Its `texts` and `labels` are lists; `labels` is None for a table without labels. `file.assumption` states what
+        was assumed about a file, and `dropped` has the numbers of the rows that were dropped for empty cells; both also
+        raise a `PhasefitWarning`.
     """
     reading: dict[str, Any] = {
         "kind": kind,
@@ -261,6 +281,11 @@ def read_table(
         "levels": tuple(map(str, as_names(levels))),
     }
     columns: dict[str, Any] = {"text": as_names(text), "label": as_names(label)}
-    check_options({**reading, **columns, "data_dir": data_dir})
+    file: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "empty": empty}
+    check_options({**reading, **columns, **file, "data_dir": data_dir})
+    DataSpec(source, **file)  # raises for an unknown choice
     folder = None if data_dir is None else Path(data_dir)
-    return read_any_table(source, **columns, **reading, need_labels=need_labels, split=split, data_dir=folder)
+    table = read_any_table(source, **columns, **reading, **file, need_labels=need_labels, split=split, data_dir=folder)
+    for note in SourceFacts.of({split: table}).notes:
+        pass_on(Note(in_python(note), warning=True))
+    return table

@@ -11,6 +11,7 @@ import numpy as np
 
 from phasefit.data.columns import Columns, NoLabelsError, PairsError, as_names
 from phasefit.data.hygiene import Hygiene, hygiene
+from phasefit.data.io.dialect import Dialects, checked_dialect
 from phasefit.data.io.frames import free_unused
 from phasefit.data.labels import LabelSpace
 from phasefit.data.sources import read_dataset, read_table
@@ -22,13 +23,23 @@ from phasefit.kinds import kind_of
 from phasefit.prepare.base import Base
 from phasefit.prepare.folds import held_out_fold, keep_classes
 from phasefit.prepare.leaks import without_leaks, without_scored
-from phasefit.prepare.notes import class_notes, columns_note, data_notes, leak_notes
+from phasefit.prepare.notes import (
+    class_notes,
+    columns_note,
+    data_notes,
+    leak_notes,
+    number_notes,
+    path_note,
+    small_split_notes,
+)
+from phasefit.prepare.source_facts import SourceFacts
 from phasefit.prepare.specification import DataSpec, SplitSpec
 from phasefit.prepare.splitting import known_only, note_known, sampled, space_of, split_off, subsample
 from phasefit.prepare.unused_labels import drop_unused_labels, known_space
 from phasefit.recipes.needs import Needs
 
 LABELS = Needs()
+SINGLE = "single"  # the kind whose labels may be paths that were not recognised
 OTHER_USE = {
     NoLabelsError: "or learn from the texts alone with --recipe simcse",
     PairsError: "or learn from labelled pairs with --recipe finetune (with an auxiliary objective, add --set "
@@ -54,6 +65,7 @@ class Prepared:
     tasks: Mapping[str, Prepared] = field(default_factory=dict)  # of a task file; `train` is then for phases before
     before: bool = False  # whether `train` comes from the [before] table or from the tasks' texts
     file: TaskFile | None = None
+    source: SourceFacts = field(default_factory=SourceFacts)
 
     def report(self, listen: Callable[[Note], None]) -> None:
         """Send all notes; those about misleading or meaningless scores are warnings."""
@@ -106,7 +118,20 @@ class Prepared:
             **self._imbalance(),
             "sha256": self.sha256,
             **({} if self.columns is None else {"columns": self.columns}),
+            **({"dropped": dict(self.source.dropped)} if self.source.dropped else {}),
         }
+
+    @property
+    def source_notes(self) -> list[str]:
+        """What was assumed about the files of all tables, and how many of their rows were left out."""
+        tasks = [f"{name}: {note}" for name, task in self.tasks.items() for note in task.source.notes]
+        return [*self.source.notes, *tasks]
+
+    @property
+    def read_as(self) -> dict[str, dict[str, str]]:
+        """How the files of all tables were read, by path."""
+        tasks = [task.read_as for task in self.tasks.values()]
+        return {path: how for one in (*tasks, self.source.read_as) for path, how in one.items()}
 
     def _imbalance(self) -> dict[str, float]:
         if self.train.labels is None:
@@ -134,6 +159,7 @@ def prepare(
     dataset = _read(data, needs, None if base is None else base.columns)
     train, validation, test, unlabelled = dataset.train, dataset.validation, dataset.test, dataset.unlabelled
     free_unused()  # the frames are no longer needed: free them before rows are copied
+    source = SourceFacts.of({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
 
     notes: list[str] = []
     serious: list[str] = []
@@ -173,6 +199,11 @@ def prepare(
     if not split.score_test:
         test = None  # neither trained on nor scored
     note_known({"validation": validation, "test": test}, base, notes)
+    serious += number_notes(train)
+    if train.labels is not None:
+        kind = kind_of(space)
+        notes += path_note(space.names) if kind.name == SINGLE else []
+        serious += small_split_notes(validation, test, kind.has_classes)
     data_check = hygiene({"train": train, "validation": validation, "test": test, "unlabelled": unlabelled})
     return Prepared(
         dataset.name,
@@ -183,9 +214,16 @@ def prepare(
         unlabelled,
         dataset.sha256,
         data_check,
-        [*columns_note(train), *data_notes(data_check, train.labels is not None), *notes, *serious],
+        [
+            *source.notes,
+            *columns_note(train),
+            *data_notes(data_check, train.labels is not None),
+            *notes,
+            *serious,
+        ],
         _about_columns(train, data),
         tuple(serious),
+        source=source,
     )
 
 
@@ -211,6 +249,12 @@ def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
         "need_labels": needs.labels,
         "sides": needs.sides,
         "usual": usual,
+        "delimiter": data.delimiter,
+        "encoding": data.encoding,
+        "sheet": data.sheet,
+        "read_as": data.read_as,
+        "empty": data.empty,
+        "check_used": False,  # an option may apply to one of several files
     }
     try:
         dataset = read_dataset(data.source, **options)
@@ -228,6 +272,9 @@ def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
         more = {**options, "text": one, "label": (), "need_labels": False, "sides": "each"}
         more |= {"kind": None, "tree": None, "separator": None, "levels": ()}
         unlabelled = read_table(data.unlabelled, what="unlabelled", **more)
+    tables = [table for table in (dataset.train, validation, test, unlabelled) if table is not None]
+    dialects = Dialects(checked_dialect(data.delimiter, data.encoding, data.sheet))
+    dialects.check_used([table.file for table in tables], dataset.name)
     return Dataset(
         dataset.name,
         replace(dataset.train, frame=None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from phasefit.errors import DataError, did_you_mean
 
 UNSEEN = ("error", "drop", "keep")
+EMPTY = ("refuse", "drop")
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,15 @@ class DataSpec:
     separator: str | None = None  # the separator of several labels in one cell; default: "|"
     levels: tuple[str, ...] = ()  # the names of an ordered scale, lowest first
     data_dir: Path | None = None  # the folder searched first for named datasets
+    delimiter: str | None = None  # between the columns of CSV and TSV; detected by default, as are the next two
+    encoding: str | None = None  # of text files
+    sheet: str | None = None  # of Excel files
+    read_as: Mapping[str, Any] | None = None  # how the files were read before, by path, if the run is resumed
+    empty: str = "refuse"  # rows with an empty text or label: "refuse" or "drop" them
+
+    def __post_init__(self) -> None:
+        if self.empty not in EMPTY:
+            raise DataError(f"--empty {self.empty}: unknown choice; {did_you_mean(str(self.empty), EMPTY)}")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 from phasefit.data.hygiene import hygiene
 from phasefit.data.labels import NoLabels
@@ -14,10 +13,14 @@ from phasefit.data.task_file import TaskFile, TaskSpec, is_task_file, read_task_
 from phasefit.errors import DataError
 from phasefit.prepare.base import Base
 from phasefit.prepare.prepare import Prepared, prepare
+from phasefit.prepare.source_facts import SourceFacts
 from phasefit.prepare.specification import DataSpec, SplitSpec
 from phasefit.recipes.needs import Needs
 
-OF_A_TABLE = ("text", "label", "kind", "tree", "separator", "levels", "validation", "test", "unlabelled")
+OF_A_TABLE = (
+    *("text", "label", "kind", "tree", "separator", "levels", "validation", "test", "unlabelled"),
+    *("delimiter", "encoding", "sheet"),
+)
 TASK = Needs(labels=True, labels_of_pairs=True)
 
 
@@ -32,7 +35,7 @@ def prepare_tasks(data: DataSpec, split: SplitSpec, seed: int, needs: Needs, bas
         if getattr(data, name):
             raise DataError(f"--{name} applies to a single table; set it in the [[task]] tables of {data.source}")
     file = read_task_file(data.source)
-    prepared = partial(_prepared, data.data_dir, split, seed)
+    prepared = partial(_prepared, data, split, seed)
     tasks = {
         task.name: prepared(task, TASK, file.where(task.name), None if base is None else base.of_task(task.name))
         for task in file.tasks
@@ -62,11 +65,12 @@ def prepare_tasks(data: DataSpec, split: SplitSpec, seed: int, needs: Needs, bas
         tasks,
         before is not None,
         file,
+        SourceFacts() if before is None else before.source,
     )
 
 
 def _prepared(
-    data_dir: Path | None,
+    given: DataSpec,
     split: SplitSpec,
     seed: int,
     task: TaskSpec,
@@ -75,8 +79,10 @@ def _prepared(
     base: Base | None = None,
 ) -> Prepared:
     """One table of the file; errors start with its place in the file."""
-    data = DataSpec(task.data, validation=task.validation, test=task.test, data_dir=data_dir, **task.options())
+    where_to_read = {"data_dir": given.data_dir, "read_as": given.read_as, "empty": given.empty}
+    options = {**where_to_read, **{name: value for name, value in task.options().items() if value}}
     try:
+        data = DataSpec(task.data, validation=task.validation, test=task.test, **options)
         return prepare(data, replace(split, rows=task.rows or split.rows), seed=seed, base=base, needs=needs)
     except DataError as error:
         raise type(error)(f"{where}: {error}") from error

@@ -37,7 +37,7 @@ def python_progress(listener: Listener | None, verbose: bool | int | None) -> It
 
         def receive(event: Event) -> None:
             if isinstance(event, Note) and is_main_process():
-                _pass_on(event)
+                pass_on(event)
             if not isinstance(event, Note) or not (event.warning or _logged()):
                 show(event)
             if listener is not None:
@@ -86,7 +86,7 @@ def _logged() -> bool:
     return LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()
 
 
-def _pass_on(note: Note) -> None:
+def pass_on(note: Note) -> None:
     """Raise a warning where phasefit was called, or log a note."""
     text = one_line(note.text)
     if not note.warning:

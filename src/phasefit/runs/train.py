@@ -55,7 +55,7 @@ def train(
         path = Path(spec.output.folder) if spec.output.folder is not None else next_folder(job.prepared.name)
         folder = RunFolder(path, overwrite=spec.output.overwrite)
         listen(Note(f"the run is in {path}"))
-        request = spec_to_json(spec)
+        request = spec_to_json(spec) | {"read_as": job.prepared.read_as or None}
         with cleanup_on_failure(folder, listen, fresh=True, resumable=is_resumable(request)):
             folder.begin({**started_facts(job), "resume": {"request": request, "recipe": recipe.to_toml()}})
             for name, text in (files or {}).items():

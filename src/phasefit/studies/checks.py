@@ -20,8 +20,10 @@ from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import RESULT
 
 
-def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,)) -> None:
+def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,)) -> list[str]:
     """Read and split the rows of every cell without a result, once per dataset and needs of the recipe.
+
+    Returns notes about the files: what was assumed, and how many rows were left out.
 
     `scores` are the metrics that the tables will show: there must be rows to score and predictions.
     """
@@ -29,6 +31,7 @@ def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None]
         check_score(score)
     on_test = any(score is None or score.startswith("test.") for score in scores)
     seen: set[tuple[str, str, Needs, bool]] = set()
+    notes: dict[str, None] = {}  # in order
     for cell in cells:
         needs, fold = needs_of_cell(cell), cell.spec.split.fold
         last = fold is not None and fold[0] == fold[1]  # if any fold lacks rows, the last one does
@@ -37,12 +40,14 @@ def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None]
             continue
         seen.add(key)
         try:
-            _check(cell, needs, on_test, [score for score in scores if score is not None])
+            prepared = _check(cell, needs, on_test, [score for score in scores if score is not None])
         except PhasefitError as error:
             raise type(error)(f"{cell.variant} on {cell.dataset}: {error}") from error
+        notes |= dict.fromkeys(prepared.source_notes)
+    return list(notes)
 
 
-def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> None:
+def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> Prepared:
     if cell.is_baseline and is_task_file(cell.spec.data.source):
         raise DataError("baselines support one table only, and this is a task file; remove the baselines")
     if cell.pairs is None and not _predicts(cell):
@@ -59,6 +64,7 @@ def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> No
     tests = [prepared.test, *(task.test for task in prepared.tasks.values())]
     if on_test and cell.pairs is None and not any(table is not None and len(table) for table in tests):
         raise DataError("no test rows to score; give --test, a --test-size, --folds or --score validation.NAME")
+    return prepared
 
 
 def _check_kind(score: str, prepared: Prepared) -> None:

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any
 
 from phasefit.errors import Interrupted, PhasefitError
+from phasefit.events import Note
 from phasefit.files.atomic import discard_tree
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import Result, finished_result, read_result
@@ -56,7 +57,7 @@ class CellEnded:
     cached: bool = False
 
 
-CellEvent = CellStarted | CellDone
+CellEvent = CellStarted | CellDone | Note
 Listener = Callable[[CellEvent], None]
 Running = list[tuple[Cell, Any]]
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 ONE, SEVERAL = ("text",), ("text_a", "text_b", "text_c")
 LABEL = "label"
-READ = ("text", "label", "kind", "tree", "separator", "levels")  # how to read the source
+READ = (  # how to read the source
+    *("text", "label", "kind", "tree", "separator", "levels"),
+    *("delimiter", "encoding", "sheet", "empty"),
+)
 CHOSEN = ("rows", "validation_rows", "test_rows", "classes", "top_classes", "fold", "leaked")  # which rows to use
 
 

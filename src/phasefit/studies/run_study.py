@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.errors import DataError
+from phasefit.events import Note
 from phasefit.files.atomic import write_text
 from phasefit.files.manifest import versions
 from phasefit.models.encoder.locate import DEFAULT_MODEL
@@ -56,7 +57,8 @@ def run_study(
         raise DataError(f"the study '{study.name}' has no cells; name at least one dataset and one recipe")
     keys = [cell.key for cell in cells]  # reads every table, so that a missing one is an error before training
     question = _question(study, specs, keys)
-    check_cells(cells, StudyFolder.cache_of(out), [spec.score for spec in specs])
+    for note in check_cells(cells, StudyFolder.cache_of(out), [spec.score for spec in specs]):
+        listen(Note(note))
     folder = StudyFolder.open(study.name, question, out, overwrite=overwrite)
     results = run_cells(cells, folder.cache, jobs=jobs, keep=keep_runs, listen=listen)
     filled = tuple(fill(study, spec, cells, results) for spec in specs)

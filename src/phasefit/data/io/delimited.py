@@ -7,77 +7,121 @@ import io
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from phasefit.data.io.files import START, open_bytes, refuse_other_content
+from phasefit.data.io.dialect import delimiter_words
+from phasefit.data.io.encodings import TextFile
+from phasefit.data.io.files import START, refuse_other_content
 from phasefit.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+TAB = "\t"
+MARKS = (",", ";", TAB, "|")
+SAMPLE = 1 << 18  # bytes, from which the delimiter is detected
+SAMPLE_ROWS = 1_000
 BLOCK = 16 << 20  # pyarrow needs each record within two blocks; 16 MB is enough for any realistic text
 
 
-def read_delimited(path: Path, separator: str) -> pd.DataFrame:
-    """A frame of text columns; ragged rows, invalid UTF-8, NUL and unclosed quotes raise an error with the row."""
-    names = _header(path, separator)
+def read_delimited(file: TextFile, separator: str, *, given: bool = False) -> pd.DataFrame:
+    """A frame of text columns; ragged rows, invalid UTF-8, NUL and unclosed quotes raise an error with the row.
+
+    `given`: the user named the separator, so that a header with another mark is a single column.
+    """
+    names = _header(file, separator, given)
     try:
-        table = _read_fast(path, separator, names, quoted=True)
+        table = _read_fast(file, separator, names, quoted=True)
     except ValueError:
-        table = _reread(path, separator, names)
+        table = _reread(file, separator, names)
     if table.num_rows == 0:
-        raise DataError(f"{path.name} has no rows, only a header")
-    _refuse_nul(table, path, separator)
+        raise DataError(f"{file.name} has no rows, only a header")
+    _refuse_nul(table, file, separator)
     frame: pd.DataFrame = table.to_pandas()
     return frame
 
 
-def line_of_row(path: Path, separator: str, row: int) -> int | None:
+def detect_separator(file: TextFile, usual: str) -> str:
+    """The usual separator, unless the rows disagree with it and header and rows agree on exactly one other."""
+    with file.open() as content:
+        sample = content.read(SAMPLE)
+    cut = len(sample) == SAMPLE
+    text = sample.decode("utf-8-sig", errors="surrogateescape")
+    if _columns(text, usual, cut) > 1:
+        return usual
+    others = [mark for mark in MARKS if mark != usual and _columns(text, mark, cut) > 1]
+    return others[0] if len(others) == 1 else usual
+
+
+def _columns(text: str, separator: str, cut: bool) -> int:
+    """The number of columns of a header and all its rows; 0 if they differ, or if there are no rows."""
+    widths, rows = set(), 0
+    for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE) if separator == TAB else (csv.QUOTE_MINIMAL,):
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, quoting=quoting)
+        records: list[list[str]] = []
+        with _any_field_size():
+            try:
+                records += (record for record in islice(reader, SAMPLE_ROWS) if record)
+            except csv.Error as error:
+                if not (cut and "end of data" in str(error)):  # otherwise the sample ends within quotes
+                    continue
+        if cut and len(records) > 1:
+            records.pop()  # may be incomplete
+        widths, rows = {len(record) for record in records}, len(records) - 1
+        break
+    return widths.pop() if len(widths) == 1 and rows > 0 else 0
+
+
+def line_of_row(file: TextFile, separator: str, row: int) -> int | None:
     """The line of the file where this data row (0-based) ends; None if there is no such row."""
-    for number, (_, line) in enumerate(_records(path, separator)):
+    for number, (_, line) in enumerate(_records(file, separator)):
         if number == row + 1:
             return line
     return None
 
 
-def _header(path: Path, separator: str) -> list[str]:
-    refuse_other_content(path)
-    _refuse_json(path)
-    records = _records(path, separator)
+def _header(file: TextFile, separator: str, given: bool) -> list[str]:
+    refuse_other_content(file.path)
+    _refuse_json(file)
+    records = _records(file, separator)
     record, _ = next(records, ([], 0))
     if not record:
-        raise DataError(f"{path.name} is empty")
-    names = [_checked(name, path, 0, 1) for name in record]
+        raise DataError(f"{file.name} is empty")
+    names = [_checked(name, file, 0, 1) for name in record]
     if not any(name.strip() for name in names):
         if any(cell.strip() for row, _ in records for cell in row):
-            raise DataError(f"{path.name}: the first line has no column names; add a header such as text,label")
-        raise DataError(f"{path.name} is empty: it contains only white space")
-    other = next((mark for mark in (";", "\t", "|") if mark != separator and mark in names[0]), None)
-    if len(names) == 1 and other is not None:
-        shown = "a tab" if other == "\t" else f"'{other}'"
-        raise DataError(f"{path.name} seems to be separated by {shown}; save it with commas, or as .tsv with tabs")
+            raise DataError(f"{file.name}: the first line has no column names; add a header such as text,label")
+        raise DataError(f"{file.name} is empty: it contains only white space")
+    other = next((mark for mark in MARKS if mark != separator and mark in names[0]), None)
+    if len(names) == 1 and other is not None and not given:
+        option = "tab" if other == "\t" else f"'{other}'"
+        raise DataError(
+            f"{file.name} seems to be separated by {delimiter_words(other)}, but its rows do not all have the same "
+            f"number of columns that way; use --delimiter {option} to see where, or --delimiter "
+            f"{'tab' if separator == TAB else repr(separator)} if it has a single column"
+        )
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise DataError(f"{path.name}: two columns are named '{twice[0]}'; rename one")
+        raise DataError(f"{file.name}: two columns are named '{twice[0]}'; rename one")
     return names
 
 
-def _refuse_json(path: Path) -> None:
-    with open_bytes(path) as file:
-        start = file.read(START).lstrip()
+def _refuse_json(file: TextFile) -> None:
+    with file.open() as content:
+        start = content.read(START).lstrip()
     if start.startswith((b'{"', b'[{"')):
-        raise DataError(f"{path.name} seems to be JSON; write one object per line and name it .jsonl")
+        raise DataError(f"{file.name} seems to be JSON; rename it to .json or .jsonl")
 
 
-def _read_fast(path: Path, separator: str, names: list[str], *, quoted: bool) -> Any:
+def _read_fast(file: TextFile, separator: str, names: list[str], *, quoted: bool) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv as arrow_csv
 
-    with open_bytes(path) as file:
+    with file.open() as content:
         table = arrow_csv.read_csv(
-            file,
+            content,
             read_options=arrow_csv.ReadOptions(block_size=BLOCK, use_threads=False),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=separator, quote_char='"' if quoted else False, newlines_in_values=quoted
@@ -89,21 +133,21 @@ def _read_fast(path: Path, separator: str, names: list[str], *, quoted: bool) ->
     # pyarrow accepts a stray quote, which then swallows the rows up to the next quote. If a cell has several lines, the
     # strict reader checks the file as well.
     if quoted and any(pc.any(pc.match_substring(column, "\n")).as_py() for column in table.columns):
-        _diagnose(path, separator, len(names))
+        _diagnose(file, separator, len(names))
     return table
 
 
-def _reread(path: Path, separator: str, names: list[str]) -> Any:
+def _reread(file: TextFile, separator: str, names: list[str]) -> Any:
     """Read again after a failure: raise the error with its row, or return the table if only pyarrow failed."""
     try:
-        return _diagnose(path, separator, len(names), keep=True)
+        return _diagnose(file, separator, len(names), keep=True)
     except DataError:
         if separator != "\t":
             raise
         # Many TSV files do not use quoting but contain quote characters; accept the file if every row fits that way
         # and the header does not show that it uses quoting.
         try:
-            table = _read_fast(path, separator, names, quoted=False)
+            table = _read_fast(file, separator, names, quoted=False)
         except ValueError:
             table = None
         if table is None or any(name[:1] == '"' == name[-1:] for name in table.column_names):
@@ -111,18 +155,18 @@ def _reread(path: Path, separator: str, names: list[str]) -> Any:
         return table
 
 
-def _diagnose(path: Path, separator: str, width: int, *, keep: bool = False) -> Any:
+def _diagnose(file: TextFile, separator: str, width: int, *, keep: bool = False) -> Any:
     """Read row by row and raise at the first bad row."""
     import pyarrow as pa
 
     rows: list[list[str]] = []
     header: list[str] = []
-    for number, (record, line) in enumerate(_records(path, separator)):
+    for number, (record, line) in enumerate(_records(file, separator)):
         if len(record) != width:
-            where = f"{path.name}, row {number} (line {line})"
+            where = f"{file.name}, row {number} (line {line})"
             problem = f"expected {width} columns, found {len(record)}"
             raise DataError(f"{where}: {problem}; is a quote or a separator missing?")
-        cells = [_checked(cell, path, number, line) for cell in record]
+        cells = [_checked(cell, file, number, line) for cell in record]
         if number == 0:
             header = cells
         elif keep:
@@ -131,22 +175,22 @@ def _diagnose(path: Path, separator: str, width: int, *, keep: bool = False) -> 
     return pa.table({name: pa.array(list(column), pa.string()) for name, column in zip(header, columns, strict=True)})
 
 
-def _checked(cell: str, path: Path, row: int, line: int) -> str:
+def _checked(cell: str, file: TextFile, row: int, line: int) -> str:
     """The cell; DataError for invalid UTF-8 or NUL."""
     try:
         cell.encode()
     except UnicodeEncodeError:
         place = f"row {row} (line {line})" if row else "the header"
-        raise DataError(f"{path.name}, {place}: invalid UTF-8; save the file as UTF-8") from None
+        raise file.invalid(place) from None
     if "\0" in cell:
-        raise DataError(_nul(path, row, line))
+        raise DataError(_nul(file, row, line))
     return cell
 
 
-def _records(path: Path, separator: str) -> Iterator[tuple[list[str], int]]:
+def _records(file: TextFile, separator: str) -> Iterator[tuple[list[str], int]]:
     """Records with their line numbers, without blank lines; invalid bytes become surrogates."""
-    with open_bytes(path) as file, _any_field_size():
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    with file.open() as content, _any_field_size():
+        text = io.TextIOWrapper(content, encoding="utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text, delimiter=separator, strict=True)
         number = 0
         while True:
@@ -156,7 +200,7 @@ def _records(path: Path, separator: str) -> Iterator[tuple[list[str], int]]:
             except csv.Error as error:
                 reason = "a quote is not closed" if "end of data" in str(error) else f"bad quoting ({error})"
                 place = f"row {number}" if number else "the header"
-                what = f"{path.name}, {place} (line {start}): {reason}"
+                what = f"{file.name}, {place} (line {start}): {reason}"
                 raise DataError(f'{what}; close it, or write quotes inside a text twice ("")') from None
             if record is None:
                 return
@@ -175,15 +219,15 @@ def _any_field_size() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _refuse_nul(table: Any, path: Path, separator: str) -> None:
+def _refuse_nul(table: Any, file: TextFile, separator: str) -> None:
     import pyarrow.compute as pc
 
     for column in table.columns:
         if pc.any(pc.match_substring(column, "\0")).as_py():
             row = pc.index(pc.match_substring(column, "\0"), True).as_py()
-            raise DataError(_nul(path, row + 1, line_of_row(path, separator, row)))
+            raise DataError(_nul(file, row + 1, line_of_row(file, separator, row)))
 
 
-def _nul(path: Path, row: int, line: int | None) -> str:
+def _nul(file: TextFile, row: int, line: int | None) -> str:
     place = "the header" if row == 0 else f"row {row}" + (f" (line {line})" if line else "")
-    return f"{path.name}, {place}: a NUL character; the file is damaged or not a text file"
+    return f"{file.name}, {place}: a NUL character; the file is damaged or not a text file"

@@ -20,41 +20,38 @@ ENDINGS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-SPREADSHEET = "save the spreadsheet as CSV (UTF-8)"
+READ_ONLY = {".json": "json", ".xlsx": "xlsx", ".xlsm": "xlsx"}  # formats that are read but not written
+SPREADSHEET = "save the spreadsheet as .xlsx or as CSV (UTF-8)"
 INSTEAD = {
-    ".json": "write one object per line and name it .jsonl",
-    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), SPREADSHEET),
-}
-# Byte order marks; UTF-32 comes first because its mark starts like that of UTF-16.
-MARKS = {
-    b"\xff\xfe\0\0": "UTF-32",
-    b"\0\0\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
+    ".json": "write to a .jsonl file",
+    **dict.fromkeys((".xlsx", ".xlsm"), "write to a .csv file"),
+    **dict.fromkeys((".xls", ".ods", ".numbers"), SPREADSHEET),
 }
 START = 64  # bytes to read for detecting a file's actual format
 
 
-def file_format(path: Path, also: Iterable[str] = ()) -> tuple[str, bool]:
+def file_format(path: Path, also: Iterable[str] = (), *, reading: bool = False) -> tuple[str, bool]:
     """The format (csv, tsv, jsonl, parquet) and whether the file is gzipped, both from its extension.
 
-    `also` are further extensions that the caller supports; the error about an unknown extension lists them.
+    `also` are further extensions that the caller supports; the error about an unknown extension lists them. `reading`
+    adds the formats that are only read: json and xlsx.
     """
     name = path.name.lower()
     gzipped = name.endswith(".gz")
     ending = Path(name.removesuffix(".gz")).suffix
-    if ending not in ENDINGS:
-        known = ", ".join((*ENDINGS, *also))
+    formats = {**ENDINGS, **READ_ONLY} if reading else ENDINGS
+    if ending not in formats:
+        known = ", ".join((*formats, *also))
         instead = f"; {INSTEAD[ending]}" if ending in INSTEAD else ""
         zipped = ", each also with .gz" if not also else f"; .gz can be added to {', '.join(ENDINGS)}"
         raise DataError(f"{path.name}: unknown file extension '{ending}'; supported: {known}{zipped}{instead}")
-    return ENDINGS[ending], gzipped
+    return formats[ending], gzipped
 
 
 def stem(path: Path) -> str:
     """The file name without extensions: reviews.csv.gz becomes reviews."""
     name = path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name
-    return Path(name).stem if Path(name).suffix.lower() in (*ENDINGS, ".txt") else name
+    return Path(name).stem if Path(name).suffix.lower() in (*ENDINGS, *READ_ONLY, ".txt") else name
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -63,29 +60,22 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def refuse_other_content(path: Path) -> None:
-    """DataError if the first bytes are those of UTF-16, an archive, a spreadsheet or Parquet instead of text."""
+    """DataError if the first bytes are those of an archive, a spreadsheet or Parquet instead of text."""
     with open_bytes(path) as file:
         start = file.read(START)
-    encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), None)
-    if encoding:
-        raise DataError(f"{path.name} is {encoding}; save it as UTF-8")
-    if _every_second_is_nul(start):
-        raise DataError(f"{path.name} seems to be UTF-16; save it as UTF-8")
     if start.startswith(b"\x1f\x8b"):
         raise DataError(f"{path.name} is a gzip file; rename it to {path.name}.gz")
     if start.startswith(b"PK\x03\x04"):
-        raise DataError(f"{path.name} is a zip archive or a spreadsheet; unpack it, or {SPREADSHEET}")
+        raise DataError(
+            f"{path.name} is a zip archive or a spreadsheet; unpack it, or rename it to {stem(path)}.xlsx if it is an "
+            "Excel file"
+        )
     if start.startswith(b"PAR1\x15"):
         raise DataError(f"{path.name} is a Parquet file; rename it to {stem(path)}.parquet")
 
 
-def _every_second_is_nul(start: bytes) -> bool:
-    """Whether this looks like UTF-16 without a mark: Latin letters have NUL as every second byte."""
-    first, second = start[::2], start[1::2]
-    for one, other in ((first, second), (second, first)):
-        if len(one) > 2 and one.count(0) * 2 > len(one) and 0 not in other:
-            return True
-    return False
+class InvalidEncoding(DataError):  # noqa: N818 - named after what is wrong
+    """A byte is invalid in the encoding that the file is read in; another encoding may fit."""
 
 
 @contextmanager

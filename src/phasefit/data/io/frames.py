@@ -1,4 +1,4 @@
-"""Read and write files as pandas frames: CSV, TSV, JSON Lines, Parquet, lines, also gzipped, by file extension."""
+"""Read and write files as pandas frames: CSV, TSV, JSON, Parquet, Excel, lines, also gzipped, by file extension."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
-from phasefit.data.io import delimited, jsonl, lines
-from phasefit.data.io.files import file_format, open_bytes, readable
+from phasefit.data.io import delimited, json_list, jsonl, lines
+from phasefit.data.io.dialect import DETECTED, UTF_8, Dialect, FileReading
+from phasefit.data.io.encodings import TextFile, legacy_encoding, unicode_encoding
+from phasefit.data.io.files import InvalidEncoding, file_format, open_bytes, readable
 from phasefit.errors import DataError, did_you_mean
 from phasefit.files.atomic import discard_abandoned, write_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_columns", "csv_text", "free_unused", "line_of_row", "read_frame", "write_frame"]
+__all__ = ["FileContent", "check_columns", "csv_text", "free_unused", "read_file", "read_frame", "write_frame"]
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 SEPARATORS = {"csv": ",", "tsv": "\t"}
@@ -32,30 +35,98 @@ _FORMULA = re.compile("[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def read_frame(path: Path) -> pd.DataFrame:
+@dataclass(frozen=True)
+class FileContent:
+    """The rows of a file, and how it was read."""
+
+    frame: pd.DataFrame
+    reading: FileReading
+    numbers: tuple[int, ...] = ()  # the row of the sheet of each row, in an Excel file
+
+    def location(self, row: int) -> str:
+        """The line of a text file, or the row of a sheet, with this row (0-based); empty if the format has neither."""
+        if self.numbers:
+            return f"sheet row {self.numbers[row]}"
+        path, dialect = self.reading.path, self.reading.dialect
+        kind = _kind(path)
+        if kind == "parquet":
+            return ""
+        try:
+            line = _line_of_row(kind, TextFile(path, dialect.encoding or UTF_8), dialect, row)
+        except DataError:  # a file that only the lenient reader accepts: the row number must do
+            return ""
+        return f"line {line}" if line else ""
+
+
+def read_frame(path: Path, dialect: Dialect = DETECTED) -> pd.DataFrame:
     """The rows of a file; all CSV and TSV columns are text, without type inference ("NA" stays "NA")."""
+    return read_file(path, dialect).frame
+
+
+def read_file(path: Path, given: Dialect = DETECTED) -> FileContent:
+    """The content of a file, read in the given dialect; what is not given is detected."""
     path = Path(path)
     with readable(path):
         if path.is_dir():
             raise IsADirectoryError
         if path.stat().st_size == 0:
             raise DataError(f"{path.name} is empty")
-        if lines.is_lines(path):
-            return lines.read_lines(path)
-        kind, _ = file_format(path, also=(lines.ENDING,))
+        kind = _kind(path)
         if kind == "parquet":
-            return _read_parquet(path)
-        return jsonl.read_jsonl(path) if kind == "jsonl" else delimited.read_delimited(path, SEPARATORS[kind])
+            return FileContent(_read_parquet(path), FileReading(path))
+        return _read_sheet(path, given) if kind == "xlsx" else _read_text(path, kind, given)
 
 
-def line_of_row(path: Path, row: int) -> int | None:
-    """The line of a text file with this data row (0-based), for messages; None if the format has no lines."""
-    if lines.is_lines(path):
-        return lines.line_of_row(path, row)
-    kind, _ = file_format(path)
-    if kind == "parquet":
-        return None
-    return jsonl.line_of_row(path, row) if kind == "jsonl" else delimited.line_of_row(path, SEPARATORS[kind], row)
+def _kind(path: Path) -> str:
+    return "lines" if lines.is_lines(path) else file_format(path, also=(lines.ENDING,), reading=True)[0]
+
+
+def _read_sheet(path: Path, given: Dialect) -> FileContent:
+    from phasefit.data.io.workbook import read_sheet
+
+    if path.name.lower().endswith(".gz"):
+        raise DataError(f"{path.name}: an Excel file is compressed already; unpack it first")
+    sheet = read_sheet(path, given.sheet)
+    dialect = Dialect(sheet=sheet.name)
+    return FileContent(sheet.frame, _reading(path, dialect, given, sheets=sheet.sheets), sheet.numbers)
+
+
+def _read_text(path: Path, kind: str, given: Dialect) -> FileContent:
+    """Read in the given encoding, as UTF-8 or UTF-16, or as Windows-1252 if the file can hardly be anything else."""
+    encoding = given.encoding or unicode_encoding(path)
+    try:
+        return _read_encoded(path, kind, encoding, given)
+    except InvalidEncoding:
+        other = legacy_encoding(path) if given.encoding is None and encoding == UTF_8 else None
+        if other is None:
+            raise
+        return _read_encoded(path, kind, other, given)
+
+
+def _read_encoded(path: Path, kind: str, encoding: str, given: Dialect) -> FileContent:
+    file, dialect = TextFile(path, encoding), Dialect(encoding=encoding)
+    if kind == "lines":
+        frame = lines.read_lines(file)
+    elif kind in SEPARATORS:
+        mark = given.delimiter or delimited.detect_separator(file, SEPARATORS[kind])
+        dialect = replace(dialect, delimiter=mark)
+        frame = delimited.read_delimited(file, mark, given=given.delimiter is not None)
+    else:
+        frame = json_list.read_list(file) if json_list.is_list(file) else jsonl.read_jsonl(file)
+    return FileContent(frame, _reading(path, dialect, given, SEPARATORS.get(kind)))
+
+
+def _reading(path: Path, dialect: Dialect, given: Dialect, usual: str | None = None, sheets: int = 0) -> FileReading:
+    assumed = dialect.assumption(given, usual, sheets)
+    return FileReading(path, dialect, f"{path.name}: {assumed}" if assumed else "")
+
+
+def _line_of_row(kind: str, file: TextFile, dialect: Dialect, row: int) -> int | None:
+    if kind == "lines":
+        return lines.line_of_row(file, row)
+    if kind in SEPARATORS:
+        return delimited.line_of_row(file, dialect.delimiter or SEPARATORS[kind], row)
+    return json_list.line_of_row(file, row) if json_list.is_list(file) else jsonl.line_of_row(file, row)
 
 
 def free_unused() -> None:

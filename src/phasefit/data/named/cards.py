@@ -148,7 +148,7 @@ def split_file(folder: Path, split: str) -> Path | None:
     for name in wanted:
         for path in sorted(folder.glob(f"{name}.*")):
             try:
-                file_format(path)
+                file_format(path, reading=True)
             except DataError:
                 continue
             return path

@@ -54,6 +54,14 @@ class Tokens:
         """Tokens per text, including special ones."""
         return np.diff(self.starts)
 
+    def count(self, token: int) -> np.ndarray:
+        """How often a token occurs in each text; computed piece by piece, because ids may be in a file."""
+        counts = np.zeros(len(self), dtype=np.int64)
+        for start in range(0, len(self.ids), PIECE):
+            places = np.flatnonzero(self.ids[start : start + PIECE] == token) + start
+            counts += np.bincount(np.searchsorted(self.starts, places, side="right") - 1, minlength=len(self))
+        return counts
+
     def in_use(self) -> np.ndarray:
         """The ids that occur, sorted; computed piece by piece, because they may be in a file."""
         parts = (np.unique(self.ids[start : start + PIECE]) for start in range(0, len(self.ids), PIECE))

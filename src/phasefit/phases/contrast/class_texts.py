@@ -11,7 +11,7 @@ import numpy as np
 
 from phasefit.data.checks import Place
 from phasefit.data.columns import find_columns
-from phasefit.data.io.frames import read_frame
+from phasefit.data.io.frames import read_file
 from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label, Table
 from phasefit.data.table_reading import Options as TableOptions
@@ -61,7 +61,8 @@ def read_class_texts(given: str, where: str) -> Table | None:
             f"{where}: class_texts: there is no file {given!r}; use 'none', 'names' or a table with the columns "
             "label and text"
         )
-    frame = read_frame(path)
+    content = read_file(path)
+    frame = content.frame
     names = [str(column) for column in frame.columns]
     try:
         find_columns(names, text=None, label=(), need_labels=True, where=path.name)
@@ -70,7 +71,7 @@ def read_class_texts(given: str, where: str) -> Table | None:
         raise RecipeError(
             f"{where}: class_texts {given!r} needs the columns label and text; it has {columns}"
         ) from None
-    return table_from_frame(frame, path.name, TableOptions(), Place(path.name, path))
+    return table_from_frame(frame, path.name, TableOptions(), Place(path.name, content))
 
 
 def class_texts(given: str, space: LabelSpace, present: np.ndarray, where: str) -> ClassTexts:

@@ -11,15 +11,15 @@ import numpy as np
 
 from phasefit.data.table import Table
 from phasefit.errors import DataError
-from phasefit.events import Event, Note, Stage
+from phasefit.events import Event, Stage
 from phasefit.models.encoder.encoder import Encoder
-from phasefit.models.encoder.long_texts import Long, windows_of
+from phasefit.models.encoder.long_texts import Long
 from phasefit.models.model import Model
 from phasefit.models.tokens.tokens import Tokens
-from phasefit.models.tokens.truncation import truncation
 from phasefit.phases.contract import PhaseData
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.recipe import Recipe
+from phasefit.runs.fitting.token_notes import token_notes
 from phasefit.seeds import generator
 
 
@@ -46,7 +46,8 @@ def index_rows(
         model.encoder.set_long(cast(Long, recipe.long))
     listen(Stage("tokenising"))
     tokens = model.encoder.tokenise(texts)
-    _report_long_texts(tokens, model.encoder, listen)
+    for note in token_notes(tokens, model.encoder):
+        listen(note)
     data_of_places = [_data(place, texts, tokens, others) for place in places]
     if not prepared.tasks:
         return data_of_places[0]
@@ -151,28 +152,6 @@ def _texts_of(tasks: Iterable[PhaseData], like: PhaseData) -> PhaseData:
 
     nothing = np.empty(0, dtype=np.int64)
     return replace(like, train=texts("train"), validation=texts("validation"), unlabelled=nothing, others=None)
-
-
-def _report_long_texts(tokens: Tokens, encoder: Encoder, listen: Callable[[Event], None]) -> None:
-    """Report how many texts are too long for the model, and how much is cut."""
-    longer = tokens.lengths > encoder.max_length
-    if longer.any():
-        count = windows_of(tokens.lengths[longer], encoder.max_length)
-        sentence = f"{longer.sum():,} of {len(tokens):,} texts are longer than {encoder.max_length} tokens"
-        listen(Note(f"{sentence} and are split into {count:,} windows"))
-    if tokens.cut:
-        sentence = truncation(tokens, encoder.reach).sentence()
-        listen(Note(f"{sentence}{_remedy(encoder)}", warning=True))
-
-
-def _remedy(encoder: Encoder) -> str:
-    """How to keep more of the texts that are cut; empty if there is no way."""
-    ways = []
-    if encoder.max_length < encoder.position_limit:
-        ways.append(f"up to {encoder.position_limit} tokens with --set max_length={encoder.position_limit}")
-    if encoder.long != "windows" and encoder.pools_windows:
-        ways.append("whole texts with --long windows")
-    return f"; keep {' or '.join(ways)}" if ways else ""
 
 
 def index_others(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:
