@@ -38,9 +38,22 @@ def check_run(run: str) -> None:
 
 
 def check_heads(run: Run) -> None:
-    """Raise an error, before any table is read, if a run has no classifier."""
+    """Raise an error, before any table is read or torch is imported, if a run has no classifier."""
+    if run.is_encoder:
+        check_encoder(run)
+        raise ModelError(
+            f"'{run.source}' is an encoder, not a run; train a classifier with 'phasefit train DATA -m {run.source}'"
+        )
     if run.only_embeds:
         raise ModelError(NO_CLASSIFIER)
+
+
+def check_encoder(run: Run) -> None:
+    """Raise an error, before torch is imported, if an encoder that is not a run cannot be found or used."""
+    from phasefit.models.encoder.locate import locate
+
+    if run.is_encoder:
+        locate(str(run.source))
 
 
 def sides_of(run: Run, task: str | None = None) -> Sides:
@@ -69,7 +82,9 @@ def check_task(run: Run, task: str | None) -> str | None:
 def load(run: Run, device: str, threads: int | None, quiet: bool = False) -> Model:
     """The model of a run or a plain encoder, on its device."""
     from phasefit.cli.progress import waiting
+    from phasefit.models.device import check_device
 
+    check_device(device)
     with waiting("loading the model", quiet):
         from phasefit.training.device import set_threads
 

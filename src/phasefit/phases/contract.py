@@ -158,6 +158,10 @@ class Phase(nn.Module, ABC):
         """Approximate number of rows that one evaluation encodes: its cost."""
         return len(self.data.validation)
 
+    def skip_encoding(self) -> int:
+        """Before its steps are timed: skip what is encoded once before the first step; returns the number of rows."""
+        return 0
+
     def facts(self) -> dict[str, float]:
         """Numbers to report before the phase starts."""
         return {"rows": float(len(self.data.train))}

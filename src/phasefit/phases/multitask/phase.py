@@ -45,6 +45,10 @@ class Task(nn.Module):
         vectors = self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
         return self._kind.validate(self.data.values[rows], model.outputs(vectors, self.name))
 
+    def skip_encoding(self, model: Model) -> int:
+        """Skip the cached vectors of its rows, to time steps."""
+        return self._frozen.skip(model.encoder)
+
     def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
         """Cached vectors of its rows."""
         return self._frozen.of(model.encoder, rows)
@@ -135,6 +139,10 @@ class Multitask(Phase):
     def evaluation_rows(self) -> int:
         """Validation rows of all tasks."""
         return sum(len(task.data.validation) * task.rows.index.shape[1] for task in self._each())
+
+    def skip_encoding(self) -> int:
+        """Skip the vectors of a frozen encoder."""
+        return sum(task.skip_encoding(self._model[0]) for task in self._each()) if self.options.freeze else 0
 
     def facts(self) -> dict[str, float]:
         """Training rows of all tasks."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phasefit.models.encoder.locate import check_local
+from phasefit.models.device import check_device
+from phasefit.models.encoder.locate import DEFAULT_MODEL, check_local, locate
 from phasefit.prepare.base import Base
 from phasefit.runs.run import Run
 from phasefit.runs.specification import RunSpec
@@ -24,12 +25,19 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     return run.base(name)
 
 
+def check_start(spec: RunSpec) -> None:
+    """Raise, before a run folder is created, if the device or the model is missing; a hub model is downloaded."""
+    check_device(spec.machine.device)
+    name = DEFAULT_MODEL if spec.model is None else spec.model
+    if Run.open_model(name).is_encoder:
+        locate(name)
+
+
 def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
     """The model; if it continues from a run, its label spaces include the new classes.
 
     Heads of tasks that are not trained here are removed: the encoder changes, so they would no longer fit.
     """
-    from phasefit.models.encoder.locate import DEFAULT_MODEL
     from phasefit.models.model import TASK
     from phasefit.models.storage import load_model
 

@@ -32,6 +32,7 @@ from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import CellEnded, CellError, run_stream
 from phasefit.studies.result import figure
 from phasefit.studies.rows import rows_without_test
+from phasefit.studies.threads import environment_threads
 
 MOST_JOBS = 4
 FIRST_SHARE = 0.5  # of the time, until the duration of a final run can be estimated
@@ -70,7 +71,8 @@ def choose_recipe(
     rows = content_hash([rows_without_test(prepared), prepared.unlabelled])
     folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, None)
     result.folder = str(folder.path)
-    threads = None if spec.machine.threads is None else max(spec.machine.threads // jobs, 1)
+    allowed = spec.machine.threads or environment_threads()
+    threads = None if allowed is None else max(allowed // jobs, 1)
     data = write_trial_data(spec, prepared, folder.path, threads)
     chooser = Chooser(data, result, folder.cache, listen, start + minutes * 60, len(prepared.train))
     chooser.run()
@@ -240,4 +242,4 @@ def _jobs(spec: RunSpec) -> int:
     """Number of parallel jobs: several on a CPU, because a small model does not use many cores."""
     if spec.machine.device not in ("auto", "cpu") or shutil.which("nvidia-smi"):
         return 1
-    return max(min(spec.machine.threads or os.cpu_count() or 1, MOST_JOBS), 1)
+    return max(min(spec.machine.threads or environment_threads() or os.cpu_count() or 1, MOST_JOBS), 1)
