@@ -74,6 +74,7 @@ def geometry(
     check_split(split)
     check_out_folder(out, overwrite)
     opened = Run.open(run)
+    opened.check_encoder()
     reading = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:
         if text or label or any(reading.values()):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from phasefit.data.columns import Columns, Sides
     from phasefit.data.table import Table
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
     from phasefit.runs.run import Run
 
 Format: TypeAlias = Literal["lines", "csv", "tsv", "jsonl"]
@@ -49,9 +49,10 @@ def check_heads(run: Run) -> None:
 
 
 def check_encoder(run: Run) -> None:
-    """Raise an error, before torch is imported, if an encoder that is not a run cannot be found or used."""
+    """Raise an error, before torch is imported, if there is no encoder, or none that can be used."""
     from phasefit.models.encoder.locate import locate
 
+    run.check_encoder()
     if run.is_encoder:
         locate(str(run.source))
 
@@ -79,7 +80,7 @@ def check_task(run: Run, task: str | None) -> str | None:
     return task
 
 
-def load(run: Run, device: str, threads: int | None, quiet: bool = False) -> Model:
+def load(run: Run, device: str, threads: int | None, quiet: bool = False) -> Predictor:
     """The model of a run or a plain encoder, on its device."""
     from phasefit.cli.progress import waiting
     from phasefit.models.device import check_device
@@ -89,7 +90,7 @@ def load(run: Run, device: str, threads: int | None, quiet: bool = False) -> Mod
         from phasefit.training.device import set_threads
 
         set_threads(threads)
-        return run.model(device)
+        return run.predictor(device)
 
 
 def read_texts(

@@ -90,10 +90,11 @@ def train(
 
 
 def refuse_baseline(recipe: str | None) -> None:
-    """Reject a baseline, because it is not saved as a model."""
+    """Reject a baseline that cannot be saved as a model."""
     from phasefit.baselines import BASELINES
+    from phasefit.recipes.recipe_files import BASELINE_TEXTS
 
-    if recipe in BASELINES:
+    if recipe in BASELINES and recipe not in BASELINE_TEXTS:
         raise PhasefitError(
             f"'{recipe}' is a baseline, which cannot be trained as a run; use: phasefit compare DATA --recipes "
             f"{recipe},finetune"
@@ -154,7 +155,8 @@ def show_scores(result: TrainResult) -> None:
 
     console = stdout()
     parts = {name: result.metrics[name] for name in ("validation", "test") if result.metrics.get(name)}
-    console.print(phases_table(result.metrics.get("phases", [])))
+    if phases := result.metrics.get("phases"):
+        console.print(phases_table(phases))
     tasks = dict.fromkeys(task for part in parts.values() for task in part.get("tasks", {}))
     for task in tasks:
         console.print(task, style="bold")

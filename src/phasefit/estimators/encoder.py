@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.errors import RecipeError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_labels, as_rows
 from phasefit.parameter_names import python_errors
+from phasefit.recipes.recipe_files import is_baseline_recipe
 
 if TYPE_CHECKING:
     from phasefit.data.table import Label
@@ -95,6 +97,8 @@ class TextEncoder(TextEstimator):
         validation
             The validation rows: (X, y) if `y` is given, else X; None holds out `validation_size` of the rows.
         """
+        if is_baseline_recipe(self.recipe):
+            raise RecipeError(f"recipe '{self.recipe}' fits a classifier and trains no encoder; use TextClassifier")
         if y is None:
             self._train((as_rows(X), None), None if validation is None else (as_rows(validation), None), unlabelled)
         else:

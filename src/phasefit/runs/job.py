@@ -28,7 +28,7 @@ from phasefit.runs.stop import Stop
 
 if TYPE_CHECKING:
     from phasefit.events import Listener
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
     from phasefit.runs.execution import FitResult
     from phasefit.runs.fitting.checkpointer import Checkpointer
 
@@ -39,7 +39,7 @@ class TrainResult:
 
     folder: Path
     metrics: dict[str, Any]
-    model: Model
+    model: Predictor
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,13 @@ def plan(spec: RunSpec, listen: Listener) -> Plan:
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
     recipe_notes: list[Note] = []
     recipe = resolve_recipe(spec, recipe, prepared, recipe_notes.append)
-    check_start(spec)
+    check_start(spec, recipe)
+    if recipe.baseline is not None:
+        seconds = (
+            f"'{recipe.baseline}' trains no phases: it is fitted on the training rows, which usually takes seconds"
+        )
+        notes = [*prepared.notes, *(note.text for note in recipe_notes), seconds]
+        return Plan([], prepared.facts(), notes)
 
     from phasefit.runs.fitting.fit import build_phases
     from phasefit.runs.fitting.index_rows import index_rows

@@ -19,7 +19,7 @@ from phasefit.runs.trained_texts import write_seen
 
 if TYPE_CHECKING:
     from phasefit.events import Listener
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
     from phasefit.models.tokens.truncation import Truncation
     from phasefit.runs.execution import FitResult
     from phasefit.runs.job import Job
@@ -43,17 +43,13 @@ Reporter: TypeAlias = Callable[[FinishedRun], None]
 
 def save_results(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
     """Write the model, its metrics and history; the caller writes the manifest last, which makes them valid."""
-    from phasefit.models.storage import write_model
-
     model = fitted.model
-    facts: dict[str, Any] = {"model": model.encoder.name, "threads": fitted.threads, "device": str(model.device)}
-    facts["processes"] = fitted.processes
-    facts["max_length"] = model.encoder.max_length
+    facts: dict[str, Any] = {**model.facts(), "threads": fitted.threads, "processes": fitted.processes}
     if job.base is not None:
         facts["went_on_from"] = job.base.name
     elif job.spec.model is not None and (Path(job.spec.model).expanduser() / MANIFEST).is_file():
         facts["went_on_from"] = job.spec.model_name or str(job.spec.model)  # a run without a classifier
-    facts |= write_model(model, path)
+    facts |= model.write(path)
     trained = merged(job.prepared) if job.spec.recipe.refit else job.prepared
     rows = [table.same for table in trained.trained_tables if table.others]
     write_seen(path, trained.trained_texts, None if job.base is None else job.base.seen, rows)
@@ -81,14 +77,14 @@ def write_hygiene(folder: Path, hygiene: Hygiene, cut: Truncation | None = None)
     write_json(folder / DATA, hygiene.to_json() | ({} if cut is None else {"tokens": cut.to_json()}))
 
 
-def save_model(model: Model, folder: Path, *, overwrite: bool = False, facts: Mapping[str, Any] | None = None) -> None:
+def save_model(
+    model: Predictor, folder: Path, *, overwrite: bool = False, facts: Mapping[str, Any] | None = None
+) -> None:
     """Save a model as a folder with a manifest; `facts` are added to the manifest."""
-    from phasefit.models.storage import write_model
-
     target = RunFolder(folder, overwrite=overwrite)
     try:
-        target.begin({"model": model.encoder.name})
-        target.finish(write_model(model, folder) | dict(facts or {}))
+        target.begin({name: value for name, value in model.facts().items() if name == "model"})
+        target.finish(model.write(folder) | dict(facts or {}))
     except BaseException:
         if target.is_finished:
             target.leave()  # the old model may be gone by now

@@ -50,7 +50,7 @@ def train(
     job = read_job(spec, recipe, listen)
     recipe = resolve_recipe(spec, recipe, job.prepared, listen)
     job = replace(job, recipe=recipe)
-    check_start(spec)
+    check_start(spec, recipe)
     with Stop() as stop:
         if not is_main_process():
             return fit_job(job, Path(spec.output.folder or RUNS), stop, listen)[0]

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.baselines import baseline
-from phasefit.baselines.contract import FitOptions
+from phasefit.baselines.contract import FitOptions, Predict, predictions_of
 from phasefit.data.sources import read_dataset
 from phasefit.errors import DataError, PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
@@ -41,10 +41,13 @@ from phasefit.files.manifest import MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.metrics.regression import regression_metrics
-from phasefit.models.model import Model
+from phasefit.models.predictor import Predictor
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.splitting import subsample
+from phasefit.recipes import read_recipe
+from phasefit.recipes.recipe_files import is_baseline_recipe
 from phasefit.runs.evaluation.score import score_outputs
+from phasefit.runs.fitting.baseline import baseline_model
 from phasefit.runs.folder import read_started
 from phasefit.runs.resume import resume
 from phasefit.runs.specification import RunSpec
@@ -159,8 +162,7 @@ def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
         return {"test": pair_scores(_untrained(cell.spec), cell.pairs, cell.spec)}, {}
     spec = cell.spec
     prepared = prepare(spec.data, spec.split, seed=spec.seed, needs=needs_of_cell(cell))
-    options = FitOptions(spec.seed, spec.model, spec.machine.device, spec.machine.precision)
-    predict = baseline(spec.recipe.name).fit(prepared, options)
+    predict = _fitted_baseline(spec, prepared)
     metrics: dict[str, Any] = {"phases": []}
     decision = _decision(prepared, predict)
     for split in ("validation", "test"):
@@ -168,6 +170,14 @@ def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
         if table is not None and table.labels is not None:
             metrics[split] = score_outputs(prepared.space, decision, table, predict(table))
     return metrics, _rows(prepared.facts())
+
+
+def _fitted_baseline(spec: RunSpec, prepared: Prepared) -> Predict:
+    """The predictions of a baseline; one that a recipe can name is fitted as a run would fit it."""
+    if is_baseline_recipe(spec.recipe.name):
+        return predictions_of(baseline_model(spec, read_recipe(spec.recipe.name, spec.recipe.settings), prepared))
+    options = FitOptions(spec.seed, spec.model, spec.machine.device, spec.machine.precision)
+    return baseline(spec.recipe.name).fit(prepared, options)
 
 
 def _decision(prepared: Prepared, predict: Any) -> Decision:
@@ -178,7 +188,7 @@ def _decision(prepared: Prepared, predict: Any) -> Decision:
     return kind_of(space).decide(space, prepared.values(table), predict(table), calibrate=False)[0]
 
 
-def _untrained(spec: RunSpec) -> Model:
+def _untrained(spec: RunSpec) -> Predictor:
     from phasefit.models.encoder.locate import DEFAULT_MODEL
     from phasefit.models.storage import load_model
 
@@ -220,7 +230,7 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def pair_scores(model: Model, pairs: str, spec: RunSpec) -> dict[str, Any]:
+def pair_scores(model: Predictor, pairs: str, spec: RunSpec) -> dict[str, Any]:
     """Metrics of cosine similarities against the scores of the test pairs of a dataset."""
     dataset = read_dataset(pairs, data_dir=spec.data.data_dir, sides="two")
     table = subsample(dataset.test or dataset.train, spec.split.test_rows, spec.seed, "test", [])

@@ -41,6 +41,7 @@ def run_card(run: RunFacts, pictures: Iterable[str], page: str) -> str:
         classes=() if run.kind == "none" else run.prepared.space.names,
         kind=run.kind,
         pairs=run.pairs,
+        encoder=run.encoder,
         data=run.prepared.facts(),
         pictures=pictures,
         about_data=data_paragraphs(run.prepared.hygiene, run.cut),
@@ -60,12 +61,14 @@ def model_card(
     about_data: Sequence[str] = (),
     kind: str = "",
     pairs: bool = False,
+    encoder: bool = True,
     page: str = "",
 ) -> str:
     """Return the card as Markdown, from the content of `phasefit.json` and `metrics.json`; all of it is optional.
 
     `classes` are the classes of the model; a model without classes and scores is an encoder. `kind` is the label kind,
-    `pairs` whether each label belongs to a pair of texts. `page` is the file name of the report.
+    `pairs` whether each label belongs to a pair of texts, `encoder` whether the model has an encoder. `page` is the
+    file name of the report.
     """
     kind = kind or ("single" if classes else "none")
     splits = {split: metrics[split] for split in ("validation", "test") if metrics.get(split)}
@@ -75,7 +78,8 @@ def model_card(
         "card.md",
         name=name,
         kind=kind,
-        headline=headline(kind, len(classes), pairs),
+        headline=headline(kind, len(classes), pairs, phased=metrics.get("phases") != []),
+        encoder=encoder,
         hub_tasks=EMBEDS if kind == "none" else CLASSIFIES,
         base_model=model if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model) else "",  # no local folder
         page=page,

@@ -58,7 +58,7 @@ def run_page(run: RunFacts, limits: Limits) -> Page:
         section("Environment", "environment.html", environment=_environment(run)),
         section("Reproduce", "command.html", command=str(run.manifest.get("command") or "")),
     ]
-    return Page(run.name, headline(run.kind, classes, run.pairs), sections)
+    return Page(run.name, headline(run.kind, classes, run.pairs, phased=run.metrics.get("phases") != []), sections)
 
 
 def _results(run: RunFacts, limits: Limits) -> Iterator[Section]:

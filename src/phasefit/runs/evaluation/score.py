@@ -11,11 +11,11 @@ from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Table
 from phasefit.kinds import kind_named, kind_of
 from phasefit.kinds.decision import Decision
-from phasefit.models.model import TASK, Model
+from phasefit.models.predictor import TASK, Predictor
 from phasefit.prepare.splitting import labels_of
 
 
-def score(model: Model, table: Table, outputs: np.ndarray, task: str = TASK) -> dict[str, Any]:
+def score(model: Predictor, table: Table, outputs: np.ndarray, task: str = TASK) -> dict[str, Any]:
     """All metrics of a table, given the model's outputs; a row with an unknown label counts as a mistake.
 
     Call `splitting.known_only` first to refuse or drop such rows.

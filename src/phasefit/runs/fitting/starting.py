@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from phasefit.models.device import check_device
 from phasefit.models.encoder.locate import DEFAULT_MODEL, check_local, locate
 from phasefit.prepare.base import Base
+from phasefit.recipes.recipe import TFIDF, Recipe
 from phasefit.runs.run import Run
 from phasefit.runs.specification import RunSpec
 
@@ -20,14 +21,17 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     if model is None:
         return None
     run = Run.open_model(model)
+    run.check_encoder()
     if run.is_encoder:
         check_local(model)
     return run.base(name)
 
 
-def check_start(spec: RunSpec) -> None:
+def check_start(spec: RunSpec, recipe: Recipe) -> None:
     """Raise, before a run folder is created, if the device or the model is missing; a hub model is downloaded."""
     check_device(spec.machine.device)
+    if recipe.baseline == TFIDF:
+        return
     name = DEFAULT_MODEL if spec.model is None else spec.model
     if Run.open_model(name).is_encoder:
         locate(name)
