@@ -19,10 +19,24 @@ if TYPE_CHECKING:
     from phasefit.runs.job import TrainResult
     from phasefit.runs.specification import RunSpec
 
+LONGEST = 1000  # characters of the line about baselines
+
 
 @run_options(
     *(*TABLES, "fold", *ROWS),
-    *("recipe", "minutes", "settings", "long", "model", "seed", "refit", "calibrate", "reject", "keep_phases"),
+    *(
+        "recipe",
+        "minutes",
+        "settings",
+        "long",
+        "model",
+        "seed",
+        "refit",
+        "calibrate",
+        "reject",
+        "baselines",
+        "keep_phases",
+    ),
     *("plan", "resume", "checkpoint_minutes", "out", "overwrite", "track", "json", "quiet", *MACHINE, "compile"),
 )
 def train(
@@ -149,8 +163,8 @@ def show_result(result: TrainResult, json: bool = False) -> None:
 
 
 def show_scores(result: TrainResult) -> None:
-    """Print the phases and the metrics."""
-    from phasefit.cli.console import stdout
+    """Print the phases, the metrics, and what simple baselines reach."""
+    from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import metrics_table, phases_table
 
     console = stdout()
@@ -164,6 +178,11 @@ def show_scores(result: TrainResult) -> None:
         console.print(metrics_table(task_parts))
     if parts:
         console.print(metrics_table(parts))
+    if "baselines" in result.metrics:
+        from phasefit.runs.evaluation.baselines import baselines_sentence
+
+        line = baselines_sentence(result.metrics["baselines"])
+        console.print(printable(line, LONGEST), soft_wrap=True, markup=False)
     if "refit" in result.metrics:
         console.print(f"The saved model was then trained again on all {result.metrics['refit']['rows']:,} rows.")
 

@@ -68,6 +68,9 @@ def carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report:
     write_text(folder.path / "recipe.toml", job.recipe.to_toml())
     write_hygiene(folder.path, job.prepared.hygiene)
     result, fitted = fit_job(job, folder.path, stop, listen)
+    from phasefit.runs.evaluation.baselines import add_baselines
+
+    add_baselines(job.spec, job.recipe, job.prepared, fitted, listen)
     listen(Stage("saving"))
     facts = save_results(folder.path, job, fitted)
     finished = FinishedRun(folder.path, job.recipe, job.prepared, fitted, folder.facts | facts)

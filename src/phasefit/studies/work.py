@@ -137,7 +137,7 @@ def _spent(folder: Path) -> float:
 def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any], Replicates]:
     """Metrics, rows and replicates of a run without pictures; a stopped run is resumed."""
     run = folder / RUN
-    spec = cell.spec.replace(out=run, report=True, threads=cell.threads or cell.spec.machine.threads)
+    spec = cell.spec.replace(out=run, report=True, baselines=False, threads=cell.threads or cell.spec.machine.threads)
     listen, left_out = partial(_log, folder / PROGRESS), Replicates()
 
     def collect(finished: FinishedRun) -> None:

@@ -21,6 +21,7 @@ from phasefit.report.facts.scores import Scored, all_scores
 from phasefit.report.limits import MOST_LISTED
 from phasefit.report.pictures import OF_RUNS, OF_SCORES
 from phasefit.report.text import number
+from phasefit.runs.evaluation.baselines import baseline_rows, baselines_sentence
 
 if TYPE_CHECKING:
     from phasefit.models.tokens.truncation import Truncation
@@ -84,6 +85,7 @@ def model_card(
         base_model=model if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model) else "",  # no local folder
         page=page,
         results=results(splits),
+        baselines=_baselines(metrics.get("baselines")),
         pictures=[PICTURES[file] for file in pictures],
         stages=list(geometry),
         geometry=[[name.replace("_", " "), *map(number, values), how] for name, values, how in geometry_rows(geometry)],
@@ -114,6 +116,11 @@ def results(splits: Mapping[str, Scored]) -> list[Results]:
         own = {split: scored["tasks"][task] for split, scored in splits.items() if task in scored.get("tasks", {})}
         each.append(_result(f"Task `{task}`:", own))
     return [*each, *([_result("All tasks:" if tasks else "", splits)] if splits else [])]
+
+
+def _baselines(facts: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The sentence about the baselines of a run, and the rows of their table; None without them."""
+    return None if facts is None else {"sentence": baselines_sentence(facts), "rows": baseline_rows(facts)}
 
 
 def _result(title: str, splits: Mapping[str, Scored]) -> Results:
