@@ -14,10 +14,13 @@ from phasefit.runs.specification import run_spec as specified
 
 
 def run_spec(data: Any, **options: Any) -> RunSpec:
-    """A specification, as the command line and Python build it; settings may be lines as on the command line."""
+    """A specification, as the command line and Python build it; settings may be lines as on the command line.
+
+    Runs are not compared with baselines unless a test asks for it, to save time.
+    """
     if isinstance(options.get("settings"), list | tuple):
         options["settings"] = parse_settings(options["settings"])
-    return specified(data, **options)
+    return specified(data, **{"baselines": False, **options})
 
 
 def prepare(spec: RunSpec, base: Base | None = None, needs: Needs = LABELS) -> Prepared:

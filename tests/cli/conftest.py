@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import phasefit.files.manifest
+from fake_run import write_fake_run
 from phasefit.cli.app import app
 from phasefit.data.labels import LabelSpace, label_space
 from phasefit.kinds.decision import Decision
@@ -122,7 +123,7 @@ def model(
     """A fake model in a folder called run."""
     fake = FakeModel()
     folder = tmp_path_factory.mktemp("work")
-    (folder / "run").mkdir()
+    write_fake_run(folder / "run")
     monkeypatch.chdir(folder)
     install("phasefit.models.storage", load_model=lambda run, device="auto", manifest=None: fake)
     install("phasefit.training.device", set_threads=lambda count: count or 1)

@@ -19,7 +19,11 @@ def scored(model, install):
     """What the fake evaluation was given."""
     given = []
     install("phasefit.runs.evaluation.score", score=lambda model, table, outputs, task: given.append(table) or METRICS)
-    install("phasefit.prepare.splitting", known_only=lambda table, space, unseen, notes: notes.append(unseen) or table)
+    install(
+        "phasefit.prepare.splitting",
+        known_only=lambda table, space, unseen, notes: notes.append(unseen) or table,
+        note_known=lambda tables, base, notes: None,
+    )
 
     def draw_scores(folder, metrics, first_only):
         (folder / "confusion.png").write_bytes(b"png")

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fake_run import write_fake_run
 from phasefit.data.io.frames import read_frame, write_frame
 from phasefit.files import system
 
@@ -208,7 +209,7 @@ main()
 
 def shell(folder: Path, words: str) -> subprocess.CompletedProcess[str]:
     """Run `phasefit` with a fake model in a shell."""
-    (folder / "run").mkdir(exist_ok=True)
+    write_fake_run(folder / "run")
     (folder / "in.csv").write_text("text\none\n")
     (folder / "main.py").write_text(PROGRAM.format(tests=str(Path(__file__).parent)))
     paths = os.pathsep.join([str(Path(__file__).parents[2] / "src"), str(Path(__file__).parents[1])])

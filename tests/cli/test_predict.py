@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fake_run import write_fake_run
 from phasefit.data.io.frames import read_frame, write_frame
 from phasefit.data.labels import label_space
 from phasefit.kinds.decision import Decision
@@ -109,7 +110,7 @@ def test_a_bad_target_is_refused_before_the_work(phasefit, model, install, sente
     install("phasefit.models.storage", load_model=lambda *args, **options: pytest.fail("the model was loaded"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.csv").write_text("text\nhello\n")
-    (tmp_path / "run").mkdir()
+    write_fake_run(tmp_path / "run")
     assert target in sentence(phasefit("predict", "run", "in.csv", "-o", target)) or "folder" in target
 
 

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from phasefit.events import Stage
-from phasefit.runs.plan import plan
+from phasefit.models.encoder.inference import encode_rows
+from phasefit.runs.plan import TIMED_ROWS, plan
 from specs import run_spec
 from tiny import make_table, write_csv
 
@@ -39,3 +42,37 @@ def test_a_plan_without_validation_rows(tiny_folder: Path, tmp_path: Path) -> No
     table = write_csv(tmp_path / "queries.csv", *make_table(40))
     request = run_spec(table, model=str(tiny_folder), recipe="joint", validation_size=0.0, test_size=0.0)
     assert [phase.name for phase in plan(request, lambda _: None).phases] == ["joint", "finetune"]
+
+
+def test_a_frozen_encoder_is_timed_without_encoding_every_row(
+    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[int] = []
+
+    def counted(encoder: object, tokens: object, rows: object, **options: object) -> object:
+        encoded.append(len(rows))  # type: ignore[arg-type]
+        return encode_rows(encoder, tokens, rows, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("phasefit.models.encoder.inference.encode_rows", counted)
+    monkeypatch.setattr("phasefit.models.tokens.rows.encode_rows", counted)
+    table = write_csv(tmp_path / "queries.csv", *make_table(200))
+    settings = ("finetune.freeze=true", "finetune.max_steps=50")
+    (finetune,) = plan(
+        run_spec(table, model=str(tiny_folder), recipe="finetune", settings=settings), lambda _: None
+    ).phases
+    assert (finetune.rows, finetune.steps) == (140, 50)
+    assert sum(encoded) <= TIMED_ROWS
+
+
+def test_no_step_is_timed_after_the_time_is_up(
+    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phasefit.runs.plan.TIMED_SECONDS", 0.0)
+    steps: list[int] = []
+    from phasefit.training import loop
+
+    step = loop._step
+    monkeypatch.setattr(loop, "_step", lambda *values: steps.append(1) or step(*values))
+    table = write_csv(tmp_path / "queries.csv", *make_table(80))
+    plan(run_spec(table, model=str(tiny_folder), recipe="finetune"), lambda _: None)
+    assert len(steps) == 2

@@ -17,7 +17,17 @@ from phasefit.runs.recipe.resolve import requested_recipe
 from phasefit.runs.specification import AUTO, RunSpec
 from phasefit.studies.auto import run_auto
 from phasefit.studies.auto.candidates import REFERENCE, DataFacts, candidates_for, facts_of, left_out
-from phasefit.studies.auto.halving import affordable, choose, folds_for, gain, predicted, rounds_for, survivors
+from phasefit.studies.auto.halving import (
+    Choice,
+    affordable,
+    choose,
+    choose_once,
+    folds_for,
+    gain,
+    predicted,
+    rounds_for,
+    survivors,
+)
 from phasefit.studies.auto.report import AutoResult, as_json, as_markdown, conclusion
 from phasefit.studies.auto.run_auto import choose_recipe, final_spec
 from phasefit.studies.auto.trial_data import prepare_tables
@@ -58,14 +68,15 @@ def test_candidates_follow_from_the_data() -> None:
     assert "finetune, balanced" not in names()
     assert "denoise-finetune" in names(unlabelled=100)
     assert "finetune, head-tail" in names(long_share=0.4)
-    assert names(pairs=True) == {"finetune", "frozen", "finetune, lr 3e-5", "finetune, lr 3e-4", "finetune, together"}
+    pairs = {"finetune", "tfidf", "frozen", "finetune, lr 3e-5", "finetune, lr 3e-4", "finetune, together"}
+    assert names(pairs=True) == pairs
 
 
 def test_settings_apply_to_every_recipe_that_has_them_and_unknown_ones_are_refused() -> None:
     candidates = {
         one.name: one for one in candidates_for(PLAIN, parse_settings(("finetune.epochs=2", "contrast.epochs=1")))
     }
-    assert candidates["frozen"].settings["finetune.epochs"] == 2
+    assert candidates["frozen"].settings == candidates["tfidf"].settings == {}
     assert candidates[REFERENCE].settings == {"finetune.epochs": 2}
     assert candidates["three-phase"].settings["contrast.epochs"] == 1
     with pytest.raises(RecipeError, match="epochs"):
@@ -79,7 +90,7 @@ def test_settings_apply_to_every_recipe_that_has_them_and_unknown_ones_are_refus
     [
         ("finetune.lr=5e-5", ["finetune, lr 3e-5", "finetune, lr 3e-4"]),
         ("finetune.lr=0.00003", ["finetune, lr 3e-5", "finetune, lr 3e-4"]),
-        ("finetune.freeze=false", ["frozen"]),
+        ("max_length=64", ["tfidf"]),
         ("finetune.head=linear", []),
     ],
 )
@@ -270,11 +281,37 @@ def test_finetune_is_chosen_if_time_is_too_short(choosing: Choosing) -> None:
     assert final_spec(request, tried).recipe.name == REFERENCE
     assert "Chosen: finetune; there was no time to try any candidate" in conclusion(tried)
     assert "more --minutes" in conclusion(tried)
-    tried, _, _ = choosing(120, 0.75, better("few-shot"))
+
+
+def test_what_was_measured_counts_if_time_is_too_short_for_finetune(choosing: Choosing) -> None:
+    scores = {"tfidf": 0.7, "frozen": 0.98}
+    tried, seen, request = choosing(120, 0.75, lambda cell: scores.get(cell.variant, 0.5))
+    assert [cell.variant for cell in seen] == ["tfidf", "frozen", "finetune"]
     assert tried.chosen is not None
-    assert (tried.chosen.name, tried.whole) == (REFERENCE, False)
+    assert (tried.chosen.name, tried.whole) == ("frozen", False)
+    assert final_spec(request, tried).recipe.name == "frozen"
+    assert "Chosen: frozen; with 0.9800 the best of 2 candidates measured; finetune did not finish" in conclusion(tried)
     assert "more --minutes" in conclusion(tried)
     assert tried.seconds <= 45
+
+
+def test_a_baseline_that_wins_is_the_answer(choosing: Choosing) -> None:
+    tried, _, request = choosing(120, 600, better("tfidf"))
+    final = final_spec(request, tried)
+    assert (final.recipe.name, final.recipe.settings) == ("tfidf", {})
+    once, _, _ = choosing(120, 1.3, better("frozen"))
+    assert once.choice is not None
+    assert once.choice.name == "frozen"
+    assert "measured once, which is more than noise" in once.choice.why
+
+
+def test_one_comparison_is_noisy() -> None:
+    assert choose_once({REFERENCE: 0.80, "other": 0.82}, REFERENCE, 0.03).name == REFERENCE
+    assert choose_once({REFERENCE: 0.80, "other": 0.84}, REFERENCE, 0.03).name == "other"
+    assert choose_once({REFERENCE: 0.80, "other": 0.80}, REFERENCE, 0.03).name == REFERENCE
+    assert choose_once({"other": 0.1}, REFERENCE, 0.03) == Choice(
+        "other", "with 0.1000 the best of 1 candidate measured; finetune did not finish in the time"
+    )
 
 
 def test_a_first_round_leaves_time_to_compare(choosing: Choosing) -> None:

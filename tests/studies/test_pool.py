@@ -28,6 +28,7 @@ from phasefit.studies.pool import (
     run_stream,
 )
 from phasefit.studies.result import RESULT, RUN, finished_result
+from phasefit.studies.threads import threads_per_job
 from specs import run_spec
 
 
@@ -69,11 +70,26 @@ def test_results_are_reported_and_kept(tmp_path: Path, monkeypatch: pytest.Monke
     assert all(isinstance(event, CellDone) and event.cached for event in again)
 
 
+@pytest.mark.parametrize(
+    ("value", "jobs", "threads"),
+    [("1", 1, 1), ("3", 2, 3), ("2,1", 1, 2), ("", 2, 4), ("0", 1, 8), ("many", 8, 1), (None, 16, 1)],
+)
+def test_cells_use_the_threads_of_the_environment_as_train_does(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, jobs: int, threads: int
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if value is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert threads_per_job(jobs) == threads
+
+
 def test_a_result_records_versions_threads_and_the_content_of_its_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inline_cells(monkeypatch)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     (one,) = cells(1)
     assert run_cells([one], tmp_path, jobs=2)[one.key].threads == 2
     content = json.loads((cell_folder(tmp_path, one) / RESULT).read_text(encoding="utf-8"))

@@ -57,7 +57,7 @@ def test_shared_rows_widen_the_variance_as_in_nadeau_and_bengio() -> None:
 
 
 def test_identical_repetitions_have_no_interval() -> None:
-    assert paired([0.5, 0.6], [0.5, 0.6]) == Difference(0.0)
+    assert paired([0.5, 0.6], [0.5, 0.6]) == Difference(0.0, p=1.0)
     assert paired([0.75, 0.75], [0.5, 0.5]) == Difference(0.25)
     assert estimate([0.5, 0.5]) == Estimate(2, 0.5, 0.0)
 

@@ -8,10 +8,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
+from phasefit.metrics.jackknife import replicates
 from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell
 from phasefit.studies.formats import cells, metric_name, to_csv, to_json, to_latex, to_markdown
@@ -26,6 +29,7 @@ ACCURACY = {  # by dataset and variant, a figure for each seed
     ("B", "base"): [0.60, 0.60, 0.63],
     ("B", "ours"): [0.59, 0.61, 0.60],
 }
+MANY = {"train": 8 * 10**10, "test": 2 * 10**10}  # rows whose choice has no effect
 
 
 def result(accuracy: float, **changes: Any) -> Result:
@@ -43,7 +47,7 @@ def filled(spec: TableSpec, **changes: Any) -> Table:
 
 
 def test_means_differences_and_ranks() -> None:
-    table = filled(TableSpec("T"))
+    table = filled(TableSpec("T"), rows=MANY)
     rows = {(row.dataset, row.variant): row for row in table.rows}
     ours = rows["A", "ours"]
     assert table.metric == "test.accuracy"
@@ -56,8 +60,62 @@ def test_means_differences_and_ranks() -> None:
 
 
 def test_a_separate_test_table_needs_no_correction() -> None:
-    rows = {(row.dataset, row.variant): row for row in filled(TableSpec("T"), own_test=True).rows}
+    rows = {(row.dataset, row.variant): row for row in filled(TableSpec("T"), own_test=True, rows=MANY).rows}
     assert rows["A", "ours"].p == pytest.approx(paired(ACCURACY["A", "ours"], ACCURACY["A", "base"]).p)
+
+
+@pytest.mark.parametrize("own_test", [False, True])
+def test_few_test_rows_widen_intervals(own_test: bool) -> None:
+    def table(rows: int) -> tuple[Row, Row]:
+        base, ours, *_ = filled(TableSpec("T"), own_test=own_test, rows={"train": 4 * rows, "test": rows}).rows
+        return base, ours
+
+    def width(row: Row) -> float:
+        return (row.difference_high or 0.0) - (row.difference_low or 0.0)
+
+    (few_base, few), (many_base, many) = table(20), table(10**6)
+    assert width(few) > 2 * width(many)
+    assert (few.p or 0) > (many.p or 0)
+    assert (few_base.low or 0) < (many_base.low or 0)
+    assert (few.needs_rows, many.needs_rows) == (own_test, False)
+
+
+def test_equal_seeds_are_not_certain() -> None:
+    study = Study(
+        "s", "S", (Data("A", {"data": "snips"}),), (Variant("base", "tfidf"), Variant("ours", "frozen")), (0, 1)
+    )
+    grid = study.cells()
+    for scores in ({"base": 0.8, "ours": 0.85}, {"base": 0.9, "ours": 0.9}, {"base": 1.0, "ours": 1.0}):
+        results = {cell.key: result(scores[cell.variant], own_test=True) for cell in grid}
+        base, ours = fill(study, TableSpec("T"), grid, results).rows
+        for row in (base, ours):
+            assert row.low is not None
+            assert row.high is not None
+            assert row.high - row.low > 0.1
+            assert all(cells(row, Table("T", "test.accuracy", (row,)))[:5])
+        assert ours.difference_low is not None
+        assert ours.difference_low < 0 < (ours.difference_high or 0)
+        assert (ours.p or 0) > 0.2
+
+
+def test_models_are_compared_on_the_same_groups_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    right = {"base": rng.random(400) < 0.8}
+    right["ours"] = right["base"] | (rng.random(400) < 0.2)  # never wrong where the other is right
+    right["other"] = rng.random(400) < right["ours"].mean()
+    variants = tuple(Variant(name, recipe) for name, recipe in zip(right, ("majority", "tfidf", "frozen"), strict=True))
+    study = Study("s", "S", (Data("A", {"data": "snips"}),), variants, (0, 1))
+    results = {}
+    for cell in study.cells():
+        own = right[cell.variant]
+        known = replicates(lambda rows, own=own: {"accuracy": own[rows].mean()}, 400)
+        rows = {"train": 900, "test": 400}
+        results[cell.key] = result(float(own.mean()), own_test=True, rows=rows, replicates=known)
+    base, ours, other = fill(study, TableSpec("T"), study.cells(), results).rows
+    assert base.low == pytest.approx(base.mean - stats.t.ppf(0.975, 19) * 0.02, abs=0.008)  # sqrt(.8 * .2 / 400)
+    assert (ours.difference_high or 0) - (ours.difference_low or 0) < 0.6 * (
+        (other.difference_high or 0) - (other.difference_low or 0)
+    )
 
 
 def test_several_datasets_get_rows_over_all_of_them() -> None:

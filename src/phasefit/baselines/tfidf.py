@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phasefit.baselines.contract import Baseline, FitOptions, Predict
+from phasefit.baselines.contract import FitOptions, SavableBaseline
 from phasefit.baselines.linear import fit_linear
-from phasefit.data.table import Table
 from phasefit.errors import DataError
+from phasefit.models.tfidf.features import row_features
+from phasefit.models.tfidf.model import PAIR, TfidfHead, TfidfModel
 from phasefit.prepare.prepare import Prepared
+
+if TYPE_CHECKING:
+    from phasefit.models.predictor import Predictor
 
 C = 10.0
 
 
-class TfIdf(Baseline):
+class TfIdf(SavableBaseline):
     """Fits words and bigrams; for pairs of texts, those of each text and of both."""
 
     title = "TF-IDF of words and bigrams with logistic regression (scikit-learn)"
 
-    def fit(self, prepared: Prepared, options: FitOptions) -> Predict:
+    def fit_model(self, prepared: Prepared, options: FitOptions) -> Predictor:
         """Fit the vocabulary and the model on the training rows."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -29,21 +33,13 @@ class TfIdf(Baseline):
             words.fit(list(prepared.train.all_texts))
         except ValueError as error:  # no word with two letters or more
             raise DataError(
-                f"{prepared.name}: tfidf finds no words in the training texts; remove it from the comparison"
+                f"{prepared.name}: tfidf finds no words in the training texts; use other recipes"
             ) from error
-        predict = fit_linear(_features(words, prepared.train), prepared, options.seed, C)
-        return lambda table: predict(_features(words, table))
-
-
-def _features(words: Any, table: Table) -> Any:
-    from scipy.sparse import hstack
-
-    sides = [words.transform(list(side)) for side in table.sides[:2]]
-    if len(sides) == 1:
-        return sides[0]
-    left, right = sides
-    overlap = np.asarray(left.multiply(right).sum(axis=1)).reshape(-1, 1)
-    return hstack([left, right, abs(left - right), left.multiply(right), overlap]).tocsr()
+        terms, idf = tuple(map(str, words.get_feature_names_out())), words.idf_.astype(np.float32)
+        sides = [list(side) for side in prepared.train.sides[:2]]
+        features = row_features(sides, {term: place for place, term in enumerate(terms)}, idf)
+        linear = fit_linear(features, prepared, options.seed, C)
+        return TfidfModel(TfidfHead(terms, idf, linear, PAIR if len(sides) > 1 else None), prepared.space)
 
 
 BASELINE = TfIdf()

@@ -52,8 +52,9 @@ def compare(
 ) -> None:
     """Compare recipes on your data, with confidence intervals and significance tests.
 
-    Every recipe is trained with every seed (and on every fold) on the same rows. The table shows means with 95 %
-    intervals, paired tests against the first recipe, ranks, minutes and peak memory. The folder has the results as CSV,
+    Every recipe is trained with every seed (and on every fold) on the same rows. A sentence states what is better, by
+    how much and how certain. The table shows means with 95 % intervals, which cover the seeds and the number of test
+    rows, paired tests against the first recipe, ranks, minutes and peak memory. The folder has the results as CSV,
     Markdown, LaTeX and JSON, and a report. Finished runs are kept: the same command resumes a stopped study, and other
     studies reuse its runs.
 
@@ -100,4 +101,4 @@ def compare(
             keep_runs=keep_runs,
             command=typed_command(),
         )
-    show_study(result, json=json)
+    show_study(result, json=json, verdicts=True)

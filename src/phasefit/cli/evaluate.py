@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from phasefit.data.table import Table
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
     from phasefit.runs.run import Run
 
 
@@ -138,7 +138,7 @@ def read_scored(run: Run, data: str, task: str | None, scoring: ScoringOptions, 
     return table
 
 
-def evaluate_one(run: Run, model: Model, table: Table, task: str | None, scoring: ScoringOptions) -> Evaluated:
+def evaluate_one(run: Run, model: Predictor, table: Table, task: str | None, scoring: ScoringOptions) -> Evaluated:
     """All metrics of a task on a table."""
     from phasefit.cli.inputs import frame_of
     from phasefit.cli.predictions import add_predictions, free_prefix

@@ -77,6 +77,7 @@ def geometry(
     check_split(split)
     check_out_folder(out, overwrite)
     opened = Run.open(run)
+    opened.check_encoder()
     reading = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:
         if text or label or delimiter or encoding or sheet or any(reading.values()):

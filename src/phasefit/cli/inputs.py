@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from phasefit.data.columns import Columns, Sides
     from phasefit.data.table import Table
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
     from phasefit.runs.run import Run
 
 Format: TypeAlias = Literal["lines", "csv", "tsv", "jsonl"]
@@ -38,9 +38,23 @@ def check_run(run: str) -> None:
 
 
 def check_heads(run: Run) -> None:
-    """Raise an error, before any table is read, if a run has no classifier."""
+    """Raise an error, before any table is read or torch is imported, if a run has no classifier."""
+    if run.is_encoder:
+        check_encoder(run)
+        raise ModelError(
+            f"'{run.source}' is an encoder, not a run; train a classifier with 'phasefit train DATA -m {run.source}'"
+        )
     if run.only_embeds:
         raise ModelError(NO_CLASSIFIER)
+
+
+def check_encoder(run: Run) -> None:
+    """Raise an error, before torch is imported, if there is no encoder, or none that can be used."""
+    from phasefit.models.encoder.locate import locate
+
+    run.check_encoder()
+    if run.is_encoder:
+        locate(str(run.source))
 
 
 def sides_of(run: Run, task: str | None = None) -> Sides:
@@ -66,15 +80,17 @@ def check_task(run: Run, task: str | None) -> str | None:
     return task
 
 
-def load(run: Run, device: str, threads: int | None, quiet: bool = False) -> Model:
+def load(run: Run, device: str, threads: int | None, quiet: bool = False) -> Predictor:
     """The model of a run or a plain encoder, on its device."""
     from phasefit.cli.progress import waiting
+    from phasefit.models.device import check_device
 
+    check_device(device)
     with waiting("loading the model", quiet):
         from phasefit.training.device import set_threads
 
         set_threads(threads)
-        return run.model(device)
+        return run.predictor(device)
 
 
 def read_texts(

@@ -389,6 +389,14 @@ Reject: TypeAlias = Annotated[
         rich_help_panel=TRAINING.advanced,
     ),
 ]
+Baselines: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        help="After training, score TF-IDF and the frozen encoder on the same split; takes seconds, large tables are "
+        "sampled.",
+        rich_help_panel=TRAINING.advanced,
+    ),
+]
 KeepPhases: TypeAlias = Annotated[
     bool,
     typer.Option(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from phasefit.kinds.decision import Decision
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
 
 RUNNERS_UP = 2  # further classes that --say shows
 NO_ANSWER = "(none of these)"
@@ -156,7 +156,7 @@ def predict(
     write_out(predicted, out, quiet, escape_formulas)
 
 
-def decision_of(model: Model, reject_below: float | None, task: str | None = None) -> Decision:
+def decision_of(model: Predictor, reject_below: float | None, task: str | None = None) -> Decision:
     """The decision rule of the model, with `reject_below` as its threshold if given."""
     from phasefit.kinds import kind_of
 
@@ -186,7 +186,7 @@ def report_empty(blank: int, withheld: int, rows: int, decision: Decision, quiet
 
 
 def show_predictions(
-    model: Model, texts: Sequence[str] | Sequence[tuple[str, str]], decision: Decision, task: str | None = None
+    model: Predictor, texts: Sequence[str] | Sequence[tuple[str, str]], decision: Decision, task: str | None = None
 ) -> None:
     """Print texts, or pairs, with their predictions."""
     from phasefit.cli.console import printable, stdout

@@ -14,20 +14,23 @@ if TYPE_CHECKING:
     from phasefit.studies.tables import Row, Table
 
 WIDEST = 40  # characters of a recipe name before it is folded
+LONGEST = 1000  # characters of a verdict
 GAP = 3  # between two columns
 RECIPE = "recipe"
 LEAST_FIRST = ("MB", "rank", "runs", "95 % interval", "minutes")  # columns dropped on a narrow terminal, first to last
 
 
-def show_study(result: StudyResult, json: bool = False) -> None:
-    """Print the tables and the folder, or everything as JSON."""
-    from phasefit.cli.console import print_json, stdout
+def show_study(result: StudyResult, json: bool = False, *, verdicts: bool = False) -> None:
+    """Print the tables and the folder, with the verdicts first if requested, or everything as JSON."""
+    from phasefit.cli.console import print_json, printable, stdout
 
     if json:
         from phasefit.files.atomic import read_json
 
         print_json(read_json(result.folder / "results.json"))
         return
+    for sentence in result.verdicts if verdicts else ():
+        stdout().print(printable(sentence, LONGEST), soft_wrap=True, markup=False, style="bold")
     for table in result.tables:
         show_table(table)
     for note in result.study.notes:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from phasefit.runs.job import TrainResult
     from phasefit.runs.specification import RunSpec
 
+LONGEST = 1000  # characters of the line about baselines
+
 
 @run_options(
     *(*TABLES, "fold", *ROWS),
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         "refit",
         "calibrate",
         "reject",
+        "baselines",
         "keep_phases",
     ),
     *("plan", "resume", "checkpoint_minutes", "out", "overwrite", "track", "json", "quiet", *MACHINE, "compile"),
@@ -107,10 +110,11 @@ def train(
 
 
 def refuse_baseline(recipe: str | None) -> None:
-    """Reject a baseline, because it is not saved as a model."""
+    """Reject a baseline that cannot be saved as a model."""
     from phasefit.baselines import BASELINES
+    from phasefit.recipes.recipe_files import BASELINE_TEXTS
 
-    if recipe in BASELINES:
+    if recipe in BASELINES and recipe not in BASELINE_TEXTS:
         raise PhasefitError(
             f"'{recipe}' is a baseline, which cannot be trained as a run; use: phasefit compare DATA --recipes "
             f"{recipe},finetune"
@@ -165,13 +169,14 @@ def show_result(result: TrainResult, json: bool = False) -> None:
 
 
 def show_scores(result: TrainResult) -> None:
-    """Print the phases and the metrics."""
-    from phasefit.cli.console import stdout
+    """Print the phases, the metrics, and what simple baselines reach."""
+    from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import metrics_table, phases_table
 
     console = stdout()
     parts = {name: result.metrics[name] for name in ("validation", "test") if result.metrics.get(name)}
-    console.print(phases_table(result.metrics.get("phases", [])))
+    if phases := result.metrics.get("phases"):
+        console.print(phases_table(phases))
     tasks = dict.fromkeys(task for part in parts.values() for task in part.get("tasks", {}))
     for task in tasks:
         console.print(task, style="bold")
@@ -179,6 +184,11 @@ def show_scores(result: TrainResult) -> None:
         console.print(metrics_table(task_parts))
     if parts:
         console.print(metrics_table(parts))
+    if "baselines" in result.metrics:
+        from phasefit.runs.evaluation.baselines import baselines_sentence
+
+        line = baselines_sentence(result.metrics["baselines"])
+        console.print(printable(line, LONGEST), soft_wrap=True, markup=False)
     if "refit" in result.metrics:
         console.print(f"The saved model was then trained again on all {result.metrics['refit']['rows']:,} rows.")
 

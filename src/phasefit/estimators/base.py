@@ -26,7 +26,7 @@ from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, run_spec
 if TYPE_CHECKING:
     from phasefit.data.labels import LabelSpace
     from phasefit.events import Event, Listener
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
     from phasefit.runs.execution import FitResult
     from phasefit.runs.run import Run
 
@@ -77,8 +77,6 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Sequence[str]) -> np.ndarray:
         """Return the embeddings of the texts, an array (n, d)."""
         texts = as_texts(X)
-        if not texts:
-            return np.empty((0, self._fitted().encoder.dimension), dtype=np.float32)
         return self._fitted().embed(texts, batch_size=self.batch_size)
 
     @python_errors
@@ -129,10 +127,10 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         from phasefit.runs.run import Run
 
         run = Run.open_model(folder)
-        return cls._of(run.model(device), run, device, task)
+        return cls._of(run.predictor(device) if cls._predicts else run.model(device), run, device, task)
 
     @classmethod
-    def _of(cls, model: Model, run: Run, device: str = "auto", task: str | None = None) -> Self:
+    def _of(cls, model: Predictor, run: Run, device: str = "auto", task: str | None = None) -> Self:
         """Return an estimator for a model that is already loaded."""
         known = cls._get_param_names()
         parameters = {name: value for name, value in _parameters(run.manifest, run.folder).items() if name in known}
@@ -189,7 +187,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.recipe in (DEFAULT_RECIPE, AUTO):
             return
         recipe = read_recipe(self.recipe)
-        if not any(phase.trains_head for phase in recipe.phases):
+        if not recipe.trains_head:
             raise RecipeError(f"recipe '{recipe.name}' trains an encoder without a {wanted}; use TextEncoder")
 
     task_: str
@@ -210,7 +208,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name not in ("_result", "_source")}
 
-    def _fitted(self) -> Model:
+    def _fitted(self) -> Predictor:
         if not hasattr(self, "model_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit, or load a saved model")
         return self.model_
@@ -236,7 +234,8 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fitted_html(self) -> str:
         if not hasattr(self, "model_"):
             return ""
-        facts: dict[str, object] = {"encoder": self.model_.encoder.name, "dimension": self.model_.encoder.dimension}
+        encoder = getattr(self.model_, "encoder", None)  # TF-IDF has none
+        facts: dict[str, object] = {"encoder": encoder.name, "dimension": encoder.dimension} if encoder else {}
         if hasattr(self, "classes_"):
             some = ", ".join(map(str, self.classes_[:MOST_CLASSES]))
             facts["classes"] = f"{len(self.classes_)}: {some}{' ...' if len(self.classes_) > MOST_CLASSES else ''}"

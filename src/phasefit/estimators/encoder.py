@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phasefit.data.table_reading import Lists
+from phasefit.errors import RecipeError
 from phasefit.estimators.base import TextEstimator
 from phasefit.estimators.inputs import as_labels, as_rows, as_weights
 from phasefit.parameter_names import python_errors
+from phasefit.recipes.recipe_files import is_baseline_recipe
 
 if TYPE_CHECKING:
     from phasefit.data.table import Label
@@ -105,6 +107,8 @@ class TextEncoder(TextEstimator):
         validation
             The validation rows: (X, y) if `y` is given, else X; None holds out `validation_size` of the rows.
         """
+        if is_baseline_recipe(self.recipe):
+            raise RecipeError(f"recipe '{self.recipe}' fits a classifier and trains no encoder; use TextClassifier")
         rows, scored = as_rows(X), None
         if validation is not None:
             labelled = (validation, None) if y is None else validation

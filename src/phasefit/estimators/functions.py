@@ -75,6 +75,7 @@ def train(
     reject: float = 0.0,
     long: str | None = None,
     report: bool = True,
+    baselines: bool = True,
     keep_phases: bool = False,
     checkpoint_minutes: float = 5.0,
     device: str = "auto",
@@ -145,6 +146,8 @@ def train(
         What to do with texts that are too long: "truncate", "head-tail" or "windows".
     report
         Write the pictures, the report page and the model card.
+    baselines
+        After training, score TF-IDF and the frozen encoder on the same split; large tables are sampled.
     keep_phases
         Keep the encoder after each phase.
     checkpoint_minutes

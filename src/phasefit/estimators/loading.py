@@ -15,7 +15,7 @@ from phasefit.runs.run import Run
 def load_estimator(folder: str | Path, device: str) -> TextClassifier | TextRegressor | TextEncoder | TextTasks:
     """Return the estimator of a run: a classifier, a regressor, an encoder, or `TextTasks` for several tasks."""
     run = Run.open_model(folder)
-    model = run.model(device)
+    model = run.predictor(device)
     if not model.heads:
         return TextEncoder._of(model, run, device)
     if len(model.heads) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,21 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from phasefit.data.labels import LabelSpace
-from phasefit.data.table import Label
-from phasefit.errors import DataError, ModelError, TextsCut, did_you_mean
+from phasefit.errors import DataError, TextsCut
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.models.decoders.vae import Generator
 from phasefit.models.encoder.encoder import Encoder
-from phasefit.models.encoder.inference import Progress, evaluating
+from phasefit.models.encoder.inference import evaluating
 from phasefit.models.heads import Head, PairKind
+from phasefit.models.predictor import TASK as TASK
+from phasefit.models.predictor import Predictor, Progress
 from phasefit.models.tokens.rows import Rows
 from phasefit.models.tokens.tokenising import CachedTokeniser
 from phasefit.models.tokens.tokens import Tokens
 
-TASK = "default"  # the name of the head of a model with one task
 
-
-class Model(nn.Module):
+class Model(nn.Module, Predictor):
     """Encoder, heads and label spaces; heads and spaces have the same task names."""
 
     def __init__(self, encoder: Encoder) -> None:
@@ -44,27 +44,6 @@ class Model(nn.Module):
         """The device of the weights."""
         return next(self.parameters()).device
 
-    @property
-    def space(self) -> LabelSpace:
-        """The label space of a model with one task."""
-        return self.space_of(TASK)
-
-    def space_of(self, task: str) -> LabelSpace:
-        """The label space of a task."""
-        return self.spaces[self.known_task(task)]
-
-    def known_task(self, task: str | None) -> str:
-        """The task with this name; for None or the default name, the only task."""
-        if task is not None and task in self.heads:
-            return task
-        if task in (None, TASK) and len(self.heads) == 1:
-            return next(iter(self.heads))
-        if not self.heads:
-            raise ModelError("this model has no classifier: it only embeds; train one with a finetune phase")
-        if task in (None, TASK):
-            raise ModelError(f"this model has several tasks; choose one with --task: {', '.join(self.heads)}")
-        raise ModelError(f"this model has no task '{task}'; {did_you_mean(str(task), self.heads)}")
-
     def head(self, task: str = TASK) -> Head:
         """The head of a task."""
         head = self.heads[self.known_task(task)]
@@ -73,6 +52,8 @@ class Model(nn.Module):
 
     def embed(self, texts: Sequence[str], *, batch_size: int = 64, progress: Progress | None = None) -> np.ndarray:
         """Embeddings (n, d), the same as plain sentence-transformers computes with the saved encoder."""
+        if not len(texts):
+            return np.empty((0, self.encoder.dimension), dtype=np.float32)
         rows = Rows.single(self._tokens(texts))
         vectors = rows.encode(self.encoder, np.arange(len(texts)), batch_size=batch_size, progress=progress)
         if self.encoder.normalizes:
@@ -96,26 +77,6 @@ class Model(nn.Module):
         everything = np.arange(len(rows.index))
         return self.outputs(rows.encode(self.encoder, everything, batch_size=batch_size, progress=progress), task)
 
-    def predict_proba(
-        self,
-        texts: Sequence[str] | Sequence[tuple[str, str]],
-        *,
-        task: str = TASK,
-        batch_size: int = 64,
-        progress: Progress | None = None,
-    ) -> np.ndarray:
-        """Probabilities (n, classes), columns in the order of `space.classes`; with several labels, one for each."""
-        if not kind_of(self.space_of(task)).has_classes:
-            raise ModelError("this model predicts scores, which have no probabilities; use predict")
-        return self.predict_outputs(texts, task=task, batch_size=batch_size, progress=progress)
-
-    def predict(
-        self, texts: Sequence[str] | Sequence[tuple[str, str]], *, task: str = TASK, batch_size: int = 64
-    ) -> list[Label | None]:
-        """For each text, its most probable label (None if withheld), its set of labels, or its score."""
-        outputs, space = self.predict_outputs(texts, task=task, batch_size=batch_size), self.space_of(task)
-        return kind_of(space).answers(outputs, space, self.decision(task))
-
     def outputs(self, vectors: torch.Tensor, task: str = TASK) -> np.ndarray:
         """A head's outputs for sentence vectors."""
         task = self.known_task(task)
@@ -124,9 +85,20 @@ class Model(nn.Module):
             uncalibrated = kind_of(self.spaces[task]).outputs(head(vectors), self.spaces[task])
         return self.decision(task).calibrated(uncalibrated)
 
-    def decision(self, task: str = TASK) -> Decision:
-        """The calibration and thresholds of a task."""
-        return self.decisions.get(self.known_task(task) if self.heads else task, Decision())
+    def vectors(self, texts: Sequence[Any], pair: PairKind | None = None, *, batch_size: int = 64) -> torch.Tensor:
+        """The vectors of texts, or of both texts of each pair, as heads read them: without a final Normalize."""
+        rows = self._rows(texts, pair)
+        return rows.encode(self.encoder, np.arange(len(rows.index)), batch_size=batch_size)
+
+    def facts(self) -> dict[str, Any]:
+        """The name of the encoder, its device and its maximum length."""
+        return {"model": self.encoder.name, "device": str(self.device), "max_length": self.encoder.max_length}
+
+    def write(self, folder: Path) -> dict[str, Any]:
+        """Write encoder, heads and labels."""
+        from phasefit.models.storage import write_model
+
+        return write_model(self, folder)
 
     def _rows(self, texts: Sequence[Any], pair: PairKind | None) -> Rows:
         """Texts or pairs as this kind of head reads them; raises a DataError for a wrong row."""

@@ -26,6 +26,7 @@ from phasefit.models.encoder.loaded_weights import check_modules
 from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.heads import Head
 from phasefit.models.model import Model
+from phasefit.models.tfidf.storage import is_tfidf, no_encoder
 
 AGAIN = "train or save it again"
 ENCODER, HEADS, LABELS = "encoder", "heads.safetensors", "labels.json"
@@ -57,6 +58,8 @@ def load_model(source: str | Path, device: str = "auto", manifest: Mapping[str, 
     if manifest is None and not (folder / MANIFEST).is_file():
         return Model(load_encoder(str(source))).to(where).eval()
     manifest = read_manifest(folder) if manifest is None else manifest
+    if is_tfidf(manifest):
+        raise no_encoder(source)
     needed = f"{ENCODER}/modules.json"
     if not (folder / needed).is_file():  # without it, a bare Transformer with default pooling would be loaded
         raise ModelError(f"the model in '{folder}' is damaged: {needed} is missing; train or save it again")

@@ -198,6 +198,10 @@ class Phase(nn.Module, ABC):
         random = generator(self.seed, self.name, "evaluation")
         return np.sort(random.choice(rows, self.evaluation_cap, replace=False))
 
+    def skip_encoding(self) -> int:
+        """Before its steps are timed: skip what is encoded once before the first step; returns the number of rows."""
+        return 0
+
     def facts(self) -> dict[str, float]:
         """Numbers to report before the phase starts."""
         return {"rows": float(len(self.data.train))}

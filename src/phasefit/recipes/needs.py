@@ -34,6 +34,8 @@ def needs_of(recipe: Recipe, *, open: bool = False) -> Needs:
 
     With `open`, the user has not chosen a recipe: another one is used if the table has labelled pairs.
     """
+    if recipe.baseline is not None:
+        return Needs(labels_of_pairs=True)
     by_need = {options.needs: name for name, options in zip(recipe.phase_names, recipe.phases, strict=True)}
     if {"labels", "pairs"} <= {*by_need}:
         raise RecipeError(

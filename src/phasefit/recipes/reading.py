@@ -13,8 +13,8 @@ from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.encoder.template import check_template
 from phasefit.phases import PHASES
 from phasefit.phases.options import PhaseOptions
-from phasefit.recipes.recipe import Recipe
-from phasefit.recipes.recipe_files import names_of, parse_content, recipe_path, recipe_text
+from phasefit.recipes.recipe import TFIDF, Recipe
+from phasefit.recipes.recipe_files import WHOLE, is_baseline_recipe, names_of, parse_content, recipe_path, recipe_text
 from phasefit.recipes.settings import NONE, Settings, apply_setting, setting_line
 
 MOST_NAMED = 8  # options that an error lists
@@ -22,6 +22,8 @@ MOST_NAMED = 8  # options that an error lists
 
 def read_recipe(name: str, settings: Settings = NONE) -> Recipe:
     """Read a packaged recipe or a file and apply settings such as {"contrast.epochs": 4}."""
+    if is_baseline_recipe(name):
+        return parse_recipe(recipe_text(name), name=name, where=name, settings=settings)
     path = recipe_path(name)
     return parse_recipe(recipe_text(name), name=path.stem, where=path.name, settings=settings, folder=path.parent)
 
@@ -44,9 +46,12 @@ def parse_recipe(text: str, *, name: str, where: str, settings: Settings = NONE,
     _check_last_phase(options, where)
     for index, phase in enumerate(options):
         phase.check_order(f"{where}, phase {index + 1}", options[:index])
+    baseline = content.get("baseline")
+    if baseline == TFIDF and (idle := [key for key in WHOLE if key in content]):
+        raise RecipeError(f"{where}: '{TFIDF}' has no encoder, so {idle[0]} has no effect; remove it")
     max_length = _max_length(content.get("max_length", "model"), where)
     long = _long(content.get("long"), where)
-    return Recipe(name, tuple(options), max_length, _prompt(content.get("prompt"), where), long)
+    return Recipe(name, tuple(options), max_length, _prompt(content.get("prompt"), where), long, baseline)
 
 
 def _all_options(content: dict[str, Any], places: Sequence[str]) -> list[PhaseOptions]:

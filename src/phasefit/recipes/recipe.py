@@ -14,6 +14,8 @@ from phasefit.files.toml import to_toml
 from phasefit.parameter_names import python_errors
 from phasefit.phases.options import PhaseOptions
 
+TFIDF, FROZEN = "tfidf", "frozen"  # baselines that a recipe can name, because their result is a model
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -31,6 +33,8 @@ class Recipe:
         Template for every text, such as "{text} It is about {mask}."; None: no template.
     long
         What to do with longer texts: "truncate", "head-tail" or "windows"; None: the default of the model.
+    baseline
+        A linear model that is fitted instead of training phases: "tfidf" or "frozen"; None: the phases are trained.
     """
 
     name: str
@@ -38,6 +42,7 @@ class Recipe:
     max_length: int | str = "model"
     prompt: str | None = None
     long: str | None = None
+    baseline: str | None = None
 
     def __post_init__(self) -> None:
         if has_controls(self.name):  # it becomes part of recipe files
@@ -59,6 +64,11 @@ class Recipe:
     def phase_names(self) -> list[str]:
         """Names of the phases: the kind, with a number if a kind is repeated."""
         return phase_names([phase.kind for phase in self.phases])
+
+    @property
+    def trains_head(self) -> bool:
+        """Whether the result makes predictions."""
+        return self.baseline is not None or any(phase.trains_head for phase in self.phases)
 
     def check(self) -> None:
         """Raise for errors that reading does not detect, such as options of an objective; may import torch."""
@@ -92,6 +102,8 @@ class Recipe:
         title = f"# {self.name}, resolved: every option with its value\n"
         phases = [{"kind": phase.kind, **_without_none(phase.model_dump())} for phase in self.phases]
         whole = _without_none({"max_length": self.max_length, "prompt": self.prompt, "long": self.long})
+        if self.baseline is not None:
+            return title + to_toml({**(whole if self.baseline == FROZEN else {}), "baseline": self.baseline})
         return title + to_toml({**whole, "phase": phases})
 
 

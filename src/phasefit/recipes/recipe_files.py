@@ -5,6 +5,8 @@ A recipe may contain only its differences from a base, so that a default has to 
     base = "three-phase"          # a packaged recipe, or a file in the same folder
     without = ["denoise"]         # phases to drop, by name
     set.contrast.epochs = 8       # options to change, by phase name
+
+Instead of phases, a recipe may name a baseline that is fitted on the training rows: `baseline = "tfidf"`.
 """
 
 from __future__ import annotations
@@ -17,11 +19,21 @@ from typing import Any
 from phasefit.errors import PluginError, RecipeError, did_you_mean
 from phasefit.files.names import exists, path_named
 from phasefit.phases import PHASES
-from phasefit.recipes.recipe import phase_names
+from phasefit.recipes.recipe import FROZEN, TFIDF, phase_names
 from phasefit.registry import Registry
 
 WHOLE = ("max_length", "prompt", "long")  # options of the whole run
-TOP = ("base", "without", "set", *WHOLE, "phase")
+TOP = ("base", "without", "set", *WHOLE, "phase", "baseline")
+BASELINE_TEXTS = {  # recipes that train nothing, listed with the baselines
+    TFIDF: f"""# Words and bigrams (TF-IDF) with logistic regression: no encoder, trained in seconds
+#   phasefit train reviews.csv --recipe {TFIDF}
+baseline = "{TFIDF}"
+""",
+    FROZEN: f"""# The encoder as it is, with logistic regression on its vectors: trained in seconds
+#   phasefit train reviews.csv --recipe {FROZEN}
+baseline = "{FROZEN}"
+""",
+}
 
 RECIPES: Registry[Path] = Registry(
     "source of recipes", "phasefit.recipes", base=Path, entries={"phasefit": Path(__file__).parent / "library"}
@@ -61,10 +73,17 @@ def recipe_path(name: str) -> Path:
 
 def recipe_text(name: str) -> str:
     """The text of a recipe file, with its comments."""
+    if is_baseline_recipe(name):
+        return BASELINE_TEXTS[name]
     try:
         return recipe_path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"recipe '{name}' cannot be read: {error}") from error
+
+
+def is_baseline_recipe(name: str) -> bool:
+    """Whether this names a baseline that a run can train, and not a file with that name."""
+    return name in BASELINE_TEXTS and not Path(name).is_file()
 
 
 def _packaged() -> dict[str, Path]:
@@ -93,16 +112,28 @@ def parse_content(text: str, where: str, folder: Path | None = None, seen: tuple
     for key in content:
         if key not in TOP:
             raise RecipeError(f"{where}: unknown option '{key}'; {did_you_mean(key, TOP)}")
-    if "base" in content:
+    if "base" in content and "baseline" not in content:
         content = _on_base(content, where, folder, seen)
-    elif "without" in content or "set" in content:
+    elif "base" not in content and ("without" in content or "set" in content):
         raise RecipeError(f"{where}: 'without' and 'set' need a base; add base = 'three-phase' or another recipe")
+    if "baseline" in content:
+        return _with_baseline(content, where)
     phases = content.get("phase")
     if not isinstance(phases, list) or not phases or not all(isinstance(phase, dict) for phase in phases):
         raise RecipeError(f"{where}: a recipe needs at least one [[phase]] table")
     for index, phase in enumerate(phases, start=1):
         check_kind(phase, f"{where}, phase {index}")
     return content
+
+
+def _with_baseline(content: dict[str, Any], where: str) -> dict[str, Any]:
+    name, others = content["baseline"], [key for key in ("phase", "base") if key in content]
+    if name not in BASELINE_TEXTS:
+        near = did_you_mean(str(name)[:80], BASELINE_TEXTS)
+        raise RecipeError(f"{where}: a recipe cannot train the baseline '{str(name)[:80]}'; {near}")
+    if others:
+        raise RecipeError(f"{where}: a recipe has either a baseline or '{others[0]}', not both")
+    return {**content, "phase": []}
 
 
 def check_kind(phase: dict[str, Any], where: str) -> None:

@@ -16,12 +16,14 @@ from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import TASK, Model
+from phasefit.models.predictor import Predictor
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe
 from phasefit.runs.evaluation.calibrate import decide
 from phasefit.runs.evaluation.geometry import run_geometry
 from phasefit.runs.evaluation.score import mean_of_tasks, score
+from phasefit.runs.fitting.baseline import baseline_model
 from phasefit.runs.fitting.checkpointer import Checkpointer, NullCheckpointer, fingerprint
 from phasefit.runs.fitting.fit import Fitted, fit
 from phasefit.runs.fitting.history import History
@@ -39,7 +41,7 @@ from phasefit.training.joining import wait_for_processes
 class FitResult:
     """A trained model with its metrics and history."""
 
-    model: Model
+    model: Predictor
     metrics: dict[str, Any]
     fitted: Fitted
     threads: int
@@ -69,6 +71,8 @@ def fit_prepared(
     checkpointer = checkpointer or NullCheckpointer()
     saved = checkpointer.facts
     threads = _threads(spec, saved, listen)
+    if recipe.baseline is not None:
+        return _fit_baseline(spec, recipe, prepared, listen, threads)
     skips = any(options.skips_parameters for options in recipe.phases)
     store = wait_for_processes(listen, checkpointer.check_stop)  # alive until the processes have connected
     accelerator = make_accelerator(
@@ -125,6 +129,20 @@ def _check_weights(recipe: Recipe, prepared: Prepared) -> None:
             raise LabelError(f"the loss of labels of kind '{one.space.kind}' does not support sample_weight; remove it")
 
 
+def _fit_baseline(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Listener, threads: int) -> FitResult:
+    """Fit a recipe without phases, evaluate, then refit if requested; there is nothing to resume."""
+    listen(Stage(f"fitting {recipe.baseline}"))
+    model, outputs = baseline_model(spec, recipe, prepared), dict[str, dict[str, np.ndarray]]()
+    metrics = _evaluate(model, prepared, recipe, spec, listen, outputs) | {"phases": []}
+    if spec.recipe.refit:
+        listen(Stage("refitting on all rows"))
+        everything, decisions = merged(prepared), model.decisions
+        model = baseline_model(spec, recipe, everything)
+        model.decisions = decisions
+        metrics["refit"] = {"rows": len(everything.train), "phases": []}
+    return FitResult(model, metrics, Fitted(), threads, 1, outputs)
+
+
 def _report_processes(accelerator: Accelerator, saved: dict[str, Any], listen: Listener) -> int:
     """The number of processes that train together; reported if there are several or if it has changed."""
     processes = int(accelerator.num_processes)
@@ -166,7 +184,7 @@ def _same_start(model: Model, saved: dict[str, Any]) -> int:
 
 
 def _evaluate(
-    model: Model,
+    model: Predictor,
     prepared: Prepared,
     recipe: Recipe,
     spec: RunSpec,
@@ -204,7 +222,7 @@ def _evaluate(
     return metrics
 
 
-def _watched(model: Model, recipe: Recipe, task: str) -> str:
+def _watched(model: Predictor, recipe: Recipe, task: str) -> str:
     """The metric that the weights of a task were selected by."""
     kind = kind_of(model.space_of(task))
     if task == TASK:
@@ -214,7 +232,7 @@ def _watched(model: Model, recipe: Recipe, task: str) -> str:
 
 
 def _outputs(
-    model: Model, table: Table, task: str, split: str, spec: RunSpec, listen: Listener, watch: str
+    model: Predictor, table: Table, task: str, split: str, spec: RunSpec, listen: Listener, watch: str
 ) -> np.ndarray:
     """The model's outputs for one table; on validation, the decision thresholds are chosen first."""
     with warnings.catch_warnings(record=True) as caught:

@@ -28,7 +28,7 @@ from phasefit.runs.stop import Stop
 
 if TYPE_CHECKING:
     from phasefit.events import Listener
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
     from phasefit.runs.execution import FitResult
     from phasefit.runs.fitting.checkpointer import Checkpointer
 
@@ -39,7 +39,7 @@ class TrainResult:
 
     folder: Path
     metrics: dict[str, Any] = field(repr=False)
-    model: Model = field(repr=False)
+    model: Predictor = field(repr=False)
 
     def _repr_html_(self) -> str:
         """The run in a notebook: its folder, phases and metrics."""
@@ -75,6 +75,9 @@ def carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report:
     write_text(folder.path / "recipe.toml", job.recipe.to_toml())
     write_hygiene(folder.path, job.prepared.hygiene)
     result, fitted = fit_job(job, folder.path, stop, listen)
+    from phasefit.runs.evaluation.baselines import add_baselines
+
+    add_baselines(job.spec, job.recipe, job.prepared, fitted, listen)
     listen(Stage("saving"))
     facts = save_results(folder.path, job, fitted)
     finished = FinishedRun(folder.path, job.recipe, job.prepared, fitted, folder.facts | facts)

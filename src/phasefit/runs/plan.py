@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from phasefit.events import Note, PhaseStarted, Stage, StepDone
 from phasefit.prepare.prepare import prepare
 from phasefit.recipes.needs import needs_of
-from phasefit.runs.fitting.starting import base_run, starting_model
+from phasefit.runs.fitting.starting import base_run, check_start, starting_model
 from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from phasefit.events import Listener
     from phasefit.phases.contract import Phase
 
-TIMED_STEPS = 5  # the first two warm up and do not count
-TIMED_ROWS = 64
+TIMED_STEPS = 5  # the first two warm up and do not count, if there are more
+TIMED_SECONDS = 0.5  # of a phase: no further step is timed after that, but at least two are
+TIMED_ROWS = 32
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,13 @@ def plan(spec: RunSpec, listen: Listener) -> Plan:
     prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base_run(spec.model), needs=needs)
     recipe_notes: list[Note] = []
     recipe = resolve_recipe(spec, recipe, prepared, recipe_notes.append)
+    check_start(spec, recipe)
+    if recipe.baseline is not None:
+        seconds = (
+            f"'{recipe.baseline}' trains no phases: it is fitted on the training rows, which usually takes seconds"
+        )
+        notes = [*prepared.notes, *(note.text for note in recipe_notes), seconds]
+        return Plan([], prepared.facts(), notes)
 
     from phasefit.runs.fitting.fit import build_phases
     from phasefit.runs.fitting.index_rows import index_rows
@@ -78,10 +86,13 @@ def plan(spec: RunSpec, listen: Listener) -> Plan:
             listen(event)
 
     data = index_rows(model, prepared, recipe, spec.seed, collect)
-    phases = []
+    phases: list[PhasePlan] = []
+    encoding: float | None = None
     for phase in build_phases(model, data, recipe, spec.seed):
         listen(Stage(f"timing {phase.name}"))
-        phases.append(_plan_phase(phase, accelerator, spec.seed))
+        if encoding is None:
+            encoding = _seconds_per_row(phase)
+        phases.append(_plan_phase(phase, accelerator, spec.seed, encoding))
         notes.extend(phase.notes())
     notes.append(
         "times are for the phases only, estimated from a few steps on this machine; early stopping may end them sooner"
@@ -90,17 +101,17 @@ def plan(spec: RunSpec, listen: Listener) -> Plan:
     return Plan(phases, {**facts, "threads": threads, "device": str(accelerator.device)}, notes)
 
 
-def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
+def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int, encoding: float) -> PhasePlan:
+    """Time a few steps; `encoding` is the time to encode a row."""
     from phasefit.training.evaluations import limit_evaluations
-    from phasefit.training.loop import train_phase
     from phasefit.training.schedule import Schedule
 
     schedule = limit_evaluations(phase, Schedule.of(phase.options, len(phase.batches)))
-    events = list(train_phase(phase, accelerator, seed=seed, fixed_steps=min(TIMED_STEPS, schedule.total)))
-    step_seconds = [event.seconds for event in events if isinstance(event, StepDone)]
-    facts = next(event.facts for event in events if isinstance(event, PhaseStarted))
-    evaluation_seconds = _seconds_per_row(phase) * phase.evaluation_rows()
+    once = phase.skip_encoding()
+    facts, step_seconds = _timed(phase, accelerator, seed, min(TIMED_STEPS, schedule.total))
+    rows = 0 if once else phase.evaluation_rows()
     evaluations = schedule.total // schedule.every + 1
+    steps = median(step_seconds[2:] or step_seconds[1:] or step_seconds) * schedule.total
     return PhasePlan(
         phase.name,
         int(facts["rows"]),
@@ -108,8 +119,25 @@ def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int) -> PhasePlan:
         int(facts["pairs"]) if "pairs" in facts else None,
         int(facts["parameters"]),
         int(facts["trained"]),
-        median(step_seconds[2:] or step_seconds) * schedule.total + evaluation_seconds * evaluations,
+        steps + encoding * (once + rows * evaluations),
     )
+
+
+def _timed(phase: Phase, accelerator: Accelerator, seed: int, steps: int) -> tuple[dict[str, float], list[float]]:
+    """The facts of a phase, and the seconds of its first steps."""
+    from phasefit.training.loop import train_phase
+
+    facts: dict[str, float] = {}
+    seconds: list[float] = []
+    for event in train_phase(phase, accelerator, seed=seed, fixed_steps=steps):
+        if isinstance(event, PhaseStarted):
+            facts = event.facts
+        elif isinstance(event, StepDone):
+            seconds.append(event.seconds)
+            if len(seconds) > 1 and sum(seconds) > TIMED_SECONDS:
+                break
+    accelerator.free_memory()
+    return facts, seconds
 
 
 def _seconds_per_row(phase: Phase) -> float:

@@ -20,7 +20,7 @@ from phasefit.runs.trained_texts import write_seen
 
 if TYPE_CHECKING:
     from phasefit.events import Listener
-    from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
     from phasefit.models.tokens.truncation import Truncation
     from phasefit.runs.execution import FitResult
     from phasefit.runs.job import Job
@@ -47,17 +47,13 @@ Reporter: TypeAlias = Callable[[FinishedRun], None]
 
 def save_results(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
     """Write the model, its metrics and history; the caller writes the manifest last, which makes them valid."""
-    from phasefit.models.storage import write_model
-
     model = fitted.model
-    facts: dict[str, Any] = {"model": model.encoder.name, "threads": fitted.threads, "device": str(model.device)}
-    facts["processes"] = fitted.processes
-    facts["max_length"] = model.encoder.max_length
+    facts: dict[str, Any] = {**model.facts(), "threads": fitted.threads, "processes": fitted.processes}
     if job.base is not None:
         facts["went_on_from"] = job.base.name
     elif job.spec.model is not None and (Path(job.spec.model).expanduser() / MANIFEST).is_file():
         facts["went_on_from"] = job.spec.model_name or str(job.spec.model)  # a run without a classifier
-    facts |= write_model(model, path)
+    facts |= model.write(path)
     trained = merged(job.prepared) if job.spec.recipe.refit else job.prepared
     rows = [table.same for table in trained.trained_tables if table.others]
     write_seen(path, trained.trained_texts, None if job.base is None else job.base.seen, rows)
@@ -116,7 +112,7 @@ def started_facts(job: Job) -> dict[str, Any]:
 
 
 def save_model(
-    model: Model,
+    model: Predictor,
     folder: Path,
     *,
     overwrite: bool = False,
@@ -127,13 +123,11 @@ def save_model(
 
     `source` is the run that the model was loaded from: its recipe, metrics, report and card are copied.
     """
-    from phasefit.models.storage import write_model
-
     old = {} if source is None else {name: source.manifest[name] for name in KEPT_FACTS if name in source.manifest}
     documents = {} if source is None or source.is_encoder else _documents(source.folder)
     with _new_folder(folder, overwrite) as target:
-        target.begin({"model": model.encoder.name} | old)
-        written = write_model(model, folder)
+        target.begin({name: value for name, value in model.facts().items() if name == "model"} | old)
+        written = model.write(folder)
         for name, content in documents.items():
             write_bytes(folder / name, content)
         target.finish(written | dict(facts or {}))

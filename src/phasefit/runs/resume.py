@@ -45,7 +45,7 @@ def _finished(path: Path, folder: RunFolder | None, device: str | None, listen: 
         folder.clear()
     listen(Note(f"the run in {path} is already finished"))
     run = Run.open(path)
-    return TrainResult(path, run.metrics, run.model(device or "auto"))
+    return TrainResult(path, run.metrics, run.predictor(device or "auto"))
 
 
 def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen: Listener) -> Job:

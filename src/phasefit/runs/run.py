@@ -18,6 +18,7 @@ from phasefit.errors import DataError, ModelError
 from phasefit.files.atomic import read_json
 from phasefit.files.integrity import PHASES, check_files, check_small_files
 from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.models.tfidf.storage import is_tfidf, load_tfidf, no_encoder
 from phasefit.prepare.base import Base, TableReading
 from phasefit.recipes import Recipe, parse_recipe
 from phasefit.runs.fitting.kept_phases import kept_phase
@@ -26,6 +27,7 @@ from phasefit.runs.trained_texts import read_seen
 
 if TYPE_CHECKING:
     from phasefit.models.model import Model
+    from phasefit.models.predictor import Predictor
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,22 @@ class Run:
             check_files(self.folder, self.manifest, f"{PHASES}/{name}")
         return folder
 
+    @property
+    def has_encoder(self) -> bool:
+        """Whether it has an encoder; a TF-IDF model has none."""
+        return not is_tfidf(self.manifest)
+
+    def check_encoder(self) -> None:
+        """Raise a ModelError if it has no encoder."""
+        if not self.has_encoder:
+            raise no_encoder(self.source)
+
+    def predictor(self, device: str = "auto") -> Predictor:
+        """Its model, with or without an encoder."""
+        return self.model(device) if self.has_encoder else load_tfidf(self.folder, self.manifest)
+
     def model(self, device: str = "auto") -> Model:
-        """Its model, on a device."""
+        """Its model, on a device; ModelError without an encoder."""
         from phasefit.models.storage import load_model
 
         return load_model(self.source, device, self.manifest or None)

@@ -41,7 +41,7 @@ class DataFacts(TableFacts):
 class HeadFacts(Document):
     """The configuration of a head; `models.heads` checks its sizes."""
 
-    kind: Literal["mlp", "linear", "cosine"]
+    kind: Literal["mlp", "linear", "cosine", "tfidf"]
     dimension: Count
     classes: Count
     dropout: Finite
@@ -77,6 +77,29 @@ class Refit(Document):
     rows: Count
 
 
+class BaselineScore(Document):
+    """The score of a baseline next to that of the run."""
+
+    score: Number | None
+    rows: Count
+    of_rows: Count
+    difference: Number | None
+    error: Number | None
+    as_good: bool
+
+
+class BaselineScores(Document):
+    """The baselines of a run."""
+
+    split: str
+    metric: str
+    rows: Count
+    of_rows: Count
+    run: Number | None
+    scores: dict[str, BaselineScore]
+    left_out: dict[str, str]
+
+
 class SavedMetrics(Document):
     """The parts of metrics.json that are read again."""
 
@@ -85,6 +108,7 @@ class SavedMetrics(Document):
     phases: list[PhaseResult] = Field(default_factory=list)
     geometry: dict[str, Scores] | None = None
     refit: Refit | None = None
+    baselines: BaselineScores | None = None
 
 
 def check_manifest(folder: Any, manifest: Mapping[str, Any]) -> None:

@@ -50,6 +50,7 @@ class OutputSpec:
     folder: Path | None = None
     overwrite: bool = False
     report: bool = True  # write the pictures, page and card
+    baselines: bool = True  # after training, score TF-IDF and the frozen encoder on the same split
     keep_phases: bool = False  # save the encoder after each phase in the run folder
     command: str = ""  # the command line, for the manifest
 

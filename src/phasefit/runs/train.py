@@ -11,6 +11,7 @@ from phasefit.errors import RunError
 from phasefit.events import Note
 from phasefit.files.atomic import write_text
 from phasefit.runs.cleanup import cleanup_on_failure
+from phasefit.runs.fitting.starting import check_start
 from phasefit.runs.folder import RUNS, RunFolder, check_free, next_folder
 from phasefit.runs.job import TrainResult, carry_out, fit_job, read_job
 from phasefit.runs.outside import outside_notes
@@ -49,6 +50,7 @@ def train(
     job = read_job(spec, recipe, listen)
     recipe = resolve_recipe(spec, recipe, job.prepared, listen)
     job = replace(job, recipe=recipe)
+    check_start(spec, recipe)
     with Stop() as stop:
         if not is_main_process():
             return fit_job(job, Path(spec.output.folder or RUNS), stop, listen)[0]

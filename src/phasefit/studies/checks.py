@@ -93,7 +93,7 @@ def _predicts(cell: Cell) -> bool:
         return cell.spec.recipe.name != "untrained"
     if cell.spec.recipe.name == DEFAULT_RECIPE:
         return True
-    return any(phase.trains_head for phase in read_recipe(cell.spec.recipe.name, cell.spec.recipe.settings).phases)
+    return read_recipe(cell.spec.recipe.name, cell.spec.recipe.settings).trains_head
 
 
 def needs_of_cell(cell: Cell) -> Needs:

@@ -17,7 +17,7 @@ from phasefit.studies.tables import Row, Table
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
 EXPLAINED = (
     "Difference: compared with the first recipe of the dataset on the same rows and seeds, with its 95 % interval, "
-    "which is not corrected for the number of recipes and missing if all repetitions have the same difference. "
+    "which is not corrected for the number of recipes. Intervals cover the seeds and the number of test rows. "
     "p: paired t test, corrected for rows that repetitions share (Nadeau and Bengio) and for the number of recipes "
     "(Holm); over all datasets Wilcoxon's signed-rank test. Minutes (mean) and MB (peak memory) are per run."
 )

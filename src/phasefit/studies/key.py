@@ -38,6 +38,7 @@ OUTPUT_ONLY = (
     "command",
     "track",
     "report",
+    "baselines",
     "keep_phases",
     "model_name",
 )  # only affect output

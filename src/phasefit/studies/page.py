@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phasefit.metrics.registry import metric_at
 from phasefit.report.page.chart import Chart
 from phasefit.report.page.parts import Column, Figure, Table
 from phasefit.report.page.plots import Line, Point, Spot, interval_plot, line_plot, scatter_plot
 from phasefit.report.page.shell import Page, Section, section, write_page
 from phasefit.studies.formats import metric_name
+from phasefit.studies.verdict import NO_EVIDENCE, Evidence, verdicts
 
 Content = Mapping[str, Any]
 PUBLISHED = "published"
 MOST_CELLS = 2000  # shown; results.json has them all
 LONGEST = 300
-ENOUGH_SEEDS = 5  # suggested if fewer were run
-
-
-@dataclass(frozen=True)
-class Repetitions:
-    """How often a variant was run on a dataset."""
-
-    seeds: int
-    rows: Mapping[str, int] = field(default_factory=dict)  # scored rows of a seed by split, if known
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What headlines need in addition to the tables: repetitions by dataset and variant, and the option for seeds."""
-
-    repetitions: Mapping[tuple[str, str], Repetitions] = field(default_factory=dict)
-    seeds_option: str = "--seeds"
-
-
-NO_EVIDENCE = Evidence()
 
 
 def write_study_page(path: Path, content: Content, evidence: Evidence = NO_EVIDENCE) -> None:
@@ -51,7 +30,7 @@ def study_page(content: Content, evidence: Evidence = NO_EVIDENCE) -> Page:
     cells: Sequence[Content] = content.get("cells") or ()
     curves = {curve["title"]: _curve_chart(curve) for curve in content.get("curves") or ()}
     sections = [
-        section("Result", "study/result.html", figures=_figures(content), headlines=_headlines(tables, evidence)),
+        section("Result", "study/result.html", figures=_figures(content), headlines=verdicts(tables, evidence)),
         *(_table_section(one, several=len(tables) > 1) for one in tables),
         section("Cost", "study/cost.html", charts=_cost_charts(content)),
         section("Curves", "study/curves.html", curves=curves),
@@ -75,87 +54,6 @@ def _figures(content: Content) -> list[Figure]:
 
 def _distinct(rows: Iterable[Content], key: str) -> int:
     return len({row[key] for row in rows})
-
-
-def _headlines(tables: Sequence[Content], evidence: Evidence) -> list[str]:
-    """For each dataset the variant that leads, and whether its lead is statistically significant."""
-    headlines = []
-    for one in tables:
-        title = f"{one['title']}: " if len(tables) > 1 else ""
-        for dataset in dict.fromkeys(row["dataset"] for row in one["rows"]):
-            rows = [row for row in one["rows"] if row["dataset"] == dataset and row.get("mean") is not None]
-            if rows:
-                headlines.append(title + _leader(dataset, rows, one["metric"], evidence))
-    return headlines
-
-
-def _leader(dataset: str, rows: Sequence[Content], metric: str, evidence: Evidence) -> str:
-    ranked = all(row.get("rank") is not None for row in rows)  # ranks are right if lower is better, too
-    best = min(rows, key=lambda row: row["rank"]) if ranked else max(rows, key=lambda row: row["mean"])
-    lead = f"On {dataset}, {best['variant']} leads with {best['mean']:.4f}"
-    first = [row["variant"] for row in rows if row["mean"] == best["mean"]]
-    if len(first) > 1:
-        return f"On {dataset}, {', '.join(first[:-1])} and {first[-1]} are tied at {best['mean']:.4f}."
-    if len(rows) == 1:
-        return f"On {dataset}, {best['variant']} reaches {best['mean']:.4f}."
-    return f"{lead}; {_difference(best, rows, metric, evidence)}."
-
-
-def _difference(best: Content, rows: Sequence[Content], metric: str, evidence: Evidence) -> str:
-    """Significance of the difference between the leader and the first variant, or the others if it is the first."""
-    if best.get("difference") is not None:
-        test = _test(best)
-        if not test:
-            return _untested(best, rows[0]["variant"], metric, evidence)
-        verb = "is" if _is_significant(best) else "is not"
-        difference = f"{best['difference']:+.4f} from {rows[0]['variant']}"
-        return f"its difference of {difference} {verb} statistically significant ({test})"
-    compared = [row for row in rows if row is not best and row.get("difference") is not None]
-    if not compared:
-        return "the difference was not tested"
-    significant = [row for row in compared if _is_significant(row)]
-    return f"{len(significant)} of {len(compared)} others differ significantly from it"
-
-
-def _untested(best: Content, base: str, metric: str, evidence: Evidence) -> str:
-    """Too few seeds for a test, or the same difference with each: the difference so far, and how many seeds to run."""
-    repeated = evidence.repetitions.get((best["dataset"], best["variant"])) or Repetitions(best["n"])
-    split = metric.partition(".")[0]
-    rows = repeated.rows.get(split)
-    on = "" if rows is None else f" on {_count(rows, f'{split} row')}"
-    more = ENOUGH_SEEDS if repeated.seeds < ENOUGH_SEEDS else 2 * repeated.seeds
-    return (
-        f"{_count(repeated.seeds, 'seed')} cannot tell whether {best['variant']} is better than {base} "
-        f"({_gain(best['difference'], metric)}{on}); use {evidence.seeds_option} {more}"
-    )
-
-
-def _gain(difference: float, metric: str) -> str:
-    """A difference of shares (accuracy, F1) in points, any other as a plain number."""
-    if metric_at(metric).bounds != (0.0, 1.0):
-        return f"{difference:+.4f}"
-    points = f"{100 * difference:+.2f}".rstrip("0").rstrip(".")
-    return f"{points} point" if points in ("+1", "-1") else f"{points} points"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _is_significant(row: Content) -> bool:
-    """Whether p (corrected for the number of variants) is small; without p, whether the interval excludes zero."""
-    low, high, p = row.get("difference_low"), row.get("difference_high"), row.get("p")
-    if p is not None:
-        return bool(p < 0.05)
-    return low is not None and high is not None and bool(low > 0 or high < 0)
-
-
-def _test(row: Content) -> str:
-    """The interval and p value of a difference; empty if there are none."""
-    low, high, p = row.get("difference_low"), row.get("difference_high"), row.get("p")
-    known = [] if low is None or high is None else [f"95 % interval {low:+.4f} to {high:+.4f}"]
-    known += [] if p is None else [f"p = {p:.3g}"]
-    return ", ".join(known)
 
 
 def _with_spans(row: Content) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from phasefit.events import Note
 from phasefit.files.atomic import discard_tree
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.result import Result, finished_result, read_result
+from phasefit.studies.threads import threads_per_job
 
 GRACE = 20.0  # seconds for a cell to write a checkpoint and exit
 EVERY = 0.5  # seconds between checks of running cells
@@ -146,12 +147,12 @@ def run_stream(
 
 
 def start_cell(cell: Cell, cache: Path, keep: bool, jobs: int = 1) -> Any:
-    """The started process of a cell; unless its threads are set, the jobs share the cores equally."""
+    """The started process of a cell; unless its threads are set, `threads_per_job` chooses them."""
     context: Any = get_context("forkserver" if hasattr(os, "fork") else "spawn")
     if hasattr(os, "fork"):
         context.set_forkserver_preload(["phasefit.studies.work"])
-    folder, share = cell_folder(cache, cell), max((os.cpu_count() or 1) // max(jobs, 1), 1)
-    cell = replace(cell, threads=cell.spec.machine.threads or share)
+    folder = cell_folder(cache, cell)
+    cell = replace(cell, threads=cell.spec.machine.threads or threads_per_job(jobs))
     process = context.Process(target=_carry_out, args=(cell, folder, keep), name=cell.name)
     with _without_main():
         process.start()

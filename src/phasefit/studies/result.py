@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -41,6 +41,7 @@ class SavedResult(Document):
     command: str
     own_validation: bool | dict[str, bool] = False
     threads: Count | None = None
+    replicates: dict[str, list[Finite]] = Field(default_factory=dict)
 
     @field_validator("metrics")
     @classmethod
@@ -63,6 +64,7 @@ class Result:
     command: str = ""
     own_validation: Own = False
     threads: int | None = None
+    replicates: Mapping[str, Any] = field(default_factory=dict)  # test scores without each group of rows, by metric
 
     def overlap_on(self, split: str) -> float:
         """Scored rows per training row if repetitions share rows, for Nadeau and Bengio's correction.

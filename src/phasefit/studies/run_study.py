@@ -16,11 +16,12 @@ from phasefit.studies.cell import Cell
 from phasefit.studies.checks import check_cells
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
-from phasefit.studies.page import Evidence, Repetitions, write_study_page
+from phasefit.studies.page import write_study_page
 from phasefit.studies.pool import Listener, run_cells
 from phasefit.studies.result import Result, figure
 from phasefit.studies.study import Study, TableSpec, check_variants
 from phasefit.studies.tables import Table, fill
+from phasefit.studies.verdict import Evidence, Repetitions, verdicts
 
 Curves = Callable[[Sequence[Cell], Mapping[str, Result]], list[dict[str, Any]]]
 
@@ -34,6 +35,7 @@ class StudyResult:
     tables: tuple[Table, ...]
     cells: tuple[Cell, ...]
     results: Mapping[str, Result]
+    verdicts: tuple[str, ...] = ()
 
 
 def run_study(
@@ -65,9 +67,9 @@ def run_study(
     for table in filled:
         if not table.rows:
             raise DataError(f"{table.title}: no run has a score '{table.metric}'; choose another score")
-    write_files(folder.path, study, filled, cells, results, command, curves(cells, results))
+    sentences = write_files(folder.path, study, filled, cells, results, command, curves(cells, results))
     folder.finish({"command": command, "cells": keys})
-    return StudyResult(folder.path, study, filled, tuple(cells), results)
+    return StudyResult(folder.path, study, filled, tuple(cells), results, tuple(sentences))
 
 
 def write_files(
@@ -79,14 +81,21 @@ def write_files(
     command: str,
     curves: list[dict[str, Any]],
     seeds_option: str = "--seeds",
-) -> None:
-    """Write results.csv, .md, .tex, .json and report.html; `seeds_option` sets the number of seeds, for the page."""
+) -> list[str]:
+    """Write results.csv, .md, .tex, .json and report.html; returns the verdicts.
+
+    `seeds_option` sets the number of seeds, for the advice in a verdict.
+    """
+    evidence = Evidence(repetitions(cells, results), seeds_option)
     content = page_content(study, tables, cells, results, command, curves)
+    content["verdicts"] = verdicts(content["tables"], evidence)
     write_text(path / "results.csv", to_csv(tables))
-    write_text(path / "results.md", to_markdown(study.title, command, tables, study.notes))
+    notes = (*content["verdicts"], *study.notes)
+    write_text(path / "results.md", to_markdown(study.title, command, tables, notes))
     write_text(path / "results.tex", to_latex(study.title, command, tables, study.notes))
     write_text(path / "results.json", to_json(content))
-    write_study_page(path / "report.html", content, Evidence(repetitions(cells, results), seeds_option))
+    write_study_page(path / "report.html", content, evidence)
+    return list(content["verdicts"])
 
 
 def page_content(

@@ -3,6 +3,9 @@
 Repetitions that split test rows off the same table (folds, or one split per seed) train on each other's test rows; a
 plain t test then reports false differences. Nadeau and Bengio (2003) increase the variance by the ratio of test rows to
 training rows.
+
+Repetitions that are scored on the same test rows share their luck with them, which their spread does not show: the
+variance due to the rows is added. If each repetition has its own test rows, its variance is at least that of its rows.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from math import inf, sqrt
 
 import numpy as np
 from scipy import stats
+
+from phasefit.metrics.jackknife import GROUPS
 
 LEVEL = 0.95
 EQUAL = 1e-12  # a smaller spread counts as zero
@@ -39,25 +44,49 @@ class Difference:
     p: float | None = None
 
 
-def estimate(values: Sequence[float], overlap: float = 0.0, bounds: tuple[float, float] = (-inf, inf)) -> Estimate:
+@dataclass(frozen=True)
+class RowError:
+    """The standard error due to the scored rows: of the mean if repetitions share them, else of one repetition."""
+
+    error: float
+    shared: bool = False
+
+
+def estimate(
+    values: Sequence[float],
+    overlap: float = 0.0,
+    bounds: tuple[float, float] = (-inf, inf),
+    rows: RowError | None = None,
+) -> Estimate:
     """The mean of repetitions with its t interval; `overlap` is the test rows per training row if they share rows.
 
-    `bounds` are the bounds of the metric: with few repetitions the interval would exceed them.
+    `bounds` are the bounds of the metric: with few repetitions the interval would exceed them. Identical repetitions
+    have an interval only if the error of the rows is known.
     """
-    mean, half, sd = _mean_and_half(values, overlap)
-    if half is None or sd is None or sd < EQUAL:  # identical repetitions give no interval
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Estimate(len(values), mean)
+    sd = float(np.std(values, ddof=1))
+    error, degrees = _error(len(values), sd, overlap, rows)
+    if error < EQUAL:
         return Estimate(len(values), mean, sd)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
     return Estimate(len(values), mean, sd, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
-def paired(values: Sequence[float], base: Sequence[float], overlap: float = 0.0) -> Difference:
+def paired(
+    values: Sequence[float], base: Sequence[float], overlap: float = 0.0, rows: RowError | None = None
+) -> Difference:
     """Difference from the base, paired by repetition (corrected resampled t test)."""
     gains = np.asarray(values, dtype=np.float64) - np.asarray(base, dtype=np.float64)
-    mean, half, sd = _mean_and_half(gains.tolist(), overlap)
-    if half is None or sd is None or sd < EQUAL:
+    mean = float(np.mean(gains))
+    if len(gains) < 2:
         return Difference(mean)
-    p = float(2 * stats.t.sf(abs(mean) / _error(len(gains), sd, overlap), len(gains) - 1))
-    return Difference(mean, mean - half, mean + half, p)
+    error, degrees = _error(len(gains), float(np.std(gains, ddof=1)), overlap, rows)
+    if error < EQUAL:
+        return Difference(mean, p=1.0 if abs(mean) < EQUAL else None)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
+    return Difference(mean, mean - half, mean + half, float(2 * stats.t.sf(abs(mean) / error, degrees)))
 
 
 def holm(p_values: Sequence[float | None], comparisons: int | None = None) -> list[float | None]:
@@ -89,14 +118,13 @@ def ranks(values: Sequence[float]) -> list[float]:
     return [float(rank) for rank in stats.rankdata([-value for value in values])]
 
 
-def _mean_and_half(values: Sequence[float], overlap: float) -> tuple[float, float | None, float | None]:
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, None, None
-    sd = float(np.std(values, ddof=1))
-    width = float(stats.t.ppf((1 + LEVEL) / 2, len(values) - 1))
-    return mean, width * _error(len(values), sd, overlap), sd
-
-
-def _error(n: int, sd: float, overlap: float) -> float:
-    return sd * sqrt(1 / n + overlap)
+def _error(n: int, sd: float, overlap: float, rows: RowError | None) -> tuple[float, float]:
+    """The standard error of a mean and its degrees of freedom."""
+    own = 0.0 if rows is None else rows.error
+    if rows is None or not rows.shared:
+        return max(sd, own) * sqrt(1 / n + overlap), float(n - 1 if sd >= own else GROUPS - 1)
+    seeds, luck = sd**2 * (1 / n + overlap), own**2
+    if seeds + luck < EQUAL**2:
+        return 0.0, float(n - 1)
+    degrees = (seeds + luck) ** 2 / (seeds**2 / (n - 1) + luck**2 / (GROUPS - 1))  # Welch and Satterthwaite
+    return sqrt(seeds + luck), degrees

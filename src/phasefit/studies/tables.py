@@ -11,7 +11,8 @@ import numpy as np
 from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell
 from phasefit.studies.result import Result, figure, usual_score
-from phasefit.studies.statistics import Difference, estimate, holm, paired, ranks, wilcoxon
+from phasefit.studies.row_errors import difference_error, row_error, same_rows
+from phasefit.studies.statistics import Difference, RowError, estimate, holm, paired, ranks, wilcoxon
 from phasefit.studies.study import Study, TableSpec
 
 ALL = "all datasets"
@@ -38,6 +39,7 @@ class Row:
     published: float | None = None
     published_model: str | None = None
     note: str = ""
+    needs_rows: bool = False  # whether the scored rows alone are too few to tell the difference, whatever the seeds
 
 
 @dataclass(frozen=True)
@@ -119,12 +121,13 @@ def _rows_of(
     first = own.get(base)
     means = [float(np.mean([value for value, _ in cells.values()])) for cells in own.values()]
     ranking = ranks([sign * mean for mean in means])
-    compared = [_against(cells, first, split) for cells in own.values()]
+    compared = [_against(cells, first, metric) for cells in own.values()]
     p_values = holm([None if one is None else one.p for one in compared], sum(one is not None for one in compared))
     bounds = metric_at(metric).bounds
     rows = []
     for (variant, cells), gain, p, rank in zip(own.items(), compared, p_values, ranking, strict=True):
-        known = estimate([value for value, _ in cells.values()], _overlap(cells, split), bounds)
+        runs = list(cells.values())
+        known = estimate([value for value, _ in runs], _overlap(cells, split), bounds, _rows_error(runs, metric))
         published, model, others = _published(spec, dataset, variant)
         rows.append(
             Row(
@@ -145,17 +148,42 @@ def _rows_of(
                 published=published,
                 published_model=model,
                 note=others,
+                needs_rows=_needs_rows(cells, first, metric),
             )
         )
     return rows
 
 
-def _against(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None, split: str) -> Difference | None:
+def _against(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None, metric: str) -> Difference | None:
     """Paired difference on the repetitions that both have; None for the base itself."""
-    both = [key for key in cells if base is not None and key in base]
-    if base is None or cells is base or not both:
+    ours, theirs = _shared(cells, base)
+    if not ours:
         return None
-    return paired([cells[key][0] for key in both], [base[key][0] for key in both], _overlap(cells, split))
+    split = metric.partition(".")[0]
+    error = difference_error(ours, theirs, metric)
+    rows = None if error is None else RowError(error, same_rows(ours, split))
+    return paired([value for value, _ in ours], [value for value, _ in theirs], _overlap(cells, split), rows)
+
+
+def _shared(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None) -> tuple[list[Any], list[Any]]:
+    """The repetitions that a variant and the base both have; none for the base itself."""
+    both = [key for key in cells if base is not None and cells is not base and key in base]
+    return [cells[key] for key in both], [(base or {})[key] for key in both]
+
+
+def _rows_error(runs: Sequence[tuple[float, Result]], metric: str) -> RowError | None:
+    error = row_error(runs, metric)
+    return None if error is None else RowError(error, same_rows(runs, metric.partition(".")[0]))
+
+
+def _needs_rows(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None, metric: str) -> bool:
+    """Whether a difference is within two standard errors of rows that all repetitions share."""
+    ours, theirs = _shared(cells, base)
+    error = difference_error(ours, theirs, metric) if ours else None
+    if error is None or not same_rows(ours, metric.partition(".")[0]):
+        return False
+    gain = float(np.mean([one - other for (one, _), (other, _) in zip(ours, theirs, strict=True)]))
+    return abs(gain) < 2 * error
 
 
 def _overlap(cells: Mapping[Any, tuple[float, Result]], split: str) -> float:

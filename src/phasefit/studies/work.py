@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from phasefit.baselines import baseline
-from phasefit.baselines.contract import FitOptions
+from phasefit.baselines.contract import FitOptions, Predict, predictions_of
 from phasefit.data.sources import read_dataset
 from phasefit.errors import DataError, PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
@@ -41,11 +41,15 @@ from phasefit.files.manifest import MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.metrics.regression import regression_metrics
-from phasefit.models.model import Model
+from phasefit.models.predictor import TASK, Predictor
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.splitting import subsample
-from phasefit.runs.evaluation.score import score_outputs
+from phasefit.recipes import read_recipe
+from phasefit.recipes.recipe_files import is_baseline_recipe
+from phasefit.runs.evaluation.score import row_replicates, score_outputs
+from phasefit.runs.fitting.baseline import baseline_model
 from phasefit.runs.folder import read_started
+from phasefit.runs.results import FinishedRun
 from phasefit.runs.resume import resume
 from phasefit.runs.specification import RunSpec
 from phasefit.runs.train import train
@@ -54,6 +58,7 @@ from phasefit.studies.checks import needs_of_cell
 from phasefit.studies.result import PROGRESS, RESULT, RUN, append_evaluation, finished_result, has_own, slim
 from phasefit.training.device import set_threads
 
+Replicates = dict[str, list[float]]
 LOG, ERROR, SPENT = "log.txt", "error.txt", "spent.txt"
 BAD_INPUT = 2
 STATUS = Path("/proc/self/status")
@@ -94,13 +99,14 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
         discard_temporaries(folder)  # of a process that was killed
         set_threads(cell.threads or cell.spec.machine.threads)
         started = time.perf_counter() - _spent(folder)
-        metrics, rows = _baseline(cell) if cell.is_baseline else _trained(cell, folder)
+        metrics, rows, left_out = _baseline(cell) if cell.is_baseline else _trained(cell, folder)
         result = {
             "format": 1,
             "cell": cell.name,
             "command": cell.command(),
             "metrics": slim(metrics),
             "rows": rows,
+            "replicates": left_out,
             "own_test": has_own(cell.spec, "test"),
             "own_validation": has_own(cell.spec, "validation"),
             "seconds": round(time.perf_counter() - started, 3),
@@ -128,17 +134,27 @@ def _spent(folder: Path) -> float:
     return 0.0
 
 
-def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Metrics and rows of a run without pictures; a stopped run is resumed."""
+def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any], Replicates]:
+    """Metrics, rows and replicates of a run without pictures; a stopped run is resumed."""
     run = folder / RUN
-    spec = cell.spec.replace(out=run, report=False, threads=cell.threads or cell.spec.machine.threads)
-    listen = partial(_log, folder / PROGRESS)
-    result = resume(run, listen) if _is_resumable(run) else train(spec.replace(overwrite=run.exists()), listen)
+    spec = cell.spec.replace(out=run, report=True, baselines=False, threads=cell.threads or cell.spec.machine.threads)
+    listen, left_out = partial(_log, folder / PROGRESS), Replicates()
+
+    def collect(finished: FinishedRun) -> None:
+        prepared, outputs = finished.prepared, finished.result.outputs.get("test", {})
+        if cell.pairs is None and not prepared.tasks and prepared.test is not None and TASK in outputs:
+            decision = finished.result.model.decision()
+            left_out.update(row_replicates(prepared.space, decision, prepared.test, outputs[TASK]))
+
+    if _is_resumable(run):
+        result = resume(run, listen, report=collect)
+    else:
+        result = train(spec.replace(overwrite=run.exists()), listen, report=collect)
     metrics = dict(result.metrics)
     if cell.pairs is not None:
         metrics["test"] = pair_scores(result.model, cell.pairs, cell.spec)
     facts = read_json(run / MANIFEST).get("data", {})
-    return metrics, _rows(facts)
+    return metrics, _rows(facts), left_out
 
 
 def _is_resumable(run: Path) -> bool:
@@ -153,21 +169,32 @@ def _rows(facts: dict[str, Any]) -> dict[str, Any]:
     return dict(facts.get("rows", {}))
 
 
-def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Metrics and rows of a baseline, on the same rows and with the same scoring."""
+def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any], Replicates]:
+    """Metrics, rows and replicates of a baseline, on the same rows and with the same scoring."""
     if cell.pairs is not None:
-        return {"test": pair_scores(_untrained(cell.spec), cell.pairs, cell.spec)}, {}
+        return {"test": pair_scores(_untrained(cell.spec), cell.pairs, cell.spec)}, {}, {}
     spec = cell.spec
     prepared = prepare(spec.data, spec.split, seed=spec.seed, needs=needs_of_cell(cell))
-    options = FitOptions(spec.seed, spec.model, spec.machine.device, spec.machine.precision)
-    predict = baseline(spec.recipe.name).fit(prepared, options)
+    predict = _fitted_baseline(spec, prepared)
     metrics: dict[str, Any] = {"phases": []}
+    left_out = Replicates()
     decision = _decision(prepared, predict)
     for split in ("validation", "test"):
         table = getattr(prepared, split)
         if table is not None and table.labels is not None:
-            metrics[split] = score_outputs(prepared.space, decision, table, predict(table))
-    return metrics, _rows(prepared.facts())
+            outputs = predict(table)
+            metrics[split] = score_outputs(prepared.space, decision, table, outputs)
+            if split == "test":
+                left_out = row_replicates(prepared.space, decision, table, outputs)
+    return metrics, _rows(prepared.facts()), left_out
+
+
+def _fitted_baseline(spec: RunSpec, prepared: Prepared) -> Predict:
+    """The predictions of a baseline; one that a recipe can name is fitted as a run would fit it."""
+    if is_baseline_recipe(spec.recipe.name):
+        return predictions_of(baseline_model(spec, read_recipe(spec.recipe.name, spec.recipe.settings), prepared))
+    options = FitOptions(spec.seed, spec.model, spec.machine.device, spec.machine.precision)
+    return baseline(spec.recipe.name).fit(prepared, options)
 
 
 def _decision(prepared: Prepared, predict: Any) -> Decision:
@@ -178,7 +205,7 @@ def _decision(prepared: Prepared, predict: Any) -> Decision:
     return kind_of(space).decide(space, prepared.values(table), predict(table), calibrate=False)[0]
 
 
-def _untrained(spec: RunSpec) -> Model:
+def _untrained(spec: RunSpec) -> Predictor:
     from phasefit.models.encoder.locate import DEFAULT_MODEL
     from phasefit.models.storage import load_model
 
@@ -220,7 +247,7 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def pair_scores(model: Model, pairs: str, spec: RunSpec) -> dict[str, Any]:
+def pair_scores(model: Predictor, pairs: str, spec: RunSpec) -> dict[str, Any]:
     """Metrics of cosine similarities against the scores of the test pairs of a dataset."""
     dataset = read_dataset(pairs, data_dir=spec.data.data_dir, sides="two")
     table = subsample(dataset.test or dataset.train, spec.split.test_rows, spec.seed, "test", [])

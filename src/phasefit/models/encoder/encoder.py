@@ -14,12 +14,11 @@ from textwrap import shorten
 from typing import Any, Literal, TypeAlias
 
 import torch
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from torch import Tensor, nn
 
 from phasefit.errors import ModelError, RecipeError
 from phasefit.models.encoder.freezing import freeze_unused_pooler
+from phasefit.models.encoder.library import Dense, Normalize, Pooling, SentenceTransformer, Transformer
 from phasefit.models.encoder.loaded_weights import check_modules, check_reports, loading_reports
 from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
 from phasefit.models.encoder.long_texts import MOST_WINDOWS, Long, in_windows, pieces, prepare

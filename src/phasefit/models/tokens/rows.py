@@ -91,6 +91,12 @@ class FrozenVectors:
         self._place[which] = np.arange(len(which))
         self._vectors: Tensor | None = None
 
+    def skip(self, encoder: Encoder) -> int:
+        """Use zeros instead, to time steps without encoding every row first; returns the number of rows."""
+        size = self._rows.index.shape[1] * encoder.dimension
+        self._vectors = torch.zeros(len(self._which), size, device=next(encoder.parameters()).device)
+        return len(self._which)
+
     def of(self, encoder: Encoder, rows: np.ndarray) -> Tensor:
         """The vectors of these rows."""
         if self._vectors is None:

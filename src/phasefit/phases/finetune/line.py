@@ -33,8 +33,11 @@ def fitted_line(head: Head, loss: HeadLoss, data: PhaseData, encode: Callable[[n
         rows = np.sort(generator(seed, "line").choice(rows, MOST_ROWS, replace=False))
     inputs = head.cosines(encode(rows).detach())[:, 0].cpu().double().numpy()
     targets = np.asarray(loss.values(data.values[rows]), dtype=np.float64)
-    centred = inputs - inputs.mean()
-    slope = 0.0
-    if centred.std() > SAME:
-        slope = float((centred * (targets - targets.mean())).sum() / (centred**2).sum())
-    return slope, float(targets.mean() - slope * inputs.mean())
+    weights = np.ones(len(rows)) if data.weights is None else data.weights[rows].astype(np.float64)
+    if not weights.any():  # all in the sample have weight 0
+        weights = np.ones(len(rows))
+    middle, mean = np.average(inputs, weights=weights), np.average(targets, weights=weights)
+    centred, slope = inputs - middle, 0.0
+    if centred.std() > SAME and (spread := float((weights * centred**2).sum())) > 0:
+        slope = float((weights * centred * (targets - mean)).sum() / spread)
+    return slope, float(mean - slope * middle)

@@ -185,6 +185,10 @@ class Finetune(Phase):
         """The vectors of labelled rows, without gradient."""
         return self._frozen_vectors(rows) if self.options.freeze else self.rows.encode(self.encoder, rows)
 
+    def skip_encoding(self) -> int:
+        """Skip the vectors of a frozen encoder."""
+        return self._frozen.skip(self.encoder) if self.options.freeze else 0
+
     def _frozen_vectors(self, rows: np.ndarray) -> Tensor:
         """Cached vectors of labelled rows."""
         return self._frozen.of(self.encoder, rows)

@@ -62,6 +62,10 @@ class Task(nn.Module):
     def _vectors(self, model: Model, rows: np.ndarray, frozen: bool) -> Tensor:
         return self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
 
+    def skip_encoding(self, model: Model) -> int:
+        """Skip the cached vectors of its rows, to time steps."""
+        return self._frozen.skip(model.encoder)
+
     def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
         """Cached vectors of its rows."""
         return self._frozen.of(model.encoder, rows)
@@ -175,6 +179,10 @@ class Multitask(Phase):
         sizes = [min(self.options.batch_size, len(task.data.train)) * task.rows.index.shape[1] for task in self._each()]
         rows = sum(sizes) if self.options.mix == "mixed" else float(np.mean(sizes))
         return float(rows * self.options.accumulate)
+
+    def skip_encoding(self) -> int:
+        """Skip the vectors of a frozen encoder."""
+        return sum(task.skip_encoding(self._model[0]) for task in self._each()) if self.options.freeze else 0
 
     def facts(self) -> dict[str, float]:
         """Training rows of all tasks."""

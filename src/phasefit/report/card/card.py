@@ -21,6 +21,7 @@ from phasefit.report.facts.scores import Scored, all_scores
 from phasefit.report.limits import MOST_LISTED
 from phasefit.report.pictures import OF_RUNS, OF_SCORES
 from phasefit.report.text import number
+from phasefit.runs.evaluation.baselines import baseline_rows, baselines_sentence
 
 if TYPE_CHECKING:
     from phasefit.models.tokens.truncation import Truncation
@@ -41,6 +42,7 @@ def run_card(run: RunFacts, pictures: Iterable[str], page: str) -> str:
         classes=() if run.kind == "none" else run.prepared.space.names,
         kind=run.kind,
         pairs=run.pairs,
+        encoder=run.encoder,
         data=run.prepared.facts(),
         pictures=pictures,
         about_data=data_paragraphs(run.prepared.hygiene, run.cut),
@@ -60,12 +62,14 @@ def model_card(
     about_data: Sequence[str] = (),
     kind: str = "",
     pairs: bool = False,
+    encoder: bool = True,
     page: str = "",
 ) -> str:
     """Return the card as Markdown, from the content of `phasefit.json` and `metrics.json`; all of it is optional.
 
     `classes` are the classes of the model; a model without classes and scores is an encoder. `kind` is the label kind,
-    `pairs` whether each label belongs to a pair of texts. `page` is the file name of the report.
+    `pairs` whether each label belongs to a pair of texts, `encoder` whether the model has an encoder. `page` is the
+    file name of the report.
     """
     kind = kind or ("single" if classes else "none")
     splits = {split: metrics[split] for split in ("validation", "test") if metrics.get(split)}
@@ -75,11 +79,13 @@ def model_card(
         "card.md",
         name=name,
         kind=kind,
-        headline=headline(kind, len(classes), pairs),
+        headline=headline(kind, len(classes), pairs, phased=metrics.get("phases") != []),
+        encoder=encoder,
         hub_tasks=EMBEDS if kind == "none" else CLASSIFIES,
         base_model=model if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model) else "",  # no local folder
         page=page,
         results=results(splits),
+        baselines=_baselines(metrics.get("baselines")),
         pictures=[PICTURES[file] for file in pictures],
         stages=list(geometry),
         geometry=[[name.replace("_", " "), *map(number, values), how] for name, values, how in geometry_rows(geometry)],
@@ -110,6 +116,11 @@ def results(splits: Mapping[str, Scored]) -> list[Results]:
         own = {split: scored["tasks"][task] for split, scored in splits.items() if task in scored.get("tasks", {})}
         each.append(_result(f"Task `{task}`:", own))
     return [*each, *([_result("All tasks:" if tasks else "", splits)] if splits else [])]
+
+
+def _baselines(facts: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The sentence about the baselines of a run, and the rows of their table; None without them."""
+    return None if facts is None else {"sentence": baselines_sentence(facts), "rows": baseline_rows(facts)}
 
 
 def _result(title: str, splits: Mapping[str, Scored]) -> Results:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from phasefit.kinds import kind_named
+from phasefit.models.tfidf.storage import is_tfidf
 from phasefit.prepare.prepare import Prepared
 from phasefit.report.facts.held_out import SPLITS, Outputs
 from phasefit.report.facts.layout import Floats, stage_layouts
@@ -38,6 +39,7 @@ class RunFacts:
     layouts: Mapping[str, Floats] = field(default_factory=dict)  # of the snapshots, by stage
     outputs: Outputs = field(default_factory=dict)
     pairs: bool = False  # whether each label belongs to a pair of texts
+    encoder: bool = True  # whether the model has an encoder
 
     @classmethod
     def of(cls, run: FinishedRun) -> RunFacts:
@@ -57,6 +59,7 @@ class RunFacts:
             {} if fitted.snapshots is None else stage_layouts(fitted.snapshots.vectors),
             run.result.outputs,
             "pair" in next(iter((heads or {}).values()), {}),
+            not is_tfidf(run.manifest),
         )
 
     @property
@@ -72,10 +75,10 @@ class RunFacts:
         return embedding_map(self.snapshots.vectors, map_points(self.prepared, self.snapshots), self.layouts)
 
 
-def headline(kind: str, classes: int, pairs: bool) -> str:
+def headline(kind: str, classes: int, pairs: bool, *, phased: bool = True) -> str:
     """Describe a model in one sentence."""
     if kind == "none":
         return ENCODER
     several = kind == "tasks"
     what = "multi-task model with one shared encoder" if several else kind_named(kind).model_noun(classes, pairs)
-    return f"A {what}, trained in phases with phasefit."
+    return f"A {what}, trained in phases with phasefit." if phased else f"A linear {what}, fitted with phasefit."

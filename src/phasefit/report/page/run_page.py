@@ -29,6 +29,7 @@ from phasefit.report.page.run_curves import loss_chart, score_chart
 from phasefit.report.page.run_map import map_chart
 from phasefit.report.page.score_charts import reliability_chart, scatter_chart
 from phasefit.report.page.shell import Page, Section, section
+from phasefit.runs.evaluation.baselines import baseline_rows, baselines_sentence
 
 LARGEST = 2_900_000  # bytes
 TRIES = 8
@@ -58,7 +59,7 @@ def run_page(run: RunFacts, limits: Limits) -> Page:
         section("Environment", "environment.html", environment=_environment(run)),
         section("Reproduce", "command.html", command=str(run.manifest.get("command") or "")),
     ]
-    return Page(run.name, headline(run.kind, classes, run.pairs), sections)
+    return Page(run.name, headline(run.kind, classes, run.pairs, phased=run.metrics.get("phases") != []), sections)
 
 
 def _results(run: RunFacts, limits: Limits) -> Iterator[Section]:
@@ -86,7 +87,10 @@ def _task(run: RunFacts, splits: Mapping[str, Scored], task: str, limits: Limits
     decisions = run.metrics.get("decisions", {TASK: run.metrics.get("decision")})
     held = held_out(prepared, decisions.get(task) or {}, run.outputs, task)
     refit = None if run.prepared.tasks else run.metrics.get("refit")
-    shown = {"figures": _score_figures(scored), "scores": _score_rows(splits), "splits": list(splits)}
+    shown: dict[str, Any] = {"figures": _score_figures(scored), "scores": _score_rows(splits), "splits": list(splits)}
+    baselines = None if run.prepared.tasks else run.metrics.get("baselines")
+    if baselines:
+        shown |= {"baselines": baseline_rows(baselines), "baselines_sentence": baselines_sentence(baselines)}
     yield section("Result", "run/result.html", split=split, refit=refit, **shown)
     if points := scored.get("points"):
         errors = _points(points, prepared, held[-1] if held else None, limits)

@@ -98,7 +98,7 @@ OF_RUNS: tuple[Picture, ...] = (  # from a `RunFacts`
         "history.png",
         "training history",
         "Loss and validation score of each phase; the dashed line marks the step whose weights were kept.",
-        lambda run: True,
+        lambda run: run.history or run.metrics.get("phases") != [],  # a baseline has no phases
         lambda run, path, _: history_figure(run.history, path),
     ),
 )

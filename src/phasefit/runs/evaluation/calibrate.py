@@ -8,13 +8,13 @@ import numpy as np
 from phasefit.data.table import Table
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
-from phasefit.models.model import TASK, Model
+from phasefit.models.predictor import TASK, Predictor
 from phasefit.prepare.splitting import labels_of
 from phasefit.runs.specification import RunSpec
 
 
 def decide(
-    model: Model, validation: Table, outputs: np.ndarray, spec: RunSpec, task: str = TASK, *, watch: str = ""
+    model: Predictor, validation: Table, outputs: np.ndarray, spec: RunSpec, task: str = TASK, *, watch: str = ""
 ) -> list[str]:
     """Choose how the model decides from its uncalibrated outputs for the validation rows; return notes about it."""
     space = model.space_of(task)

@@ -11,11 +11,12 @@ from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Table
 from phasefit.kinds import kind_named, kind_of
 from phasefit.kinds.decision import Decision
-from phasefit.models.model import TASK, Model
+from phasefit.metrics.jackknife import replicates
+from phasefit.models.predictor import TASK, Predictor
 from phasefit.prepare.splitting import labels_of
 
 
-def score(model: Model, table: Table, outputs: np.ndarray, task: str = TASK) -> dict[str, Any]:
+def score(model: Predictor, table: Table, outputs: np.ndarray, task: str = TASK) -> dict[str, Any]:
     """All metrics of a table, given the model's outputs; a row with an unknown label counts as a mistake.
 
     Call `splitting.known_only` first to refuse or drop such rows.
@@ -28,6 +29,11 @@ def score_outputs(space: LabelSpace, decision: Decision, table: Table, outputs: 
     space = space.extend(labels_of(table))
     values = space.values(labels_of(table), where=table.name)
     return kind_of(space).evaluate(space, decision, values, outputs)
+
+
+def row_replicates(space: LabelSpace, decision: Decision, table: Table, outputs: np.ndarray) -> dict[str, list[float]]:
+    """The metrics of a table without each group of its rows, by name."""
+    return replicates(lambda rows: score_outputs(space, decision, table.take(rows), outputs[rows]), len(table))
 
 
 def mean_of_tasks(

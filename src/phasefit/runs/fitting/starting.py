@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phasefit.models.encoder.locate import check_local
+from phasefit.models.device import check_device
+from phasefit.models.encoder.locate import DEFAULT_MODEL, check_local, locate
 from phasefit.prepare.base import Base
+from phasefit.recipes.recipe import TFIDF, Recipe
 from phasefit.runs.run import Run
 from phasefit.runs.specification import RunSpec
 
@@ -19,9 +21,20 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     if model is None:
         return None
     run = Run.open_model(model)
+    run.check_encoder()
     if run.is_encoder:
         check_local(model)
     return run.base(name)
+
+
+def check_start(spec: RunSpec, recipe: Recipe) -> None:
+    """Raise, before a run folder is created, if the device or the model is missing; a hub model is downloaded."""
+    check_device(spec.machine.device)
+    if recipe.baseline == TFIDF:
+        return
+    name = DEFAULT_MODEL if spec.model is None else spec.model
+    if Run.open_model(name).is_encoder:
+        locate(name)
 
 
 def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
@@ -29,7 +42,6 @@ def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
 
     Heads of tasks that are not trained here are removed: the encoder changes, so they would no longer fit.
     """
-    from phasefit.models.encoder.locate import DEFAULT_MODEL
     from phasefit.models.model import TASK
     from phasefit.models.storage import load_model
 

@@ -6,6 +6,7 @@ from phasefit.errors import DataError, RecipeError
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, list_recipes, read_recipe
+from phasefit.recipes.recipe import TFIDF
 from phasefit.recipes.settings import setting_line
 from phasefit.runs.specification import RunSpec
 
@@ -14,11 +15,21 @@ SINGLE = "pair sets how a head reads pairs of texts, but these are single texts;
 
 def check_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
     """Refuse labels that any phase cannot use, before the first phase is trained."""
+    if recipe.baseline is not None:
+        check_baseline(spec, recipe, prepared)
     check_reject(spec, prepared)
     check_pair(spec, recipe, prepared)
     kinds = {name: task.space.kind for name, task in prepared.tasks.items()} or {"": prepared.space.kind}
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
         options.check_kinds(name, kinds)
+
+
+def check_baseline(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
+    """Refuse what a recipe without phases does not support."""
+    if prepared.tasks:
+        raise RecipeError(f"recipe '{recipe.baseline}' supports one table only; train a task file with multitask")
+    if recipe.baseline == TFIDF and spec.model is not None:
+        raise RecipeError(f"recipe '{TFIDF}' has no encoder, so --model has no effect; remove it")
 
 
 def check_reject(spec: RunSpec, prepared: Prepared) -> None:

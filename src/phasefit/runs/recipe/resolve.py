@@ -95,5 +95,9 @@ def _for_few(spec: RunSpec, other: Recipe, reason: str) -> tuple[Recipe, str]:
 
 def _only_head(model: str | None) -> dict[str, Any] | None:
     """The head of the run to continue from, which a head of another kind would replace; None for several tasks."""
-    heads = [] if model is None else [head for head in Run.open_model(model).heads.values() if "kind" in head]
+    if model is None:
+        return None
+    run = Run.open_model(model)
+    run.check_encoder()
+    heads = [head for head in run.heads.values() if "kind" in head]
     return heads[0] if len(heads) == 1 else None

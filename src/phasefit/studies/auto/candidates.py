@@ -13,12 +13,14 @@ from phasefit.kinds import kind_named, kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import read_recipe
 from phasefit.recipes.needs import needs_of
+from phasefit.recipes.recipe import FROZEN, TFIDF
 from phasefit.recipes.recipe_files import WHOLE
 from phasefit.recipes.settings import NONE, Settings, merge_settings, setting_line, setting_lines
 from phasefit.studies.rows import rows_without_test
 from phasefit.studies.study import applicable_settings
 
 REFERENCE = "finetune"
+FIRST = (TFIDF, FROZEN, REFERENCE)  # measured first: the first two take seconds and may be all that the time allows
 FEW_ROWS = 200  # per class: with more, the few-shot recipe has no advantage
 UNEVEN = 4.0
 LONG_SHARE = 0.2
@@ -87,17 +89,6 @@ class Candidate:
         return {**vars(self), "settings": setting_lines(self.settings)}
 
 
-FROZEN = {
-    "finetune.freeze": True,
-    "finetune.head": "linear",
-    "finetune.lrs.head": 1e-2,
-    "finetune.epochs": 20,
-    "finetune.min_steps": 200,
-    "finetune.max_steps": 1000,
-    "finetune.batch_size": 64,
-}
-
-
 def candidates_for(facts: DataFacts, settings: Settings = NONE) -> list[Candidate]:
     """All candidates that fit the data and --set: the reference first, then from cheap to expensive."""
     return _select(facts, settings)[0]
@@ -124,7 +115,7 @@ def _select(facts: DataFacts, settings: Settings) -> tuple[list[Candidate], list
             continue
         if content in known:
             skipped.append(f"{one.name}: with the --set options it is identical to {known[content]}")
-        elif _content(_with(chosen, dict(list(one.settings.items())[:1]))) != content:
+        elif one.settings and _content(_with(chosen, dict(list(one.settings.items())[:1]))) != content:
             skipped.append(f"{one.name}: --set overrides its {setting_lines(one.settings)[0]}")
         else:
             known[content] = one.name
@@ -134,7 +125,8 @@ def _select(facts: DataFacts, settings: Settings) -> tuple[list[Candidate], list
 
 
 def _suitable(facts: DataFacts) -> Iterator[Candidate]:
-    yield Candidate("frozen", "finetune", FROZEN, "frozen encoder with a linear head; takes seconds")
+    yield Candidate(TFIDF, TFIDF, why="words and bigrams without an encoder; takes seconds")
+    yield Candidate(FROZEN, FROZEN, why="the encoder as it is, with a linear head; takes seconds")
     yield Candidate("finetune, lr 3e-5", "finetune", {"finetune.lr": 3e-5}, "lower learning rate")
     yield Candidate("finetune, lr 3e-4", "finetune", {"finetune.lr": 3e-4}, "higher learning rate")
     if facts.pairs:

@@ -154,5 +154,26 @@ def choose(scores: Mapping[str, Mapping[int, float]], reference: str, overlap: f
     return Choice(reference, f"no candidate is better; {best} comes closest with {_describe(compared[best])}")
 
 
+def choose_once(scores: Mapping[str, float], reference: str, noise: float) -> Choice:
+    """The best after a single comparison, unless its lead over the reference is within noise.
+
+    `noise` is the standard error of a score on the held-out rows. What was measured counts: without a score of the
+    reference, the best of the others is chosen.
+    """
+    best, number = ranked(scores)[0], f"{len(scores)} candidate{'s' * (len(scores) != 1)}"
+    if reference not in scores:
+        return Choice(
+            best, f"with {scores[best]:.4f} the best of {number} measured; {reference} did not finish in the time"
+        )
+    lead = scores[best] - scores[reference]
+    if best == reference:
+        return Choice(reference, f"with {scores[best]:.4f} the best of {number}, measured once")
+    if lead <= noise:
+        return Choice(reference, f"{best} is better by {lead:+.4f}, measured once, which is within noise ({noise:.4f})")
+    return Choice(
+        best, f"better than {reference} by {lead:+.4f}, measured once, which is more than noise ({noise:.4f})"
+    )
+
+
 def _describe(one: Gain) -> str:
     return f"{one.mean:+.4f} (standard error {one.error:.4f}, {one.repetitions} repetitions)"

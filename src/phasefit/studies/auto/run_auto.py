@@ -7,18 +7,21 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from pathlib import Path
 from statistics import mean
 
 from phasefit.data.table import content_hash
 from phasefit.kinds import kind_named
+from phasefit.recipes.recipe import TFIDF
 from phasefit.runs.specification import RunSpec
-from phasefit.studies.auto.candidates import REFERENCE, Candidate, candidates_for, facts_of, left_out
+from phasefit.studies.auto.candidates import FIRST, REFERENCE, Candidate, candidates_for, facts_of, left_out
 from phasefit.studies.auto.halving import (
     Choice,
     Round,
     affordable,
     choose,
+    choose_once,
     predicted,
     ranked,
     rounds_for,
@@ -32,6 +35,7 @@ from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import CellEnded, CellError, run_stream
 from phasefit.studies.result import figure
 from phasefit.studies.rows import rows_without_test
+from phasefit.studies.threads import environment_threads
 
 MOST_JOBS = 4
 FIRST_SHARE = 0.5  # of the time, until the duration of a final run can be estimated
@@ -41,11 +45,12 @@ STARTING = 15.0  # seconds to load torch and a model for the final run
 
 @dataclass
 class Measurements:
-    """A candidate's scores on all rows by repetition, and the duration and rows of its latest run."""
+    """A candidate's scores on all rows by repetition, and the duration and numbers of rows of its latest run."""
 
     scores: dict[int, float] = field(default_factory=dict)
     seconds: float | None = None
     rows: int = 0
+    held: int = 0  # rows of its latest score
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,8 @@ def choose_recipe(
     rows = content_hash([rows_without_test(prepared), prepared.unlabelled])
     folder = StudyFolder.open(f"auto-{prepared.name}", {"auto": rows, "seed": spec.seed}, out)
     result.folder = str(folder.path)
-    threads = None if spec.machine.threads is None else max(spec.machine.threads // jobs, 1)
+    allowed = spec.machine.threads or environment_threads()
+    threads = None if allowed is None else max(allowed // jobs, 1)
     data = write_trial_data(spec, prepared, folder.path, threads)
     chooser = Chooser(data, result, folder.cache, listen, start + minutes * 60, len(prepared.train))
     chooser.run()
@@ -89,7 +95,8 @@ def choose_recipe(
 def final_spec(spec: RunSpec, result: AutoResult) -> RunSpec:
     """The requested run with the chosen recipe, or with the reference (the first candidate) if none was chosen."""
     chosen = result.chosen or result.candidates[0]
-    return spec.replace(recipe=chosen.recipe, settings=chosen.settings)
+    own = {"model": None, "model_name": None} if chosen.recipe == TFIDF else {}  # it has no encoder
+    return spec.replace(recipe=chosen.recipe, settings=chosen.settings, **own)
 
 
 class Chooser:
@@ -136,17 +143,23 @@ class Chooser:
     def _round(self, names: Sequence[str], round: Round, left: int) -> dict[str, float]:
         """Mean scores of the candidates that finished all repetitions in time.
 
-        Each of the `left` rounds gets an equal share of the time. No cell starts after that share; a running cell may
-        finish, unless that would leave too little time for the final run.
+        Each of the `left` rounds gets an equal share of the time. No cell starts after that share, except the first
+        ones of all; a running cell may finish, unless that would leave too little time for the final run.
         """
         start = time.monotonic()
         by_name: dict[str, dict[int, float]] = {name: {} for name in names}
-        waiting = [(self.by_name[name], number) for number in range(round.repeats) for name in names]
+        ordered = [*(name for name in FIRST if name in names), *(name for name in names if name not in FIRST)]
+        waiting = [(self.by_name[name], number) for number in range(round.repeats) for name in ordered]
         cells: dict[str, tuple[Candidate, int]] = {}
         failed: list[str] = []
 
+        def has_time(name: str) -> bool:
+            now, until = time.monotonic(), self._until()
+            unmeasured = name in FIRST and self.known[name].seconds is None
+            return now < (until if unmeasured else start + share(until - start, left))
+
         def next_cell() -> Cell | None:
-            while waiting and time.monotonic() < start + share(self._until() - start, left):
+            while waiting and has_time(waiting[0][0].name):
                 candidate, number = waiting.pop(0)
                 if candidate.name in failed:
                     continue
@@ -181,6 +194,8 @@ class Chooser:
         if event.result is not None:
             rows = event.result.rows.get("train")
             known.rows = rows if isinstance(rows, int) else round.rows
+            held = event.result.rows.get("test")
+            known.held = held if isinstance(held, int) else 0
             known.seconds = event.result.seconds
             on = round.sentence(self.data.folds)
             self.listen(Progress(f"{name} on {on}: {score:.4f} in {event.result.seconds:.0f} s"))
@@ -234,18 +249,40 @@ class Chooser:
             self.result.entries.append(Entry(number, name, on, score, seconds, name in kept, why))
 
     def _conclude(self) -> None:
-        if self.known[REFERENCE].seconds is None:
+        allowed = [REFERENCE, *(name for name in self.survivors if name != REFERENCE)]
+        scores = {name: self.known[name].scores for name in allowed if self.known[name].scores}
+        base = {*self.known[REFERENCE].scores}
+        if any(len(base & {*own}) > 1 for name, own in scores.items() if name != REFERENCE):
+            self.result.choice = choose(scores, REFERENCE, self.data.overlap)
+        elif once := self._once():
+            best = ranked(once)[0]
+            value, held = min(max(once[best], 0.0), 1.0), self.known[best].held
+            noise = sqrt(value * (1 - value) / held) if held else 0.0
+            self.result.choice = choose_once(once, REFERENCE, noise)
+        else:
             self.result.choice = Choice(REFERENCE, "there was no time to try any candidate")
             self.result.whole = False
-        else:
-            allowed = [REFERENCE, *(name for name in self.survivors if name != REFERENCE)]
-            scores = {name: self.known[name].scores for name in allowed if self.known[name].scores}
-            self.result.choice = choose(scores, REFERENCE, self.data.overlap)
         self.result.chosen = self.by_name[self.result.choice.name]
+
+    def _once(self) -> dict[str, float]:
+        """The scores of the last round that has one of the reference, or of the last with any.
+
+        Without candidates whose final run would take longer than the time left, unless that leaves none.
+        """
+        rounds: dict[int, dict[str, float]] = {}
+        for entry in self.result.entries:
+            if entry.score is not None:
+                rounds.setdefault(entry.round, {})[entry.candidate] = entry.score
+        with_reference = [scores for scores in rounds.values() if REFERENCE in scores]
+        scores = (with_reference or list(rounds.values()) or [{}])[-1]
+        left = self.deadline - time.monotonic()
+        fitting = {name: score for name, score in scores.items() if name in FIRST or self._final(name) <= left}
+        order = [one.name for one in self.result.candidates if one.name in (fitting or scores)]
+        return {name: scores[name] for name in order}
 
 
 def _jobs(spec: RunSpec) -> int:
     """Number of parallel jobs: several on a CPU, because a small model does not use many cores."""
     if spec.machine.device not in ("auto", "cpu") or shutil.which("nvidia-smi"):
         return 1
-    return max(min(spec.machine.threads or os.cpu_count() or 1, MOST_JOBS), 1)
+    return max(min(spec.machine.threads or environment_threads() or os.cpu_count() or 1, MOST_JOBS), 1)
