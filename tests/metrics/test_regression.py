@@ -180,7 +180,7 @@ def test_a_score_counts_as_the_nearest_level() -> None:
 # --- what a phase watches ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "usual"), [("single", "macro_f1"), ("multi", "macro_f1"), ("score", "pearson")])
+@pytest.mark.parametrize(("kind", "usual"), [("single", "macro_f1"), ("multi", "micro_f1"), ("score", "pearson")])
 def test_a_kind_has_a_default_metric_and_rejects_others(kind: str, usual: str) -> None:
     labels = kind_named(kind)
     assert labels.check_watch("auto", "finetune") == usual

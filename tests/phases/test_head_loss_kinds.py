@@ -174,7 +174,7 @@ def test_equal_names_below_different_parents_are_different_nodes() -> None:
 
 # --- in a phase -------------------------------------------------------------------------------------------------------
 
-USUAL = {"single": "macro_f1", "multi": "macro_f1", "score": "pearson"}
+USUAL = {"single": "macro_f1", "multi": "micro_f1", "score": "pearson"}
 
 
 def of_kind(model: Model, kind: str, *, paired: bool = False) -> PhaseData:

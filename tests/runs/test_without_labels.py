@@ -81,7 +81,7 @@ def test_texts_alone_are_split_at_random_and_not_tested() -> None:
     assert prepared.codes(prepared.train).tolist() == [-1] * 64
     assert prepared.facts()["rows"] == {"train": 64, "validation": 16}
     assert "split off before training (at random): 20% for validation" in prepared.notes
-    assert "data: 80 rows, 6 to 8 words per text; no repeated texts" in prepared.notes
+    assert "data: 80 rows (64 train, 16 validation), 6 to 8 words per text; no repeated texts" in prepared.notes
     assert len(merged(prepared).train) == 80
 
 

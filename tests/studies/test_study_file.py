@@ -284,7 +284,8 @@ def test_the_protocols_are_those_of_the_papers() -> None:
     options = dict(one.split("=") for one in settings(study, "SST5", "three-phase"))
     assert (options["denoise.lr"], options["contrast.lr"], options["finetune.lr"]) == ("5e-05", "5e-05", "1e-05")
     assert (options["denoise.ratio"], options["finetune.batch_size"], options["max_length"]) == ("0.7", "128", "512")
-    assert settings(study, "SST5", "three-phase (ours)") == ()
+    ours = tuple(f"{phase}.evaluation_share=1" for phase in ("denoise", "contrast", "finetune"))
+    assert settings(study, "SST5", "three-phase (ours)") == ours
     entropy = scale_study(by_name["triple-entropy"], "triple-entropy", Selection()).study
     (phase,) = read_recipe("triple-entropy", set_on(entropy, "TREC", "+ SoftTriple")).phases
     assert (phase.lr, phase.batch_size, phase.warmup, phase.head, phase.ce_weight) == (1e-5, 64, 0.06, "linear", 0.9)

@@ -41,7 +41,7 @@ class Multi(LabelKind):
     options = ("separator",)
     made_of = frozenset
     judged = "micro_f1"
-    watch = "macro_f1"
+    watch = "micro_f1"
     headline = ("micro_f1", "macro_f1", "samples_f1", "accuracy", "labels_per_text", "ece")
     weighs_rows = True
     graded = True

@@ -13,7 +13,7 @@ from phasefit.data.table import Table
 
 NUMBERS = {1: "one row", 2: "two rows", 3: "three rows"}
 SHOWN = 60  # characters of a text in a note
-FEW_SCORED = 20  # with fewer rows, the standard error of an accuracy of 80 % is above 9 points
+FEW_ROWS = {"validation": 10, "test": 20}  # with 20 rows, the standard error of an accuracy of 80 % is 9 points
 LONGEST_NUMBER = 30
 _NUMBER = re.compile(r"[+-]?[$€£]?\s?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?\s?%?")
 
@@ -83,7 +83,7 @@ def small_split_notes(validation: Table | None, test: Table | None, has_classes:
     """Warnings about splits whose scores are mostly chance."""
     notes = []
     for name, table in (("validation", validation), ("test", test)):
-        if table is None or table.labels is None or not 0 < len(table) < FEW_SCORED:
+        if table is None or table.labels is None or not 0 < len(table) < FEW_ROWS[name]:
             continue
         rows = len(table)
         each = f" (one row is {100 / rows:.0f} % of the accuracy)" if has_classes and rows > 1 else ""

@@ -84,7 +84,8 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     )
     watch: str = Field(
         "auto",
-        description="validation metric for early stopping and selecting the weights; auto: macro_f1; scores: pearson",
+        description="validation metric for early stopping and selecting the weights; auto: macro_f1; several "
+        "labels per text: micro_f1; scores: pearson",
     )
 
     @property
