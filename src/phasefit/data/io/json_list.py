@@ -31,9 +31,15 @@ def is_list(file: TextFile) -> bool:
 def read_list(file: TextFile) -> pd.DataFrame:
     """A frame with one column per key; a missing key becomes None."""
     refuse_other_content(file.path)
-    text = _text(file)
-    rows = ((row, text.count("\n", 0, start) + 1, value) for row, (start, value) in enumerate(_elements(file, text), 1))
-    return frame_of(file, (checked_object(value, f"{file.name}, row {row} (line {line})") for row, line, value in rows))
+    return frame_of(file, _objects(file, _text(file)))
+
+
+def _objects(file: TextFile, text: str) -> Iterator[dict[str, Any]]:
+    """The objects in the list, checked; lines are counted from the object before."""
+    line, counted = 1, 0
+    for row, (start, value) in enumerate(_elements(file, text), 1):
+        line, counted = line + text.count("\n", counted, start), start
+        yield checked_object(value, f"{file.name}, row {row} (line {line})")
 
 
 def line_of_row(file: TextFile, row: int) -> int | None:
