@@ -162,6 +162,7 @@ def test_bad_json_lists(write, content: str | bytes, message: str) -> None:
 
 
 def test_python_logs_what_is_assumed(write, caplog) -> None:
+    caplog.set_level("INFO", logger="phasefit")
     table = phasefit.read_table(write("t.csv", joined(";")), sheet=None)
     assert caplog.messages == ["t.csv: separated by semicolons; `delimiter` changes that"]
     assert table.file.assumption == "t.csv: separated by semicolons; --delimiter changes that"

@@ -274,8 +274,8 @@ def read_table(
     -------
     Table
         Its `texts` and `labels` are lists; `labels` is None for a table without labels. `file.assumption` states what
-        was assumed about a file, and `dropped` has the numbers of the rows that were dropped for empty cells; both also
-        raise a `PhasefitWarning`.
+        was assumed about a file, and `dropped` has the numbers of the rows that were dropped for empty cells; both are
+        also logged.
     """
     reading: dict[str, Any] = {
         "kind": kind,
@@ -290,5 +290,5 @@ def read_table(
     folder = None if data_dir is None else Path(data_dir)
     table = read_any_table(source, **columns, **reading, **file, need_labels=need_labels, split=split, data_dir=folder)
     for note in SourceFacts.of({split: table}).notes:
-        pass_on(Note(in_python(note), warning=True))
+        pass_on(Note(in_python(note)))
     return table
