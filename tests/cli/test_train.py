@@ -19,7 +19,7 @@ def test_defaults_are_those_of_the_request(phasefit, training, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["phasefit", "train", "my data.csv"])
     monkeypatch.delenv("PHASEFIT_DATA", raising=False)
     assert phasefit("train", "my data.csv").exit_code == 0
-    assert training.spec == run_spec("my data.csv", command="phasefit train 'my data.csv'")
+    assert training.spec == run_spec("my data.csv", baselines=True, command="phasefit train 'my data.csv'")
 
 
 def test_every_option_arrives(phasefit, training, monkeypatch):
@@ -36,7 +36,7 @@ def test_every_option_arrives(phasefit, training, monkeypatch):
         validation_size=0.3, test_size=0.0, rows=9, unseen="drop", leaked="drop-train", recipe="finetune",
         settings=("finetune.epochs=1", "a.b=c", "long=windows"), model="enc", seed=7, out=Path("out"), overwrite=True,
         refit=True, calibrate=False, reject=0.1, device="cpu", threads=2, precision="bf16",
-        track="tensorboard", data_dir=Path("dd"), command="phasefit " + line,
+        track="tensorboard", data_dir=Path("dd"), command="phasefit " + line, baselines=True,
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def test_a_baseline_that_is_better_is_named_in_the_report(
     assert facts["scores"]["tfidf"]["rows"] == 20
     assert 0 < facts["scores"]["frozen"]["rows"] < 20
     sentence = baselines_sentence(facts)
-    assert "tfidf 1.0000 (fitted on 20 of " in sentence
+    assert " (fitted on 20 of 24 rows), frozen " in sentence
     assert "tfidf is better than this run" in sentence
     assert sentence.endswith("(--recipe tfidf trains in seconds)")
     for file in ("report.html", "README.md"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from phasefit.files.atomic import write_file
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch import Tensor
 
 LONGEST_HEADER = 100_000_000  # the limit of the safetensors library
@@ -22,6 +23,13 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
     content = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     write_file(path, lambda temporary: save_file(content, temporary))
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write NumPy arrays atomically, without torch."""
+    from safetensors.numpy import save_file
+
+    write_file(path, lambda temporary: save_file(dict(arrays), temporary))
 
 
 def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:

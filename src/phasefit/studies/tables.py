@@ -39,7 +39,7 @@ class Row:
     published: float | None = None
     published_model: str | None = None
     note: str = ""
-    needs_rows: bool = False  # whether the scored rows alone are too few to tell the difference, whatever the seeds
+    needs_rows: bool = False  # whether the scored rows alone leave the difference open, whatever the seeds
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ import numpy as np
 
 from phasefit.data.labels import spaces_from_json
 from phasefit.errors import DataError, ModelError, RunError, UnverifiedModel
-from phasefit.files.atomic import read_json, write_file, write_json
+from phasefit.files.atomic import read_json, write_json
 from phasefit.files.checked import Count, Document, checked, reason
 from phasefit.files.integrity import check_small_files, has_checksums
-from phasefit.files.tensors import read_shapes
+from phasefit.files.tensors import read_shapes, write_arrays
 from phasefit.kinds.decision import Decision
 from phasefit.models.predictor import TASK
 from phasefit.models.tfidf.features import TERM, feature_count
@@ -54,13 +54,12 @@ def no_encoder(source: str | Path) -> ModelError:
 def write_tfidf(model: TfidfModel, folder: Path) -> dict[str, Any]:
     """Write terms, weights and labels. Returns their part of the manifest, which the caller writes last."""
     from safetensors import SafetensorError
-    from safetensors.numpy import save_file
 
     head = model.head()
     arrays = {IDF: head.idf, WEIGHTS: head.linear.weights, BIAS: head.linear.bias}
     content = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in arrays.items()}
     try:
-        write_file(folder / HEADS, lambda temporary: save_file(content, temporary))
+        write_arrays(folder / HEADS, content)
     except (OSError, SafetensorError) as error:
         raise RunError(f"the model cannot be written to {folder}: {error}") from error
     write_json(folder / TERMS, list(head.terms))

@@ -89,8 +89,8 @@ def _task(run: RunFacts, splits: Mapping[str, Scored], task: str, limits: Limits
     refit = None if run.prepared.tasks else run.metrics.get("refit")
     shown: dict[str, Any] = {"figures": _score_figures(scored), "scores": _score_rows(splits), "splits": list(splits)}
     baselines = None if run.prepared.tasks else run.metrics.get("baselines")
-    if baselines:
-        shown |= {"baselines": baseline_rows(baselines), "baselines_sentence": baselines_sentence(baselines)}
+    shown["baselines"] = baseline_rows(baselines) if baselines else []
+    shown["baselines_sentence"] = baselines_sentence(baselines) if baselines else ""
     yield section("Result", "run/result.html", split=split, refit=refit, **shown)
     if points := scored.get("points"):
         errors = _points(points, prepared, held[-1] if held else None, limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phasefit.models.device import check_device
-from phasefit.models.encoder.locate import DEFAULT_MODEL, check_local, locate
+from phasefit.models.encoder import locate
 from phasefit.prepare.base import Base
 from phasefit.recipes.recipe import TFIDF, Recipe
 from phasefit.runs.run import Run
@@ -23,7 +23,7 @@ def base_run(model: str | None, name: str | None = None) -> Base | None:
     run = Run.open_model(model)
     run.check_encoder()
     if run.is_encoder:
-        check_local(model)
+        locate.check_local(model)
     return run.base(name)
 
 
@@ -32,9 +32,9 @@ def check_start(spec: RunSpec, recipe: Recipe) -> None:
     check_device(spec.machine.device)
     if recipe.baseline == TFIDF:
         return
-    name = DEFAULT_MODEL if spec.model is None else spec.model
+    name = locate.DEFAULT_MODEL if spec.model is None else spec.model
     if Run.open_model(name).is_encoder:
-        locate(name)
+        locate.locate(name)
 
 
 def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
@@ -45,7 +45,7 @@ def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
     from phasefit.models.model import TASK
     from phasefit.models.storage import load_model
 
-    model = load_model(DEFAULT_MODEL if spec.model is None else spec.model, "cpu")
+    model = load_model(locate.DEFAULT_MODEL if spec.model is None else spec.model, "cpu")
     if spec.model_name is not None and model.encoder.name == spec.model:
         model.encoder.name = spec.model_name
     spaces = {name: task.space for name, task in prepared.tasks.items()}

@@ -49,6 +49,8 @@ def question_for(dataset: str, spec: RunSpec, space: Space, score: str | None) -
     """The question and its tables, read once; raises for everything that cannot be searched."""
     recipe = read_recipe(spec.recipe.name, spec.recipe.settings)
     recipe.check_files()
+    if recipe.baseline is not None:
+        raise RecipeError(f"'{recipe.baseline}' has no settings to search; search a recipe with a finetune phase")
     if not any(phase.trains_head or phase.needs == "tasks" for phase in recipe.phases):
         raise RecipeError(f"{recipe.name} trains an encoder without a head, so it has no validation score; search a "
                           "recipe with a finetune phase")  # fmt: skip
