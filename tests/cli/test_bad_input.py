@@ -311,7 +311,7 @@ NAMES = {
     ),
     "a file as model": line("train good.csv -q -r finetune -m good.csv", "'good.csv' is a file", "give the folder"),
     "no such run": line("predict gone good.csv", "no run 'gone'", "phasefit train"),
-    "an encoder is no classifier": line("predict {tiny} good.csv -q", "only embeds", "finetune phase"),
+    "an encoder is no classifier": line("predict {tiny} good.csv -q", "is an encoder, not a run", "train a classifier"),
     "no such dataset": line(f"train snip {QUICK}", "'snip'; did you mean 'snips'", "PHASEFIT_DATA", "hub:owner/name"),
     "dataset of the hub": line(f"train hub:owner/gone {QUICK}", "hub:owner/gone is not on this machine", "use a file"),
     "no name behind hub:": line(f"train hub: {QUICK}", "'hub:' names no dataset; write hub:owner/name"),
