@@ -92,7 +92,8 @@ class World(Place):
         self.keep("empty")
         invoke(*self.training(seed=1))
         self.keep("finished")
-        self.classifier = TextClassifier.load(self.work / "run", device="cpu")
+        shutil.copytree(self.work / "run", root / "saved")  # outside the folder in which files get lost
+        self.classifier = TextClassifier.load(root / "saved", device="cpu")
         with pytest.raises(KeyboardInterrupt):
             train(run_spec(self.table, **self.options()), _stop_in_the_second_phase)
         assert (self.work / "run.old").is_dir()

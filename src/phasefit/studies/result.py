@@ -16,7 +16,7 @@ from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.errors import ModelError
 from phasefit.events import Scored
 from phasefit.files import system
-from phasefit.files.atomic import read_json
+from phasefit.files.atomic import discard_file, read_json
 from phasefit.files.checked import Count, Document, Finite, Number, checked
 from phasefit.files.integrity import FILES
 from phasefit.files.manifest import read_manifest
@@ -25,7 +25,7 @@ from phasefit.metrics.registry import metric_at
 from phasefit.runs.specification import RunSpec
 
 Own: TypeAlias = bool | Mapping[str, bool]
-RESULT, PROGRESS, RUN = "result.json", "progress.jsonl", "run"
+RESULT, PROGRESS, RUN, ERROR = "result.json", "progress.jsonl", "run", "error.txt"
 MOST_EPOCHS = 1e6  # of a trial: one line is reported for each
 LEFT_OUT = ("points", "calibration", "geometry")  # large metrics that only pictures need
 
@@ -98,7 +98,10 @@ def read_result(folder: Path) -> Result | None:
 
 def finished_result(folder: Path, *, with_model: bool) -> Result | None:
     """The result of a finished cell; None if it is missing, or if the model is needed and missing."""
-    return None if with_model and not _has_model(folder / RUN) else read_result(folder)
+    result = None if with_model and not _has_model(folder / RUN) else read_result(folder)
+    if result is not None and (folder / ERROR).is_file():  # the result was written, and then syncing its folder failed
+        discard_file(folder / ERROR)
+    return result
 
 
 def _has_model(run: Path) -> bool:

@@ -55,11 +55,11 @@ from phasefit.runs.specification import RunSpec
 from phasefit.runs.train import train
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import needs_of_cell
-from phasefit.studies.result import PROGRESS, RESULT, RUN, append_evaluation, finished_result, has_own, slim
+from phasefit.studies.result import ERROR, PROGRESS, RESULT, RUN, append_evaluation, finished_result, has_own, slim
 from phasefit.training.device import set_threads
 
 Replicates = dict[str, list[float]]
-LOG, ERROR, SPENT = "log.txt", "error.txt", "spent.txt"
+LOG, SPENT = "log.txt", "spent.txt"
 BAD_INPUT = 2
 STATUS = Path("/proc/self/status")
 
