@@ -6,7 +6,6 @@ import io
 import logging
 import sys
 import threading
-import warnings
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
