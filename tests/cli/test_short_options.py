@@ -38,6 +38,12 @@ def test_an_unclear_meaning_is_an_error_with_the_settings_to_use(phasefit, train
     assert "use --set denoise.epochs=3 or --set contrast.epochs=3" in result.stderr
 
 
+def test_a_recipe_without_phases_has_no_such_options(phasefit, training) -> None:
+    result = phasefit("train", "data.csv", "--recipe", "tfidf", "--epochs", "3")
+    assert result.exit_code == 2
+    assert "recipe 'tfidf' has no phases, so --epochs does not apply; remove it" in result.stderr
+
+
 def test_a_contradiction_is_an_error(phasefit, training) -> None:
     result = phasefit("train", "data.csv", "--lr", "1e-3", "--set", "finetune.lr=1e-4")
     assert result.exit_code == 2

@@ -169,3 +169,21 @@ def test_python_logs_what_is_assumed(write, caplog) -> None:
     caplog.clear()
     phasefit.read_table(write("t.csv", joined(";")), delimiter=";")
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("order", ["", "-le"])
+def test_a_named_encoding_needs_no_mark(write, encoding: str, order: str) -> None:
+    path = write("t.csv", "text,label\nschön,a\ngut,b\n".encode(encoding + order))
+    assert phasefit.read_table(path, encoding=encoding).texts == ["schön", "gut"]
+
+
+@pytest.mark.parametrize("encoding", ["idna", "punycode", "zip", "rot13"])
+def test_codecs_of_other_things_are_refused(write, encoding: str) -> None:
+    with pytest.raises(DataError, match="is not known; give a name such as utf-8"):
+        phasefit.read_table(write("t.csv", b"text,label\na,b\n"), encoding=encoding)
+
+
+def test_implausibly_many_columns_are_refused(write) -> None:
+    with pytest.raises(DataError, match="has 20,001 columns, more than 20,000"):
+        phasefit.read_table(write("t.csv", b",".join([b"c"] * 20_001)))

@@ -164,6 +164,26 @@ def test_parts_that_openpyxl_would_hold_in_memory_are_bounded(book: Path, part: 
 
 
 @pytest.mark.parametrize(
+    ("limit", "most", "message"),
+    [("MOST_STRINGS", 1, "has more than 1 texts"), ("MOST_HELD", 3, "has a text that is too long to be read")],
+)
+def test_shared_strings_are_bounded(
+    book: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, message: str
+) -> None:
+    monkeypatch.setattr(workbook_check, limit, most)
+    with pytest.raises(DataError, match=message):
+        read_frame(book)
+
+
+def test_one_long_text_in_every_row_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = workbook(tmp_path / "t.xlsx", {"S": [["text"], *[["x" * 1000]] * 20]})
+    assert len(read_frame(path)) == 20
+    monkeypatch.setattr("phasefit.data.io.workbook.MOST_CHARACTERS", 10_000)
+    with pytest.raises(DataError, match="sheet 'S' has more than 10,000 characters; save it as CSV"):
+        read_frame(path)
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"x", "t.xlsx is not an Excel file or is damaged"),

@@ -123,3 +123,15 @@ def test_samples_are_repeatable_and_within_their_limits() -> None:
     assert len(some) == 10
     assert some.tolist() == sample(table, Limit(10, 10**9), 0).tolist() != sample(table, Limit(10, 10**9), 1).tolist()
     assert len(sample(table, Limit(10, 1), 0)) == 1
+
+
+def test_one_row_is_no_verdict() -> None:
+    scored = {"score": 1.0, "rows": 9, "of_rows": 9, "difference": -0.05555555555555558, "error": 0.05555555555555557}
+    facts = {"split": "test", "metric": "accuracy", "rows": 18, "of_rows": 18, "run": 0.9444, "left_out": {}}
+    both = {"tfidf": {**scored, "as_good": True}, "frozen": {**scored, "as_good": True}}
+    sentence = baselines_sentence({**facts, "scores": both})
+    assert "; tfidf and frozen are as good as this run (" in sentence
+    one = baselines._difference(1.0, 0.5, [1.0] * 4, [0.5] * 4, judged=False)
+    assert not one["as_good"]
+    tie = baselines._difference(0.6, 0.6, [0.6, 0.6], [0.6, 0.6], judged=True)
+    assert tie["as_good"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from phasefit.studies.statistics import Difference, Estimate, estimate, holm, paired, ranks, wilcoxon
+from phasefit.studies.statistics import Difference, Estimate, RowError, estimate, holm, paired, ranks, wilcoxon
 
 SCORES = st.lists(st.floats(0, 1, allow_nan=False), min_size=2, max_size=20)
 
@@ -78,6 +78,17 @@ def test_wilcoxon_over_datasets() -> None:
 
 def test_ties_share_ranks() -> None:
     assert ranks([0.9, 0.8, 0.9, 0.1]) == [1.5, 3.0, 1.5, 4.0]
+    assert ranks([(0.8 + 0.9) / 2, (0.75 + 0.95) / 2]) == [1.5, 1.5], "rounding errors do not count"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_rows_only_widen_the_interval_of_the_seeds(shared: bool) -> None:
+    for error in (0.0, 0.01, 0.05, 0.2):
+        alone, both = estimate([0.80, 0.90]), estimate([0.80, 0.90], rows=RowError(error, shared))
+        assert both.low <= alone.low < alone.high <= both.high
+        one, two = paired([0.80, 0.90], [0.7, 0.75]), paired([0.80, 0.90], [0.7, 0.75], rows=RowError(error, shared))
+        assert two.low <= one.low
+        assert two.p >= one.p
 
 
 @given(SCORES, st.floats(0, 1))

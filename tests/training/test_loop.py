@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ class Scripted(Phase):
     """One number that each step lowers; its scores are read from a list."""
 
     encoder = None
+    data = SimpleNamespace(tasks={}, validation=())
 
     def __init__(
         self, scores=(), *, lower=False, untrained=False, losses=(), gradient=1.0, slack=None, rows=8, **options

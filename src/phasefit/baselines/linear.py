@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, cast
 
 import numpy as np
@@ -50,6 +51,10 @@ def fit_linear(features: Any, prepared: Prepared, seed: int, C: float) -> Linear
 
 
 def _logistic(features: Any, values: np.ndarray, row_weights: np.ndarray | None, seed: int, C: float) -> Any:
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=C, max_iter=MOST_STEPS, random_state=seed).fit(features, values, row_weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged is good enough
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)  # reported with the data
+        return LogisticRegression(C=C, max_iter=MOST_STEPS, random_state=seed).fit(features, values, row_weights)

@@ -21,6 +21,8 @@ def train_auto(spec: RunSpec, minutes: float | None, *, plan: bool, json: bool, 
 
     started = time.monotonic()
     budget = AUTO_MINUTES if minutes is None else minutes
+    if not budget > 0:
+        raise PhasefitError(f"--minutes must be above 0, not {budget:g}")
     if has_others():
         raise PhasefitError("--recipe auto starts its own processes; run it without accelerate launch")
     if plan:

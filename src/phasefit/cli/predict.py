@@ -122,6 +122,8 @@ def predict(
     sides = sides_of(opened, task)
     if say and (file is not None or out is not None):
         raise DataError("--say prints a table of its texts; remove FILE and --out, or remove --say")
+    if say and (no_probabilities or probabilities != "all"):
+        raise DataError("--say always shows the most probable classes; remove --probabilities, or predict a file")
     if say:
         texts = read_table(say, need_labels=False, what="--say").texts
         if sides == "pairs" and len(texts) % 2:

@@ -39,6 +39,10 @@ def _phase(recipe: str, data: Any, given: Mapping[str, Any]) -> str:
     names = read.phase_names
     heads = [name for name, options in zip(names, read.phases, strict=True) if options.trains_head]
     meant = heads or names
+    if not meant:
+        raise RecipeError(
+            f"recipe '{read.name}' has no phases, so {_option(next(iter(given)))} does not apply; remove it"
+        )
     if len(meant) == 1:
         return meant[0]
     first = next(iter(given))

@@ -115,7 +115,7 @@ def _table(
     bare: Table, sides: Sequence[Sequence[Any]], labels: Sequence[Any] | None, options: Options, place: Place
 ) -> Table:
     """The table with these texts and labels; rows with empty cells are refused, dropped or kept."""
-    place = replace(place, may_drop=options.empty == "refuse")
+    place = replace(place, may_drop=options.empty == "refuse" and bare.frame is not None)  # lists are easy to filter
     total, frame, rows, blank = len(sides[0]), bare.frame, None, None
     if options.empty == "drop":
         rows = _rows_without_empty(sides, labels, options, place)

@@ -43,4 +43,6 @@ def read_seen(folder: Path) -> np.ndarray:
         hashes: np.ndarray = load_file(path)["texts"]
     except (OSError, KeyError, SafetensorError) as error:
         raise ModelError(f"'{path}' is damaged; train the model again") from error
+    if hashes.ndim != 1 or hashes.dtype != np.int64:
+        raise ModelError(f"'{path}' is damaged: it has no list of hashes; train the model again")
     return hashes

@@ -67,10 +67,10 @@ def estimate(
     if len(values) < 2:
         return Estimate(len(values), mean)
     sd = float(np.std(values, ddof=1))
-    error, degrees = _error(len(values), sd, overlap, rows)
-    if error < EQUAL:
+    errors = _errors(len(values), sd, overlap, rows)
+    if not errors:
         return Estimate(len(values), mean, sd)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
+    half = _half(errors)
     return Estimate(len(values), mean, sd, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
@@ -82,11 +82,12 @@ def paired(
     mean = float(np.mean(gains))
     if len(gains) < 2:
         return Difference(mean)
-    error, degrees = _error(len(gains), float(np.std(gains, ddof=1)), overlap, rows)
-    if error < EQUAL:
+    errors = _errors(len(gains), float(np.std(gains, ddof=1)), overlap, rows)
+    if not errors:
         return Difference(mean, p=1.0 if abs(mean) < EQUAL else None)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
-    return Difference(mean, mean - half, mean + half, float(2 * stats.t.sf(abs(mean) / error, degrees)))
+    half = _half(errors)
+    p = max(float(2 * stats.t.sf(abs(mean) / error, degrees)) for error, degrees in errors)
+    return Difference(mean, mean - half, mean + half, p)
 
 
 def holm(p_values: Sequence[float | None], comparisons: int | None = None) -> list[float | None]:
@@ -114,17 +115,26 @@ def wilcoxon(values: Sequence[float], base: Sequence[float]) -> float | None:
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """Rank of each value, 1 for the largest; ties share the mean rank."""
-    return [float(rank) for rank in stats.rankdata([-value for value in values])]
+    """Rank of each value, 1 for the largest; ties share the mean rank. Rounding errors of means do not count."""
+    return [float(rank) for rank in stats.rankdata([-round(value, 10) for value in values])]
 
 
-def _error(n: int, sd: float, overlap: float, rows: RowError | None) -> tuple[float, float]:
-    """The standard error of a mean and its degrees of freedom."""
-    own = 0.0 if rows is None else rows.error
-    if rows is None or not rows.shared:
-        return max(sd, own) * sqrt(1 / n + overlap), float(n - 1 if sd >= own else GROUPS - 1)
-    seeds, luck = sd**2 * (1 / n + overlap), own**2
-    if seeds + luck < EQUAL**2:
-        return 0.0, float(n - 1)
-    degrees = (seeds + luck) ** 2 / (seeds**2 / (n - 1) + luck**2 / (GROUPS - 1))  # Welch and Satterthwaite
-    return sqrt(seeds + luck), degrees
+def _half(errors: Sequence[tuple[float, float]]) -> float:
+    """Half the width of the interval: the widest of those that the errors give."""
+    return max(float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error for error, degrees in errors)
+
+
+def _errors(n: int, sd: float, overlap: float, rows: RowError | None) -> list[tuple[float, float]]:
+    """Standard errors of a mean above zero, each with its degrees of freedom: of the repetitions, and with the rows.
+
+    Both count, so that the interval is never narrower than the repetitions alone give.
+    """
+    share = 1 / n + overlap
+    errors = [(sd * sqrt(share), float(n - 1))]
+    if rows is not None and not rows.shared:
+        errors.append((rows.error * sqrt(share), float(GROUPS - 1)))
+    elif rows is not None and rows.error > EQUAL:
+        seeds, luck = sd**2 * share, rows.error**2
+        degrees = (seeds + luck) ** 2 / (seeds**2 / (n - 1) + luck**2 / (GROUPS - 1))  # Welch and Satterthwaite
+        errors.append((sqrt(seeds + luck), degrees))
+    return [(error, degrees) for error, degrees in errors if error >= EQUAL]

@@ -14,6 +14,7 @@ from phasefit.metrics.registry import metric_at
 Content = Mapping[str, Any]
 ENOUGH_SEEDS = 5  # suggested if fewer were run
 LEVEL = 0.05
+EQUAL = 1e-10  # rounding errors of means
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def verdicts(tables: Sequence[Content], evidence: Evidence = NO_EVIDENCE) -> lis
 def _verdict(dataset: str, rows: Sequence[Content], metric: str, evidence: Evidence) -> str:
     ranked = all(row.get("rank") is not None for row in rows)  # ranks are right if lower is better, too
     best = min(rows, key=lambda row: row["rank"]) if ranked else max(rows, key=lambda row: row["mean"])
-    first = [row["variant"] for row in rows if row["mean"] == best["mean"]]
+    first = [row["variant"] for row in rows if abs(row["mean"] - best["mean"]) < EQUAL]
     if len(rows) == 1:
         return f"On {dataset}, {best['variant']} reaches {best['mean']:.4f}."
     if len(first) > 1:

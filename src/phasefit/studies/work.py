@@ -37,7 +37,7 @@ from phasefit.files.atomic import (
     write_text,
 )
 from phasefit.files.lock import acquire_lock, release_lock
-from phasefit.files.manifest import MANIFEST, versions
+from phasefit.files.manifest import FINISHED, MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.metrics.regression import regression_metrics
@@ -158,8 +158,9 @@ def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any], 
 
 
 def _is_resumable(run: Path) -> bool:
+    """Whether a run was stopped. A finished run without a result is trained again: its predictions are gone."""
     with suppress(PhasefitError):
-        return bool(read_started(run))
+        return read_started(run).get("status") != FINISHED
     return False
 
 

@@ -38,11 +38,16 @@ def limit_evaluations(phase: Phase, schedule: Schedule) -> Schedule:
 
 
 def evaluation_facts(phase: Phase, schedule: Schedule) -> dict[str, int]:
-    """The rows of an evaluation, of how many, and the steps between two; empty without rows to evaluate on."""
+    """The rows of an evaluation, of how many, and the steps between two; empty without rows to evaluate on.
+
+    Validation rows are counted once, although a phase may use them for a loss and for a probe.
+    """
     parts = [rows for rows, _ in phase.evaluation_parts()]
     cap = phase.evaluation_cap
     if not sum(parts):
         return {}
+    if not phase.data.tasks:
+        parts = [len(phase.data.validation) or max(parts)]
     rows = sum(parts) if cap is None else sum(min(each, cap) for each in parts)
     return {"rows": rows, "of": sum(parts), "every": schedule.every}
 

@@ -22,6 +22,7 @@ TAB = "\t"
 MARKS = (",", ";", TAB, "|")
 SAMPLE = 1 << 18  # bytes, from which the delimiter is detected
 SAMPLE_ROWS = 1_000
+MOST_COLUMNS = 20_000
 BLOCK = 16 << 20  # pyarrow needs each record within two blocks; 16 MB is enough for any realistic text
 
 
@@ -88,6 +89,9 @@ def _header(file: TextFile, separator: str, given: bool) -> list[str]:
     record, _ = next(records, ([], 0))
     if not record:
         raise DataError(f"{file.name} is empty")
+    if len(record) > MOST_COLUMNS:
+        what = f"{file.name} has {len(record):,} columns, more than {MOST_COLUMNS:,}"
+        raise DataError(f"{what}; use another --delimiter, or remove columns")
     names = [_checked(name, file, 0, 1) for name in record]
     if not any(name.strip() for name in names):
         if any(cell.strip() for row, _ in records for cell in row):

@@ -119,6 +119,7 @@ def _delimiter(text: str | None) -> str | None:
 def _encoding(name: str) -> str:
     try:
         "a".encode(name).decode(name)  # refuses codecs that are not of texts
+        codecs.getincrementaldecoder(name)("surrogateescape").decode("ab".encode(name))  # and those of names of hosts
         known = codecs.lookup(name).name
     except (LookupError, ValueError):
         raise DataError(

@@ -74,7 +74,8 @@ class TextFile:
         file = open_bytes(self.path)
         if self.encoding == UTF_8:
             return file
-        return cast(IO[bytes], io.BufferedReader(_AsUtf8(file, self.encoding)))
+        encoding = self.encoding if self.encoding not in MARKS.values() else _with_byte_order(self.path, self.encoding)
+        return cast(IO[bytes], io.BufferedReader(_AsUtf8(file, encoding)))
 
     def invalid(self, place: str) -> InvalidEncoding:
         """The error for a place that is invalid in the encoding."""
@@ -119,6 +120,16 @@ def _mark_invalid(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 codecs.register_error(INVALID, _mark_invalid)
+
+
+def _with_byte_order(path: Path, encoding: str) -> str:
+    """UTF-16 or UTF-32 as it is if the file starts with its mark; otherwise with the byte order of the file."""
+    with open_bytes(path) as file:
+        start = file.read(START)
+    if any(start.startswith(mark) for mark, name in MARKS.items() if name == encoding):
+        return encoding
+    found = _with_nul_bytes(start) or ""
+    return found if found.startswith(encoding) else f"{encoding}-le"
 
 
 def _with_nul_bytes(start: bytes) -> str | None:

@@ -19,6 +19,8 @@ from phasefit.errors import DataError, MissingExtra, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_CHARACTERS = 300_000_000  # of a sheet
+
 
 @dataclass(frozen=True)
 class Sheet:
@@ -92,7 +94,11 @@ def _frame(path: Path, sheet: Any, size: SheetSize) -> tuple[pd.DataFrame, tuple
     named = [place for place, name in enumerate(names) if name.strip()]
     columns: list[list[str]] = [[] for _ in named]
     numbers: list[int] = []
+    characters = 0
     for number, cells in rows:
+        characters += sum(map(len, cells))
+        if characters > MOST_CHARACTERS:  # a small file may use one long text in every row
+            raise DataError(f"{where} has more than {MOST_CHARACTERS:,} characters; save it as CSV")
         for column, place in zip(columns, named, strict=True):
             column.append(cells[place])
         unnamed = next((place for place, cell in enumerate(cells) if cell.strip() and not names[place].strip()), None)

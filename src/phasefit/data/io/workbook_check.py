@@ -18,6 +18,8 @@ from phasefit.errors import DataError
 
 MOST_BYTES = 1 << 30  # of all parts together, unpacked
 MOST_PARTS = 10_000
+MOST_STRINGS = 3_000_000  # shared strings, which openpyxl keeps
+MOST_HELD = 10_000_000  # characters of a string or a row
 MOST_ELEMENTS = 300_000  # that openpyxl holds at once: a row of a sheet, a string, or a whole part of another kind
 MOST_ROWS = 1_048_576  # of a sheet, as in Excel
 MOST_COLUMNS = 16_384
@@ -93,7 +95,12 @@ class _Scan:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self.held = 0
+        self.held = self.strings = self.characters = 0
+
+    def text(self, characters: str) -> None:
+        self.characters += len(characters)
+        if self.characters > MOST_HELD:
+            raise DataError(f"{self.where} has a text that is too long to be read; save the sheet as CSV")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.held += 1
@@ -102,7 +109,10 @@ class _Scan:
 
     def end(self, tag: str) -> None:
         if tag == f"{SHEET} si":
-            self.held = 0
+            self.held = self.characters = 0
+            self.strings += 1
+            if self.strings > MOST_STRINGS:
+                raise DataError(f"{self.where} has more than {MOST_STRINGS:,} texts; save the sheet as CSV")
 
 
 class _SheetScan(_Scan):
@@ -154,7 +164,7 @@ class _SheetScan(_Scan):
         if space != SHEET:
             return
         if name == "row":
-            self.held = 0
+            self.held = self.characters = 0
         elif name == "c" and self.is_formula and not self.has_value and self.no_value is None:
             self.no_value = f"sheet row {self.rows}, {self.reference}"
 
@@ -163,6 +173,8 @@ def _parse(path: Path, content: IO[bytes], scan: _Scan) -> None:
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler = scan.start
     parser.EndElementHandler = scan.end
+    parser.CharacterDataHandler = scan.text
+    parser.buffer_text = True
 
     def refuse(*_: Any) -> None:
         raise ValueError("a document type")  # could define entities that expand without limit

@@ -30,6 +30,7 @@ MODULES: dict[
     "WeightedLayerPooling": {},
 }
 MOST_MODULES = 16
+OUTPUT, TOKENS = "last_hidden_state", "token_embeddings"  # of a Transformer, and of its module
 LARGEST_JSON = 50_000_000  # bytes
 PLAUSIBLE = 1_000_000  # numbers in a configuration up to this one cost nothing
 COUNTS = re.compile("layer|block|depth|stage|group")  # in the names of what is built one by one
@@ -59,6 +60,8 @@ def check_folder(folder: Path) -> None:
             _check_transformer(folder, part)
         elif sizes := MODULES[kind]:
             _check_layer(folder, part, sizes)
+        elif (part / CONFIG).is_file():
+            _json(folder, part / CONFIG)
     for tokenizer in {folder / TOKENIZER, *(part / TOKENIZER for _, part in parts)}:
         if tokenizer.is_file():
             check_tokenizer(tokenizer, str(folder))
@@ -89,7 +92,10 @@ def _parts(folder: Path) -> list[tuple[str, Path]]:
             raise ModelError(f"model '{folder}' contains a module that phasefit does not support ({kind}); use another")
         if not _is_inside(path):
             _refuse(folder, f"modules.json names the folder '{path}' outside of it")
-    return [(kind.rpartition(".")[2], folder / path) for kind, path in modules]
+    parts = [(kind.rpartition(".")[2], folder / path) for kind, path in modules]
+    if {"Transformer", "Pooling"} - {kind for kind, _ in parts}:
+        _refuse(folder, "modules.json lists no Transformer with Pooling, which every sentence encoder has")
+    return parts
 
 
 def _lacks_weights(kind: str, part: Path) -> bool:
@@ -115,6 +121,10 @@ def _check_transformer(folder: Path, part: Path) -> None:
         given = modalities.values() if isinstance(modalities, Mapping) else [None]
         if not all(isinstance(one, Mapping) and one.get("method") == "forward" for one in given):
             _refuse(folder, f"{path.name} sets modality_config, and phasefit calls no other method than forward")
+        if any(one.get("method_output_name", OUTPUT) != OUTPUT for one in given):
+            _refuse(folder, f"{path.name} sets modality_config, and phasefit reads no other output than {OUTPUT}")
+        if content.get("module_output_name", TOKENS) != TOKENS:
+            _refuse(folder, f"{path.name} sets module_output_name, which phasefit does not support")
     config = _json(folder, part / CONFIG)
     if config.get("transformers_weights") is not None:
         _refuse(folder, f"{CONFIG} names a weights file (transformers_weights), which phasefit does not support")
@@ -176,12 +186,16 @@ def _integers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 def _json(folder: Path, path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(_text(path))
+        content = json.loads(_text(path), parse_constant=_not_finite)
     except (OSError, ValueError, RecursionError) as error:
         _refuse(folder, f"{path.name} is damaged ({' '.join(str(error).split())[:80]})")
     if not isinstance(content, dict):
         _refuse(folder, f"{path.name} is damaged")
     return content
+
+
+def _not_finite(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a finite number")
 
 
 def _text(path: Path) -> str:

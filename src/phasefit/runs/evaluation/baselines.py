@@ -45,6 +45,8 @@ class Limit:
     characters: int
 
 
+FEWEST_JUDGED = 10  # scored rows; with fewer, a verdict would be chance
+ROUNDING = 1e-9  # if one row differs, the difference equals its standard error exactly
 LIMITS = {TFIDF: Limit(4_000, 2_000_000), FROZEN: Limit(1_000, 200_000)}
 SCORED = Limit(1_000, 200_000)
 
@@ -106,18 +108,19 @@ def baseline_facts(
         except Exception as error:  # noqa: BLE001 - the run is complete, whatever happens to a baseline
             facts["left_out"][name] = f"{type(error).__name__}: {error}"
         else:
-            facts["scores"][name] = one | _difference(score, one["score"], parts, theirs)
+            judged = len(rows) >= FEWEST_JUDGED
+            facts["scores"][name] = one | _difference(score, one["score"], parts, theirs, judged)
     return facts
 
 
 def _difference(
-    run: float | None, baseline: float | None, ours: Sequence[float], theirs: Sequence[float]
+    run: float | None, baseline: float | None, ours: Sequence[float], theirs: Sequence[float], judged: bool
 ) -> dict[str, Any]:
     """How much better the run is, the paired standard error, and whether the baseline is as good."""
     paired = len(ours) == len(theirs) > 1
     error = standard_error(np.subtract(ours, theirs).tolist()) if paired else None
     difference = None if run is None or baseline is None else run - baseline
-    good = difference is not None and difference <= (error or 0.0)
+    good = judged and difference is not None and difference <= (error or 0.0) + ROUNDING
     return {"difference": difference, "error": error, "as_good": good}
 
 
@@ -156,11 +159,14 @@ def sample(table: Table, limit: Limit, seed: int) -> np.ndarray:
 def baselines_sentence(facts: Mapping[str, Any]) -> str:
     """One line: the score of the run, those of the baselines, and whether one is as good."""
     title = metric_at(facts["metric"]).title or facts["metric"]
-    rows = f"{facts['rows']:,} {facts['split']} rows" + _of(facts)
+    rows = f"{facts['rows']:,} {facts['split']} row{'s' * (facts['rows'] != 1)}" + _of(facts)
     known = [f"{name} {_figure(one['score'])}{_fitted_on(one)}" for name, one in facts["scores"].items()]
     known += [f"{name} left out ({reason})" for name, reason in facts["left_out"].items()]
     line = f"{title} on {rows}: this run {_figure(facts['run'])}, {', '.join(known)}"
-    judged = [f"{name} is {remark}" for name, one in facts["scores"].items() if (remark := _remark(one))]
+    names: dict[str, list[str]] = {}
+    for name, one in facts["scores"].items():
+        names.setdefault(_remark(one), []).append(name)
+    judged = [f"{' and '.join(names[one])} {'is' if len(names[one]) == 1 else 'are'} {one}" for one in names if one]
     if not judged:
         return line
     best = max(facts["scores"], key=lambda name: facts["scores"][name]["score"] or 0.0)
@@ -182,7 +188,7 @@ def _remark(one: Mapping[str, Any]) -> str:
     """Whether a baseline is as good as the run or better; empty if it is worse."""
     if not one["as_good"]:
         return ""
-    better = one["difference"] is not None and -one["difference"] > (one["error"] or 0.0)
+    better = one["difference"] is not None and -one["difference"] > (one["error"] or 0.0) + ROUNDING
     return "better than this run" if better else "as good as this run"
 
 

@@ -42,9 +42,30 @@ def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Ca
     check_recipe(spec, resolved, prepared)
     for note in idle_notes(resolved, prepared):
         listen(Note(note))
+    for note in _head_only_notes(spec, resolved):
+        listen(Note(note, warning=True))
     if spec.data.unlabelled is not None and (ignored := ignored_texts(resolved, prepared)):
         listen(Note(ignored, warning=True))
     return resolved
+
+
+def _head_only_notes(spec: RunSpec, recipe: Recipe) -> list[str]:
+    """Settings of a phase that trains only the head, which most people mean for the encoder."""
+    notes = []
+    others = [name for name, one in zip(recipe.phase_names, recipe.phases, strict=True) if not _is_frozen(one)]
+    for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
+        given = [option for option in ("epochs", "lr") if f"{name}.{option}" in spec.recipe.settings]
+        if others and given and _is_frozen(options):
+            instead = " ".join(f"--set {others[-1]}.{option}=..." for option in given)
+            notes.append(
+                f"in recipe '{recipe.name}', {name} trains only the head on a frozen encoder, so {' and '.join(given)} "
+                f"change nothing else; for the encoder use {instead}"
+            )
+    return notes
+
+
+def _is_frozen(options: Any) -> bool:
+    return bool(getattr(options, "freeze", False))
 
 
 def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:

@@ -83,7 +83,11 @@ def conclusion(result: AutoResult) -> str:
     """The choice, its reason, and whether time ran out."""
     name = REFERENCE if result.chosen is None else result.chosen.name
     why = "" if result.choice is None else f"; {result.choice.why}"
-    cut = "" if result.whole else " Time ran out before everything was tried; more --minutes may change the choice."
+    cut = (
+        ""
+        if result.whole or not result.entries
+        else " Time ran out before everything was tried; more --minutes may change the choice."
+    )
     return f"Chosen: {name}{why}.{cut}"
 
 
