@@ -170,9 +170,19 @@ def test_parts_that_openpyxl_would_hold_in_memory_are_bounded(book: Path, part: 
 def test_shared_strings_are_bounded(
     book: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, message: str
 ) -> None:
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    with_part(book, "xl/sharedStrings.xml", f'<sst xmlns="{space}"><si><t>four</t></si><si/></sst>')
     monkeypatch.setattr(workbook_check, limit, most)
     with pytest.raises(DataError, match=message):
         read_frame(book)
+
+
+def test_an_error_about_labels_names_the_sheet_that_was_read(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", {"Info": [["text"], ["made by us"]], "Data": ROWS})
+    with pytest.raises(
+        DataError, match=r"no label column.*\(assumed: sheet 'Info', the first of 2; --sheet changes that\)"
+    ):
+        read_table(path)
 
 
 def test_one_long_text_in_every_row_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

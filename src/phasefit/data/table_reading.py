@@ -90,7 +90,13 @@ def table_from_path(path: Path, name: str, options: Options) -> Table:
     from phasefit.data.io.frames import read_file
 
     content = read_file(path, options.dialects.of(path))
-    return table_from_frame(content.frame, name, options, Place(path.name, content))
+    try:
+        return table_from_frame(content.frame, name, options, Place(path.name, content))
+    except NoLabelsError as error:  # the file may have been read in another way than the user thinks
+        if not content.reading.assumption:
+            raise
+        assumption = content.reading.assumption.removeprefix(f"{path.name}: ")
+        raise NoLabelsError(f"{error} (assumed: {assumption})") from None
 
 
 def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Place) -> Table:

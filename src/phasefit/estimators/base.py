@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from phasefit.errors import RecipeError
+from phasefit.errors import ModelError, RecipeError
 from phasefit.estimators.auto import check_minutes, choose_spec, trials_of
 from phasefit.estimators.inputs import as_texts
 from phasefit.events import Note
@@ -126,6 +126,8 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _load(cls, folder: str | Path, device: str, task: str | None) -> Self:
         from phasefit.runs.run import Run
 
+        if cls._predicts and not Path(folder).expanduser().exists():  # encoders may be on the hub, runs are not
+            raise ModelError(f"there is no folder '{folder}'; give a run folder, or one that `save` wrote")
         run = Run.open_model(folder)
         return cls._of(run.predictor(device) if cls._predicts else run.model(device), run, device, task)
 
