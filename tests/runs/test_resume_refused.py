@@ -179,8 +179,15 @@ def flip_a_bit(file: Path) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", [checkpoints.TENSORS, checkpoints.FACTS, checkpoints.CHECKSUMS])
-@pytest.mark.parametrize("damage", [cut_short, flip_a_bit, Path.unlink])
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        (checkpoints.TENSORS, cut_short),
+        (checkpoints.TENSORS, flip_a_bit),
+        (checkpoints.FACTS, flip_a_bit),
+        (checkpoints.CHECKSUMS, Path.unlink),
+    ],
+)
 def test_a_damaged_checkpoint_is_skipped(request_of, tmp_path: Path, name: str, damage) -> None:
     whole = train(request_of(out=tmp_path / "whole"), silent).folder
     run = stopped(request_of(), 4)
