@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from phasefit.events import Scored
 from phasefit.phases.contract import Batch
-from tiny import first_batch, fresh_model, make_data, make_phase, make_table
+from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run
 
 
 @pytest.fixture
@@ -57,3 +58,31 @@ def test_each_part_may_add_a_layer(quiet) -> None:
     layers = len(model.encoder.layers)
     make_phase("joint", model, data, denoise={"dense": "paper"}, contrast={"dense": "paper"})
     assert len(model.encoder.layers) == layers + 2
+
+
+PAPER, IDENTITY = {"dense": "paper"}, {"dense": "identity"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "untrained"),
+    [
+        ("denoise", PAPER, True),
+        ("denoise", IDENTITY, False),
+        ("denoise", {}, False),
+        ("contrast", PAPER, True),
+        ("contrast", IDENTITY, False),
+        ("contrast", {"objective": "proxy-nca"}, False),
+        ("joint", {"denoise": PAPER, "contrast": IDENTITY}, True),
+        ("joint", {"denoise": IDENTITY, "contrast": PAPER}, True),
+        ("joint", {"denoise": IDENTITY}, False),
+    ],
+)
+def test_a_random_layer_in_the_encoder_is_never_kept_untrained(quiet, kind: str, options, untrained: bool) -> None:
+    phase = make_phase(kind, *quiet, batch_size=8, lr=1e-12, max_steps=2, evaluation_share=1, **options)
+    assert phase.starts_untrained is untrained
+    if untrained:
+        events = run(phase)
+        first = next(event for event in events if isinstance(event, Scored))
+        assert first.step > 0
+        assert events[-1].best_step > 0
+        assert not events[-1].reverted

@@ -87,6 +87,7 @@ def show_table(table: Table) -> None:
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
     from phasefit.studies.formats import metric_name
+    from phasefit.studies.tables import reverted_note
 
     rows = (*table.rows, *table.overall)
     for dataset in dict.fromkeys(row.dataset for row in rows):
@@ -97,6 +98,8 @@ def show_table(table: Table) -> None:
         for cells in zip(*columns.values(), strict=True):
             shown.add_row(*cells)
         stdout().print(shown)
+        if note := reverted_note([row for row in table.rows if row.dataset == dataset]):
+            stdout().print(printable(note, 500), style="dim", markup=False, soft_wrap=True)
         if dropped:
             stdout().print(f"the terminal is too narrow for {', '.join(dropped)}; see results.md", style="dim")
 

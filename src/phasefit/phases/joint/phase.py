@@ -47,6 +47,11 @@ class Joint(Phase):
         return chosen if chosen != "auto" else ("probe" if self.contrast.probe else "loss")
 
     @property
+    def starts_untrained(self) -> bool:
+        """Whether either part added a random layer to the encoder."""
+        return any(part.starts_untrained for part, _ in self._parts.values())
+
+    @property
     def gathers(self) -> bool:
         """True: pairs are formed across the whole batch."""
         return True
