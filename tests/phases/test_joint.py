@@ -5,6 +5,7 @@ import pytest
 
 from phasefit.events import Scored
 from phasefit.phases.contract import Batch
+from phasefit.progress.plain import started
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run
 
 
@@ -86,3 +87,13 @@ def test_a_random_layer_in_the_encoder_is_never_kept_untrained(quiet, kind: str,
         assert first.step > 0
         assert events[-1].best_step > 0
         assert not events[-1].reverted
+
+
+def test_without_an_evaluator_the_last_weights_are_kept(quiet) -> None:
+    phase = make_phase("joint", *quiet, batch_size=8, max_steps=3, watch="last")
+    assert phase.validate() == {}
+    events = run(phase)
+    assert not [event for event in events if isinstance(event, Scored)]
+    ended = events[-1]
+    assert (ended.steps, ended.best_step, ended.best, ended.evaluation, ended.reverted) == (3, 3, {}, {}, False)
+    assert "keeping the last weights" in started(events[0])

@@ -93,6 +93,10 @@ class Recipe:
         """The recipe with the heads of a task file, so that the recipe of the run is complete."""
         return replace(self, phases=tuple(options.with_tasks(file) for options in self.phases))
 
+    def for_rows(self, rows: int) -> Recipe:
+        """The recipe for a table with this many training rows: batch sizes may depend on it."""
+        return replace(self, phases=tuple(options.for_rows(rows) for options in self.phases))
+
     def watched_tasks(self) -> dict[str, str]:
         """The watched metric of each task, `auto` if not set; a later phase overrides an earlier one."""
         return {task: watch for options in self.phases for task, watch in options.watched_tasks().items()}
