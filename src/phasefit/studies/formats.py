@@ -44,7 +44,7 @@ def to_csv(tables: Sequence[Table]) -> str:
     writer.writerow(["table", "metric", *names])
     for table in tables:
         for row in (*table.rows, *table.overall):
-            content = asdict(row)
+            content = asdict(row) | {"dataset": table.label(row.dataset)}
             writer.writerow(
                 [table.title, table.metric, *("" if content[name] is None else content[name] for name in names)]
             )
@@ -114,7 +114,7 @@ def cells(row: Row, table: Table) -> list[str]:
     spread = "" if row.sd is None else f" ± {row.sd * scale:.2f}"
     interval = "" if row.low is None or row.high is None else f"{row.low * scale:.2f} to {row.high * scale:.2f}"
     return [
-        row.dataset,
+        table.label(row.dataset),
         row.variant,
         str(row.n),
         f"{row.mean * scale:.2f}{spread}{mark(row)}",
@@ -167,7 +167,7 @@ def comparison_with_published(table: Table) -> list[str]:
     ]
     for dataset in datasets:
         shown = [_pair(by_place.get((dataset, variant)), scale, models[0]) for variant in variants]
-        lines.append(f"| {_cell(dataset)} | {' | '.join(shown)} |")
+        lines.append(f"| {_cell(table.label(dataset))} | {' | '.join(shown)} |")
     return lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,11 @@ class Table:
     number: str = ""
     note: str = ""
     scale: float = 1.0  # factor to compare values with published ones
+    labels: Mapping[str, str] = field(default_factory=dict)  # names to show instead of those of datasets
+
+    def label(self, dataset: str) -> str:
+        """The name of a dataset to show: it states the number of rows if a scale reduced it."""
+        return self.labels.get(dataset, dataset)
 
     def to_json(self) -> dict[str, Any]:
         """Content for files and pages."""
@@ -64,6 +69,7 @@ class Table:
             "metric": self.metric,
             "number": self.number,
             "note": self.note,
+            "labels": dict(self.labels),
             "rows": [asdict(row) for row in self.rows],
             "overall": [asdict(row) for row in self.overall],
         }
@@ -87,13 +93,14 @@ def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[
         rows += _rows_of(dataset, own, base, spec, metrics[dataset])
         missing += [f"{variant} on {dataset}" for variant in variants if variant not in own]
     note, overall = spec.note, _overall(rows, spec.against or study.variants_of(spec)[0], _sign(metric))
-    note = " ".join(filter(None, (note, reverted_note(rows))))
+    labels = {data.name: data.label for data in study.datasets if data.label}
+    note = " ".join(filter(None, (note, reverted_note(rows, labels))))
     if missing:  # otherwise a missing row looks as if it was never requested
         note = f"No value of '{metric}' for: {', '.join(missing)}. {note}"
     if len(distinct) > 1:  # a mean over accuracies and correlations is meaningless
         judged = "; ".join(f"{dataset} by {metrics[dataset].partition('.')[2]}" for dataset in datasets)
         note, overall = f"There are no rows over all datasets, because their scores differ ({judged}). {note}", ()
-    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale)
+    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale, labels)
 
 
 def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, dict[str, str]]:
@@ -165,9 +172,9 @@ def _reverted(results: Sequence[Result]) -> str:
     return ", ".join(f"{name} in {count} of {len(results)} runs" for name, count in counts.items())
 
 
-def reverted_note(rows: Sequence[Row]) -> str:
+def reverted_note(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
     """The footnote of the rows with runs in which a phase was reverted; empty without them."""
-    marked = [f"{row.dataset}, {row.variant}: {row.reverted}" for row in rows if row.reverted]
+    marked = [f"{labels.get(row.dataset, row.dataset)}, {row.variant}: {row.reverted}" for row in rows if row.reverted]
     why = "no evaluation was better than the one before the first step, so the phase changed nothing"
     return f"{MARK} {'; '.join(marked)}: {why}." if marked else ""
 
