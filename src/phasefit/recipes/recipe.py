@@ -28,7 +28,8 @@ class Recipe:
     phases
         The options of each phase, in order.
     max_length
-        Maximum number of tokens per text: "model" (the limit of the model), "auto" or a number.
+        Maximum number of tokens per text: "model" (the limit of the model), "auto" (1.2 times the longest of a tenth
+        of the texts), "train" (1.2 times the longest training text) or a number.
     prompt
         Template for every text, such as "{text} It is about {mask}."; None: no template.
     long
