@@ -70,7 +70,7 @@ def _with_spans(row: Content) -> dict[str, Any]:
 
 def _table_section(one: Content, *, several: bool) -> Section:
     rows: Sequence[Content] = one["rows"]
-    labels = one.get("labels") or {}
+    labels: Mapping[str, str] = one.get("labels") or {}
     spots = [
         Spot(
             labels.get(row["dataset"], row["dataset"]),
