@@ -66,6 +66,7 @@ class PhaseEnded:
     watch: str = ""  # the score that selected the best step
     planned_steps: int = 0  # steps that the learning rate schedule was planned for
     evaluation: dict[str, int] = field(default_factory=dict)  # rows of an evaluation, of how many, every how many steps
+    reverted: bool = False  # no evaluation was better than the one before the first step, whose weights are restored
 
 
 @dataclass(frozen=True)

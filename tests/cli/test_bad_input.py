@@ -397,7 +397,9 @@ RECIPES = {
     "set the wrong type": setting("finetune.epochs=many", "option 'epochs'", "number", "'many'"),
     "set out of range": setting("finetune.max_steps=0", "option 'max_steps'", "must be at least 1", "found 0"),
     "set endless epochs": setting("finetune.epochs=inf", "option 'epochs'", "finite number"),
-    "set a length that is none": setting("max_length=x", "max_length must be 'model', 'auto' or a number", "'x'"),
+    "set a length that is none": setting(
+        "max_length=x", "max_length must be 'model', 'auto', 'train' or a number", "'x'"
+    ),
 }
 NUMBERS = {
     command: option(command, *says)

@@ -1,11 +1,17 @@
-"""A run that is an encoder, through the real commands: trained on pairs, used by `embed`, refused by `predict`."""
+"""A run that is an encoder, through the real commands: trained on pairs, used by `embed`, refused by `predict`.
+
+`evaluate` compares its cosines with the scores of pairs.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 from sentence_transformers import SentenceTransformer
 from typer.testing import CliRunner, Result
 
@@ -62,9 +68,6 @@ def test_a_pair_has_no_usual_text(trained, phasefit, sentence) -> None:
     [
         "predict {run} {table} -q",
         "predict {run} --say hello -q",
-        "evaluate {run} {table}",
-        "evaluate {run} {pairs}",
-        "evaluate {run} cs224n",
         "predict {run} {pairs} -q",
     ],
 )
@@ -72,3 +75,48 @@ def test_there_is_nothing_to_predict(trained, phasefit, sentence, words: str) ->
     folder, _ = trained
     line = words.format(run=folder / "run", table=folder / "labelled.csv", pairs=folder / "pairs.csv")
     assert sentence(phasefit(*line.split())) == NO_CLASSIFIER
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("{table}", "labelled"),
+        ("{pairs}", "no label column"),
+        ("cs224n", "one table of text pairs with scores"),
+        ("{pairs} --kind multi", "one table of text pairs with scores"),
+        ("{pairs} --task sts", "one table of text pairs with scores"),
+    ],
+)
+def test_evaluating_it_needs_pairs_with_scores(trained, phasefit, sentence, words: str, reason: str) -> None:
+    folder, _ = trained
+    line = words.format(table=folder / "labelled.csv", pairs=folder / "pairs.csv")
+    message = sentence(phasefit("evaluate", f"{folder}/run", *line.split()))
+    assert message.startswith(NO_CLASSIFIER)
+    assert "to score the encoder, pass" in message
+    assert reason in message
+
+
+def test_its_cosines_are_scored(trained, phasefit) -> None:
+    folder, _ = trained
+    scores = np.arange(len(TEXTS)) % 6
+    pairs = list(zip(TEXTS, TEXTS[::-1], scores, strict=True))
+    lines = "".join(f"{one},{other},{score}\n" for one, other, score in pairs)
+    (folder / "scored.csv").write_text(f"asked,replied,cosine\n{lines}")
+    result = phasefit(
+        "evaluate", f"{folder}/run", f"{folder}/scored.csv", "--label", "cosine", "-o", f"{folder}/out", "--json"
+    )
+    assert result.exit_code == 0, result.output
+    assert "1 of the 40 texts in 'scored' were used to train" in " ".join(result.stderr.split())
+    plain = SentenceTransformer(f"{folder}/run/encoder", device="cpu")
+    left, right = (plain.encode(side, normalize_embeddings=True) for side in (TEXTS, TEXTS[::-1]))
+    cosines = (left * right).sum(axis=1)
+    metrics = json.loads(result.stdout)
+    assert metrics["spearman"] == pytest.approx(stats.spearmanr(scores, cosines).statistic, abs=1e-4)
+    assert metrics["pearson"] == pytest.approx(stats.pearsonr(scores, cosines).statistic, abs=1e-4)
+    assert not {"mse", "mae", "r2"} & {*metrics}, "cosines are not on the scale of the scores"
+    written = pd.read_csv(folder / "out" / "predictions.csv")
+    assert written["_cosine"].to_numpy() == pytest.approx(cosines, abs=1e-5)
+    assert (folder / "out" / "metrics.json").is_file()
+    shown = phasefit("evaluate", f"{folder}/run", f"{folder}/scored.csv", "--label", "cosine").stdout
+    assert "Spearman" in shown
+    assert "mean squared error" not in shown

@@ -98,17 +98,33 @@ def test_pairs_by_their_usual_names(phasefit, run, measured, tmp_path):
     result = phasefit("geometry", "run", "in.csv")
     assert result.exit_code == 0, result.output
     assert measured[0].texts == ["ab", "x"]
-    assert measured[0].positives == ["abc", "y"]
+    assert measured[0].positives == ["abc"], "the other pair does not belong together"
+    assert measured[0].anchors.tolist() == [0]
     assert measured[0].codes.tolist() == [-1, -1], "labels are of the pair"
+    assert "1 of 2 pairs belong together (label '1'); alignment is over these" in " ".join(result.stderr.split())
+
+
+def test_pairs_with_scores_or_with_unknown_labels(phasefit, run, measured, tmp_path):
+    (tmp_path / "in.csv").write_text("sentence1,sentence2,score\nab,abc,0.5\nx,y,4.5\na,b,3.6\n")
+    both = ("--text", "sentence1", "--text", "sentence2", "--label")
+    result = phasefit("geometry", "run", "in.csv", *both, "score", "--kind", "score")
+    assert result.exit_code == 0, result.output
+    assert (measured[0].positives, measured[0].anchors.tolist()) == (["y", "b"], [1, 2])
+    (tmp_path / "in.csv").write_text("sentence1,sentence2,topic\nab,abc,sport\nx,y,art\na,b,art\n")
+    result = phasefit("geometry", "run", "in.csv", *both, "topic")
+    assert result.exit_code == 0, result.output
+    assert measured[1].positives == []
+    assert "do not show which pairs belong together; alignment is skipped" in " ".join(result.stderr.split())
 
 
 def test_pairs_by_name(phasefit, run, measured, tmp_path, sentence):
-    (tmp_path / "in.csv").write_text("q,a,label\nab,abc,1\nx,y,0\n")
+    (tmp_path / "in.csv").write_text("q,a\nab,abc\nx,y\n")
     result = phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "a")
     assert result.exit_code == 0, result.output
     assert (measured[0].texts, measured[0].positives) == (["ab", "x"], ["abc", "y"])
-    refused = phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "a", "--label", "label")
-    assert "use one --text" in sentence(refused)
+    (tmp_path / "in.csv").write_text("q,a,label\nab,abc,1\nx,y,0\n")
+    assert phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "a", "--label", "label").exit_code == 0
+    assert measured[1].positives == ["abc"]
     assert "no column 'b'" in sentence(phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "b"))
 
 
@@ -118,7 +134,7 @@ def test_pairs_of_the_runs_own_columns(phasefit, run, measured, tmp_path):
     (run / "phasefit.json").write_text(json.dumps(known))
     (tmp_path / "in.csv").write_text("text,answer,label\nab,abc,1\nx,y,0\n")
     assert phasefit("geometry", "run", "in.csv").exit_code == 0
-    assert (measured[0].texts, measured[0].positives) == (["ab", "x"], ["abc", "y"])
+    assert (measured[0].texts, measured[0].positives) == (["ab", "x"], ["abc"])
     (tmp_path / "in.csv").write_text("text,label\nab,1\nx,0\n")
     assert phasefit("geometry", "run", "in.csv").exit_code == 0
     assert measured[1].codes.tolist() == [0, 1], "single texts with labels will do"

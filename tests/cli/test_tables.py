@@ -75,7 +75,7 @@ def test_the_score_before_a_phase_is_shown_with_the_one_it_kept() -> None:
     phase = {"name": "denoise", "steps": 60, "seconds": 1, "watch": "probe", "best": {"probe": 0.95}, "best_step": 40}
     assert "0.9500 (before: 0.9400)" in drawn(phases_table([{**phase, "before": 0.94}]))
     assert "before" not in drawn(phases_table([{**phase, "before": None}]))
-    discarded = drawn(phases_table([{**phase, "before": 0.94, "best_step": 0}]))
+    discarded = drawn(phases_table([{**phase, "before": 0.94, "reverted": True}]))
     assert "no improvement, changes discarded" in discarded
     assert "before" not in discarded
 

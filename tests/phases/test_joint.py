@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from phasefit.events import Scored
 from phasefit.phases.contract import Batch
-from tiny import first_batch, fresh_model, make_data, make_phase, make_table
+from phasefit.progress.plain import started
+from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run
 
 
 @pytest.fixture
@@ -57,3 +59,41 @@ def test_each_part_may_add_a_layer(quiet) -> None:
     layers = len(model.encoder.layers)
     make_phase("joint", model, data, denoise={"dense": "paper"}, contrast={"dense": "paper"})
     assert len(model.encoder.layers) == layers + 2
+
+
+PAPER, IDENTITY = {"dense": "paper"}, {"dense": "identity"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "untrained"),
+    [
+        ("denoise", PAPER, True),
+        ("denoise", IDENTITY, False),
+        ("denoise", {}, False),
+        ("contrast", PAPER, True),
+        ("contrast", IDENTITY, False),
+        ("contrast", {"objective": "proxy-nca"}, False),
+        ("joint", {"denoise": PAPER, "contrast": IDENTITY}, True),
+        ("joint", {"denoise": IDENTITY, "contrast": PAPER}, True),
+        ("joint", {"denoise": IDENTITY}, False),
+    ],
+)
+def test_a_random_layer_in_the_encoder_is_never_kept_untrained(quiet, kind: str, options, untrained: bool) -> None:
+    phase = make_phase(kind, *quiet, batch_size=8, lr=1e-12, max_steps=2, evaluation_share=1, **options)
+    assert phase.starts_untrained is untrained
+    if untrained:
+        events = run(phase)
+        first = next(event for event in events if isinstance(event, Scored))
+        assert first.step > 0
+        assert events[-1].best_step > 0
+        assert not events[-1].reverted
+
+
+def test_without_an_evaluator_the_last_weights_are_kept(quiet) -> None:
+    phase = make_phase("joint", *quiet, batch_size=8, max_steps=3, watch="last")
+    assert phase.validate() == {}
+    events = run(phase)
+    assert not [event for event in events if isinstance(event, Scored)]
+    ended = events[-1]
+    assert (ended.steps, ended.best_step, ended.best, ended.evaluation, ended.reverted) == (3, 3, {}, {}, False)
+    assert "keeping the last weights" in started(events[0])

@@ -90,10 +90,32 @@ def test_the_papers_settings() -> None:
         12,
     )
     assert (contrast.balance.min_ratio, contrast.balance.max_ratio) == (1.5, 4)
-    assert (finetune.head, finetune.epochs, finetune.eps, finetune.freeze) == ("mlp", 70, 2e-5, True)
+    assert (finetune.head, finetune.dropout, finetune.epochs, finetune.eps) == ("paper", 0.3, 70, 2e-5)
+    assert finetune.freeze, "the released program trains only the head of a sentence encoder"
+    assert contrast.eps == 1e-6
     assert {phase.lr for phase in (denoise, contrast, finetune)} == {5e-5}
     assert {phase.batch_size for phase in (denoise, contrast, finetune)} == {32}
     assert read_recipe("three-phase-paper").max_length == "auto"
+    assert [phase.watch for phase in (denoise, contrast, finetune)] == ["loss", "pairs", "log_loss"]
+    assert [phase.warmup for phase in (denoise, contrast, finetune)] == [0.5 / denoise.epochs, 0.3333, 0.2]
+
+
+def test_joint_as_published_keeps_its_last_weights() -> None:
+    joint, finetune = read_recipe("joint-paper").phases
+    assert (joint.watch, joint.warmup, joint.eps) == ("last", 0.5, 1e-6)
+    assert finetune == read_recipe("three-phase-paper").phases[-1]
+
+
+@pytest.mark.parametrize("name", ["three-phase-paper", "joint-paper", "finetune-paper"])
+def test_the_papers_batches_are_a_fifth_for_small_tables(name: str) -> None:
+    recipe = read_recipe(name)
+    assert {phase.batch_size for phase in recipe.for_rows(500).phases} == {6}
+    assert {phase.batch_size for phase in recipe.for_rows(501).phases} == {32}
+    small = recipe.for_rows(229)
+    assert small.for_rows(229) == small, "a run that is resumed reads the batch size that it used"
+    tiny = read_recipe(name, {"finetune.batch_size": 6}).for_rows(10)
+    assert tiny.phases[-1].batch_size == 2
+    assert read_recipe("three-phase").for_rows(10) == read_recipe("three-phase")
 
 
 def test_the_settings_of_papers_with_an_objective_added_to_cross_entropy() -> None:

@@ -54,7 +54,10 @@ def test_repeated_kinds_are_numbered() -> None:
         (GOOD + "lrs = { head = -1 }", "option 'lrs'"),
         ('[[phase]]\nkind = "contrast"\nbalance = { moed = "code" }', "unknown option 'moed' in 'balance'; .*'mode'"),
         ("max_lenght = 3\n" + GOOD, "mine.toml: unknown option 'max_lenght'; did you mean 'max_length'"),
-        ("max_length = 2\n" + GOOD, r"max_length must be 'model', 'auto' or a number of at least 4 \(found 2\)"),
+        (
+            "max_length = 2\n" + GOOD,
+            r"max_length must be 'model', 'auto', 'train' or a number of at least 4 \(found 2\)",
+        ),
         ("max_length = true\n" + GOOD, "max_length must be"),
         ("prompt = 3\n" + GOOD, r"mine.toml: prompt must be a template such as .* \(found 3\)"),
         ("prompt = 'about {mask}'\n" + GOOD, r"mine.toml: prompt must contain \{text\} once"),

@@ -192,7 +192,7 @@ def test_a_fence_is_longer_than_any_fence_inside() -> None:
 
 
 def test_a_discarded_phase_is_marked() -> None:
-    phase = {"name": "denoise", "steps": 4, "seconds": 1.0, "watch": "probe", "best": {"probe": 0.9}, "best_step": 0}
+    phase = {"name": "denoise", "steps": 4, "seconds": 1.0, "watch": "probe", "best": {"probe": 0.9}, "reverted": True}
     assert phase_rows([phase]) == [
         ["denoise", "4", "1.0", "probe (macro F1) 0.9000, no improvement, changes discarded"]
     ]

@@ -53,6 +53,12 @@ def test_a_named_recipe_stays() -> None:
     assert resolved(10, 5, recipe="finetune") == ("finetune", [])
 
 
+def test_a_note_names_the_batch_size_of_a_small_table() -> None:
+    note = "finetune: batches of 6 instead of 32, because there are only 10 training rows (small_table_batch)"
+    assert resolved(10, 5, recipe="finetune-paper") == ("finetune-paper", [note])
+    assert resolved(501, 5, recipe="finetune-paper") == ("finetune-paper", [])
+
+
 def test_unlabelled_texts_are_denoised() -> None:
     name, notes = resolved(10, 5, unlabelled=object())
     assert name == "three-phase"

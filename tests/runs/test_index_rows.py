@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 
 from phasefit.data.labels import NoLabels
 from phasefit.data.table import Table
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.needs import Needs
-from phasefit.runs.fitting.index_rows import every_text, row_texts, task_numbers
+from phasefit.runs.fitting.index_rows import every_text, row_texts, set_max_length, task_numbers
 from specs import prepare, run_spec
+from tiny import fresh_model
 
 SINGLE = {"text": [f"single {row}" for row in range(30)], "label": ["a", "b"] * 15}
 LEFT, RIGHT = ([f"{side} {row}" for row in range(30)] for side in ("left", "right"))
@@ -38,6 +41,28 @@ def test_a_row_of_pairs_has_both_texts_and_a_row_of_tasks_one() -> None:
         assert left.split() == ["left", right.removeprefix("right ")]
     several = tasks()
     assert row_texts(several, np.arange(5)) == [(text,) for text in every_text(several)[:5]]
+
+
+def test_the_maximum_length_may_be_that_of_the_longest_training_text(tiny_folder) -> None:
+    long, longest = "word " * 9, "word " * 30
+    given = {"text": [f"{long if row == 3 else 'word'} {row}" for row in range(30)], "label": ["a", "b"] * 15}
+    held_out = {"text": [longest] * 4, "label": ["a", "b"] * 2}
+    prepared = prepare(run_spec(given, validation=held_out, test_size=0.0), None, Needs())
+    encoder = fresh_model(tiny_folder).encoder
+    tokens = int(encoder.tokenise(prepared.train.texts, max_length=encoder.position_limit).lengths.max())
+    set_max_length(encoder, "train", prepared, seed=0)
+    assert encoder.max_length == max(min(ceil(1.2 * tokens), encoder.position_limit), 8)
+    set_max_length(encoder, "auto", prepared, seed=0)
+    assert encoder.max_length > ceil(1.2 * tokens), "it also measures validation texts"
+
+
+def test_the_longest_text_of_pairs_and_tasks_counts(tiny_folder) -> None:
+    prepared = tasks()
+    encoder = fresh_model(tiny_folder).encoder
+    texts = [text for one in prepared.tasks.values() for side in one.train.sides for text in side]
+    tokens = int(encoder.tokenise(texts, max_length=encoder.position_limit).lengths.max())
+    set_max_length(encoder, "train", prepared, seed=0)
+    assert encoder.max_length == max(min(ceil(1.2 * tokens), encoder.position_limit), 8)
 
 
 def _kind(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from phasefit.metrics.jackknife import replicates
 from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell
 from phasefit.studies.formats import cells, metric_name, to_csv, to_json, to_latex, to_markdown
+from phasefit.studies.page import write_study_page
 from phasefit.studies.result import Result, figure, read_result, usual_score
+from phasefit.studies.run_study import page_content
 from phasefit.studies.statistics import holm, paired
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant
 from phasefit.studies.tables import ALL, Row, Table, fill
@@ -295,3 +298,27 @@ def test_overlap_is_that_of_the_scored_split() -> None:
 def test_holm_counts_comparisons_without_a_p_value() -> None:
     assert holm([0.01, None, None], 3) == [pytest.approx(0.03), None, None]
     assert holm([0.01, None]) == [0.01, None]
+
+
+def test_a_reverted_phase_is_marked_and_explained(tmp_path: Path) -> None:
+    datasets = (Data("A", {"data": "snips"}),)
+    study = Study("s", "S", datasets, (Variant("base", "finetune"), Variant("ours", "three-phase")), (0, 1))
+    results = {}
+    for cell in study.cells():
+        one = result(0.8)
+        reverted = cell.variant == "ours" and cell.spec.seed == 1
+        phases = [{"name": "denoise", "reverted": reverted}, {"name": "finetune", "reverted": False}]
+        results[cell.key] = replace(one, metrics={**one.metrics, "phases": phases})
+    table = fill(study, TableSpec("T", note="A note."), study.cells(), results)
+    base, ours = table.rows
+    assert (base.reverted, ours.reverted) == ("", "denoise in 1 of 2 runs")
+    assert cells(ours, table)[3].endswith(" †")
+    assert "†" not in cells(base, table)[3]
+    assert table.note.startswith("A note. † A, ours: denoise in 1 of 2 runs: no evaluation was better")
+    assert "denoise in 1 of 2 runs" in to_markdown("S", "c", [table])
+    assert r"$\dagger$" in to_latex("S", "c", [table])
+    assert "†" not in filled(TableSpec("T")).note
+    content = page_content(study, [table], study.cells(), results, "c", [])
+    assert [cell["reverted"] for cell in content["cells"]] == ["", "", "", "denoise"]
+    write_study_page(tmp_path / "report.html", content)
+    assert "reverted phases" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -118,14 +118,15 @@ def test_the_best_weights_come_back() -> None:
     phase = Scripted([0.1, 0.9, 0.5, 0.4], epochs=3)
     events = run(phase)
     best = of(events, Scored)[1]
-    assert events[-1].best_step == 4
+    assert (events[-1].best_step, events[-1].reverted) == (4, False)
     assert phase.weight.item() == pytest.approx(best.scores["weight"])
     assert phase.weight.item() == pytest.approx(-0.4, abs=1e-4)
 
 
 def test_the_weights_from_before_may_be_the_best() -> None:
     phase = Scripted([0.9, 0.5, 0.4], epochs=2)
-    assert run(phase)[-1].best_step == 0
+    ended = run(phase)[-1]
+    assert (ended.best_step, ended.reverted) == (0, True)
     assert phase.weight.item() == 0.0
 
 

@@ -59,13 +59,15 @@ def evaluate(
 ) -> None:
     """Evaluate a run on a table with labels: all metrics, and scores per class.
 
-    For a run with several tasks, choose one with --task, or pass a task file to evaluate all its tasks.
+    For a run with several tasks, choose one with --task, or pass a task file to evaluate all its tasks. For an encoder,
+    pass pairs of texts with scores: the cosines of its vectors are compared with the scores.
 
     $ phasefit evaluate runs/reviews other.csv
     $ phasefit evaluate runs/trec trec -o scores --json
     $ phasefit evaluate runs/three tasks.toml
+    $ phasefit evaluate runs/encoder stsb
     """
-    from phasefit.cli.inputs import check_heads, check_run, check_split, check_task
+    from phasefit.cli.inputs import NO_CLASSIFIER, check_heads, check_run, check_split, check_task
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.run_options import as_levels
     from phasefit.data.task_file import is_task_file
@@ -73,10 +75,24 @@ def evaluate(
 
     check_run(run)
     opened = Run.open_model(run)
-    check_heads(opened)
+    if not opened.only_embeds:
+        check_heads(opened)
     check_split(split)
     check_out_folder(out, overwrite)
     scoring = ScoringOptions(split, unseen, batch_size, quiet, data_dir, empty)
+    if opened.only_embeds:
+        if is_task_file(data) or tree or separator or task or kind not in (None, "score"):
+            raise DataError(f"{NO_CLASSIFIER}; to score the encoder, pass one table of text pairs with scores")
+        dialect = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "empty": empty}
+        columns = {"text": tuple(text or ()), "label": tuple(label or ()), "levels": as_levels(levels)}
+        pairs = read_scored_pairs(opened, data, scoring, {**columns, **dialect})
+        one = evaluate_encoder(opened, pairs, scoring, device, threads)
+        try:
+            if out is not None:
+                write_evaluation(out, one, quiet, escape_formulas)
+        finally:  # even if they cannot be written
+            show_metrics(one.metrics, one.name, json)
+        return
     if is_task_file(data):
         if text or label or kind or tree or separator or levels or delimiter or encoding or sheet:
             raise DataError("--text, --label and other options of a table do not apply to a task file; set them there")
@@ -158,6 +174,39 @@ def evaluate_one(run: Run, model: Predictor, table: Table, task: str | None, sco
     metrics, frame = score(model, table, outputs, name), frame_of(table)
     prefix = free_prefix(frame, [space])
     return Evaluated(table.name, metrics, add_predictions(frame, outputs, space, model.decision(name), prefix))
+
+
+def read_scored_pairs(run: Run, data: str, scoring: ScoringOptions, options: dict[str, Any]) -> Table:
+    """The pairs of texts with scores that an encoder is scored on."""
+    from phasefit.cli.inputs import NO_CLASSIFIER, read_labelled, report_reading
+
+    usual = run.table().columns
+    known = usual if usual is not None and usual.others else None  # an encoder may be trained on single texts
+    try:
+        table = read_labelled(
+            data, split=scoring.split, usual=known, sides="pairs", kind="score", data_dir=scoring.data_dir, **options
+        )
+    except DataError as error:
+        raise type(error)(f"{NO_CLASSIFIER}; to score the encoder, pass text pairs with scores: {error}") from error
+    report_reading(table, scoring.quiet)
+    return table
+
+
+def evaluate_encoder(run: Run, table: Table, scoring: ScoringOptions, device: str, threads: int | None) -> Evaluated:
+    """The correlations of cosines and scores."""
+    from phasefit.cli.inputs import frame_of, load
+    from phasefit.cli.progress import counting
+    from phasefit.runs.evaluation.similarity import check_scores, pair_cosines, similarity_metrics
+
+    check_scores(table)
+    warn_trained_on(table, run)
+    model = load(run, device, threads, scoring.quiet)
+    with counting("evaluating", 2 * len(table), scoring.quiet) as progress:
+        cosines = pair_cosines(model, table, batch_size=scoring.batch_size, progress=progress)
+    frame, column = frame_of(table), "cosine"
+    while column in frame.columns:
+        column = f"_{column}"
+    return Evaluated(table.name, similarity_metrics(table, cosines), frame.assign(**{column: cosines.round(6)}))
 
 
 def evaluate_all(

@@ -62,7 +62,8 @@ def geometry(
 
     Every run stores these figures for its validation texts. With DATA they are measured on other texts: for the model
     that the run started from and for the trained one, and for each phase if the run has --keep-phases. For pairs (two
-    --text, or the columns of the run), alignment compares the texts of a pair.
+    --text, or the columns of the run), alignment compares the texts of a pair; if the pairs have labels, of those pairs
+    that belong together.
 
     $ phasefit geometry runs/reviews
     $ phasefit geometry runs/reviews other.csv -o shape
@@ -106,12 +107,11 @@ def read(run: Run, data: str, quiet: bool, reading: dict[str, Any], **options: A
 
     usual = run.table().columns
     named = bool(options["label"]) or any(reading.values())
-    if len(options["text"]) > 1 and named:
-        raise DataError("--label cannot be combined with two --text; use one --text with labels, or two without")
     if len(options["text"]) > 1 or (usual is not None and usual.others and not (options["text"] or options["label"])):
-        table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
+        given = {name: value for name, value in reading.items() if value}
+        table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options, **given)
         if table.others:
-            return replace(table, labels=None)  # they would be of the pair
+            return table
     options |= reading if any(reading.values()) or len(options["label"]) > 1 else run.table().labels
     try:
         table = read_labelled(data, usual=usual, **options)
@@ -127,7 +127,7 @@ def read(run: Run, data: str, quiet: bool, reading: dict[str, Any], **options: A
         # Another problem with the table is raised here again.
         table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
         if table.others:
-            return replace(table, labels=None)
+            return table
         print_notes([f"figures that need labels are skipped: {error}"], quiet)
         return table
 
@@ -139,15 +139,20 @@ def measured(run: Run, table: Table, quiet: bool, *, device: str, threads: int |
     from phasefit.cli.progress import counting, waiting
     from phasefit.events import Note
     from phasefit.progress.text import print_note
-    from phasefit.runs.evaluation.geometry import Sample, measure, trained_on
+    from phasefit.runs.evaluation.geometry import UNKNOWN_PAIRS, Sample, measure, trained_on
 
     def warn(sentence: str) -> None:
         print_note(stderr(), Note(sentence, warning=True))
 
     sample = Sample.of(table)
-    unit = "pairs" if sample.positives else "texts"
+    unit = "pairs" if table.others else "texts"
     if len(sample.texts) < len(table):
         print_notes([f"{len(sample.texts):,} of the {len(table):,} {unit} are used"], quiet)
+    if sample.rule == UNKNOWN_PAIRS:
+        print_notes(["the labels do not show which pairs belong together; alignment is skipped"], quiet)
+    elif sample.rule:
+        count = f"{len(sample.positives):,} of {len(sample.texts):,} pairs belong together ({sample.rule})"
+        print_notes([f"{count}; alignment is over these"], quiet)
     if known := trained_on(run, sample):
         trained = f"{known:,} of the {len(sample):,} texts of '{table.name}'" if known < len(sample) else "all texts"
         warn(f"the run was trained on {trained}; the figures for new texts may differ")

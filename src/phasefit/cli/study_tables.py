@@ -87,16 +87,19 @@ def show_table(table: Table) -> None:
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
     from phasefit.studies.formats import metric_name
+    from phasefit.studies.tables import reverted_note
 
     rows = (*table.rows, *table.overall)
     for dataset in dict.fromkeys(row.dataset for row in rows):
-        title = f"{table.title}, {printable(dataset, 60)}: {metric_name(table.metric)}"
+        title = f"{table.title}, {printable(table.label(dataset), 60)}: {metric_name(table.metric)}"
         columns, dropped = fitting(columns_of(table, [row for row in rows if row.dataset == dataset]), stdout().width)
         shown = new_table(*columns, title=escape(title), right=range(1, len(columns)))
         shown.columns[0].min_width = min(max(map(len, columns[RECIPE])), WIDEST)
         for cells in zip(*columns.values(), strict=True):
             shown.add_row(*cells)
         stdout().print(shown)
+        if note := reverted_note([row for row in table.rows if row.dataset == dataset], table.labels):
+            stdout().print(printable(note, 500), style="dim", markup=False, soft_wrap=True)
         if dropped:
             stdout().print(f"the terminal is too narrow for {', '.join(dropped)}; see results.md", style="dim")
 

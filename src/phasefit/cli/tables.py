@@ -127,7 +127,7 @@ def _best(phase: Mapping[str, Any]) -> str:
         return score(best)
     names = [watch] if watch in best else list(best)[:FEW]
     kept = ", ".join(f"{spelled(watched(name))} {score(best[name])}" for name in names)
-    if kept and phase.get("best_step") == 0:
+    if kept and phase.get("reverted"):
         return f"{kept} (no improvement, changes discarded)"
     before = phase.get("before")
     return kept if before is None or not kept else f"{kept} (before: {score(before)})"

@@ -12,7 +12,7 @@ from torch.nn.functional import cosine_similarity, normalize
 from phasefit.files.checked import Count, Document, checked
 from phasefit.models.seeded import seeded
 
-HeadKind: TypeAlias = Literal["mlp", "linear", "cosine"]
+HeadKind: TypeAlias = Literal["mlp", "linear", "cosine", "paper"]
 PairKind: TypeAlias = Literal["uv", "uv_diff_prod", "cosine", "together"]
 """How a head reads the two texts of a pair. Encoded separately: both vectors (`uv`), also with their difference and
 product (`uv_diff_prod`), or only their cosine (`cosine`). Or encoded `together` in both orders, each with its own
@@ -20,6 +20,7 @@ layers."""
 
 SCALE = 5.0  # of a cosine head's logits: directions alone differ too little for a confident softmax
 COSINES = 20.0  # of a pair's cosine: so that the slope has an effect within an epoch at usual learning rates
+PAPER_WIDTH = 100  # of the hidden layer in the released program of the three-phase paper
 WIDTHS = {"uv": 2, "uv_diff_prod": 4, "together": 1}  # concatenated vectors in the input of the layers
 
 
@@ -34,8 +35,9 @@ class HeadConfig(Document):
 
 
 class Head(nn.Module):
-    """A linear layer, or two with an activation between them (the paper's MLP); dropout before each.
+    """A linear layer, or two with an activation between them (an MLP); dropout before each.
 
+    `paper` is what the released program of the three-phase paper trains: two layers with only dropout between them.
     A cosine head is linear in the direction of the vector, which is all that contrastive training shapes. The two
     vectors of a pair are in one row, (n, 2 * dimension).
     """
@@ -70,9 +72,12 @@ class Head(nn.Module):
             nn.init.zeros_(linear.bias)
             return nn.Sequential(linear)
         size = self.dimension * WIDTHS.get(self.pair or "", 1)
+        if self.kind == "paper":
+            last = nn.Linear(PAPER_WIDTH, self.classes)
+            return nn.Sequential(nn.Linear(size, PAPER_WIDTH), nn.Dropout(self.dropout), last)
         hidden = [nn.Dropout(self.dropout), nn.Linear(size, self.dimension), nn.GELU()] if self.kind == "mlp" else []
-        last = self.dimension if hidden else size
-        return nn.Sequential(*hidden, nn.Dropout(self.dropout), nn.Linear(last, self.classes))
+        width = self.dimension if hidden else size
+        return nn.Sequential(*hidden, nn.Dropout(self.dropout), nn.Linear(width, self.classes))
 
     @property
     def output(self) -> nn.Linear:

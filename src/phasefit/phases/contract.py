@@ -126,7 +126,7 @@ class Phase(nn.Module, ABC):
 
     @property
     def starts_untrained(self) -> bool:
-        """Whether the weights before the first step must not be kept, as with a new head."""
+        """Whether the weights before the first step must not be kept: a new head, or a random layer in the encoder."""
         return False
 
     def slack(self, best: np.ndarray | None, later: np.ndarray | None) -> float | None:

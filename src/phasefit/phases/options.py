@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from phasefit.phases.finetune.options import HeadSettings
 
 
+SMALL_TABLE = 500  # training rows, for `small_table_batch`
+FEWEST_TEXTS = 2  # of a batch
+
+
 class Strict(BaseModel):
     """Rejects unknown options and infinite or NaN numbers; values are read-only."""
 
@@ -36,7 +40,14 @@ class PhaseOptions(Strict):
     epochs: float = Field(1.0, gt=0, description="number of passes over the training rows; may be a fraction")
     min_steps: int = Field(1, ge=1, description="minimum number of steps, for small tables")
     max_steps: int | None = Field(None, ge=1, description="maximum number of steps; overrides epochs and min_steps")
-    batch_size: int = Field(32, ge=2, description="texts or pairs per batch")
+    batch_size: int = Field(32, ge=FEWEST_TEXTS, description="texts or pairs per batch")
+    small_table_batch: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="share of batch_size that is used for tables of up to 500 training rows; 0.2 in the code of the "
+        "three-phase paper",
+    )
     accumulate: int = Field(1, ge=1, description="number of batches per step; their gradients are averaged")
     lr: float = Field(5e-5, gt=0, description="learning rate")
     lrs: dict[str, Annotated[float, Field(gt=0)]] = Field(
@@ -87,6 +98,14 @@ class PhaseOptions(Strict):
             where = f"{cls.__module__}.{cls.__name__}"
             raise PluginError(f"{where}: the class of the phase cannot be loaded: {error}") from error
         return chosen
+
+    def for_rows(self, rows: int) -> Self:
+        """The options for a table with this many training rows: its batch size is final."""
+        if self.small_table_batch == 1:
+            return self
+        share = self.small_table_batch if rows <= SMALL_TABLE else 1.0
+        size = max(int(share * self.batch_size), FEWEST_TEXTS)
+        return self.model_copy(update={"batch_size": size, "small_table_batch": 1.0})
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:

@@ -81,7 +81,8 @@ class PlainProgress:
 def started(event: PhaseStarted) -> str:
     """The line for the start of a phase."""
     facts = "".join(f", {count(value)} {name.replace('_', ' ')}" for name, value in event.facts.items())
-    return f"up to {of_steps(event.steps)}, watching {watched(event.watch)}{facts}"
+    chosen = f"watching {watched(event.watch)}" if event.watch else "keeping the last weights"
+    return f"up to {of_steps(event.steps)}, {chosen}{facts}"
 
 
 def ended(event: PhaseEnded, watch: str) -> str:

@@ -15,6 +15,10 @@ from phasefit.phases import PHASES
 from phasefit.registry import Registry
 
 REGISTERED = ("objectives", "views")
+MAX_LENGTH = (
+    "maximum number of tokens per text; auto: 1.2 times the longest of a tenth of the texts; train: 1.2 times the "
+    "longest training text"
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class OptionInfo:
 
 
 WHOLE_RUN = (  # options of the whole run, above the phases
-    OptionInfo("max_length", "model", "model, auto, a number", "maximum number of tokens per text"),
+    OptionInfo("max_length", "model", "model, auto, train, a number", MAX_LENGTH),
     OptionInfo("prompt", "", "", "template for every text, e.g. '{text} It is about {mask}.'"),
     OptionInfo("long", "", "truncate, head-tail, windows", "what to do with longer texts; also --long"),
 )

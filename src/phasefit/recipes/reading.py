@@ -17,6 +17,7 @@ from phasefit.recipes.recipe import TFIDF, Recipe
 from phasefit.recipes.recipe_files import WHOLE, is_baseline_recipe, names_of, parse_content, recipe_path, recipe_text
 from phasefit.recipes.settings import NONE, Settings, apply_setting, setting_line
 
+LENGTHS = ("model", "auto", "train")  # values of max_length that are not numbers
 MOST_NAMED = 8  # options that an error lists
 
 
@@ -111,9 +112,10 @@ def _names_at(options: type[BaseModel], place: Sequence[str]) -> list[str]:
 
 
 def _max_length(value: Any, where: str) -> int | str:
-    if value in ("model", "auto") or (isinstance(value, int) and not isinstance(value, bool) and value >= 4):
+    if value in LENGTHS or (isinstance(value, int) and not isinstance(value, bool) and value >= 4):
         return value  # type: ignore[no-any-return]
-    raise RecipeError(f"{where}: max_length must be 'model', 'auto' or a number of at least 4 (found {value!r})")
+    names = ", ".join(map(repr, LENGTHS))
+    raise RecipeError(f"{where}: max_length must be {names} or a number of at least 4 (found {value!r})")
 
 
 def _long(value: Any, where: str) -> str | None:

@@ -28,7 +28,8 @@ class Recipe:
     phases
         The options of each phase, in order.
     max_length
-        Maximum number of tokens per text: "model" (the limit of the model), "auto" or a number.
+        Maximum number of tokens per text: "model" (the limit of the model), "auto" (1.2 times the longest of a tenth
+        of the texts), "train" (1.2 times the longest training text) or a number.
     prompt
         Template for every text, such as "{text} It is about {mask}."; None: no template.
     long
@@ -92,6 +93,10 @@ class Recipe:
     def with_tasks(self, file: TaskFile) -> Recipe:
         """The recipe with the heads of a task file, so that the recipe of the run is complete."""
         return replace(self, phases=tuple(options.with_tasks(file) for options in self.phases))
+
+    def for_rows(self, rows: int) -> Recipe:
+        """The recipe for a table with this many training rows: batch sizes may depend on it."""
+        return replace(self, phases=tuple(options.for_rows(rows) for options in self.phases))
 
     def watched_tasks(self) -> dict[str, str]:
         """The watched metric of each task, `auto` if not set; a later phase overrides an earlier one."""

@@ -41,7 +41,7 @@ class DataFacts(TableFacts):
 class HeadFacts(Document):
     """The configuration of a head; `models.heads` checks its sizes."""
 
-    kind: Literal["mlp", "linear", "cosine", "tfidf"]
+    kind: Literal["mlp", "linear", "cosine", "paper", "tfidf"]
     dimension: Count
     classes: Count
     dropout: Finite

@@ -12,7 +12,7 @@ from typing import Any
 
 from phasefit.control_characters import escape_controls, one_line
 from phasefit.metrics.registry import metric_at, spelled
-from phasefit.studies.tables import Row, Table
+from phasefit.studies.tables import MARK, Row, Table
 
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
 EXPLAINED = (
@@ -27,6 +27,7 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
+    "†": r"$\dagger$",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
@@ -43,7 +44,7 @@ def to_csv(tables: Sequence[Table]) -> str:
     writer.writerow(["table", "metric", *names])
     for table in tables:
         for row in (*table.rows, *table.overall):
-            content = asdict(row)
+            content = asdict(row) | {"dataset": table.label(row.dataset)}
             writer.writerow(
                 [table.title, table.metric, *("" if content[name] is None else content[name] for name in names)]
             )
@@ -113,10 +114,10 @@ def cells(row: Row, table: Table) -> list[str]:
     spread = "" if row.sd is None else f" ± {row.sd * scale:.2f}"
     interval = "" if row.low is None or row.high is None else f"{row.low * scale:.2f} to {row.high * scale:.2f}"
     return [
-        row.dataset,
+        table.label(row.dataset),
         row.variant,
         str(row.n),
-        f"{row.mean * scale:.2f}{spread}",
+        f"{row.mean * scale:.2f}{spread}{mark(row)}",
         interval,
         difference(row, scale),
         "" if row.p is None else f"{row.p:.3f}" if row.p >= 0.001 else "<0.001",
@@ -124,6 +125,11 @@ def cells(row: Row, table: Table) -> list[str]:
         "" if row.minutes is None else f"{row.minutes:.1f}",
         "" if row.memory_mb is None else f"{row.memory_mb:,.0f}",
     ]
+
+
+def mark(row: Row) -> str:
+    """The mark of a mean with runs in which a phase was reverted; the note of the table explains it."""
+    return f" {MARK}" if row.reverted else ""
 
 
 def difference(row: Row, scale: float) -> str:
@@ -161,7 +167,7 @@ def comparison_with_published(table: Table) -> list[str]:
     ]
     for dataset in datasets:
         shown = [_pair(by_place.get((dataset, variant)), scale, models[0]) for variant in variants]
-        lines.append(f"| {_cell(dataset)} | {' | '.join(shown)} |")
+        lines.append(f"| {_cell(table.label(dataset))} | {' | '.join(shown)} |")
     return lines
 
 
@@ -169,6 +175,7 @@ def _pair(row: Row | None, scale: float, usual: str) -> str:
     if row is None:
         return ""
     spread = "" if row.sd is None else f" ± {row.sd * scale:.1f}"
+    spread += mark(row)
     if row.published is None:
         return f"{row.mean * scale:.1f}{spread}"
     model = "" if row.published_model == usual else f"{row.published_model} "

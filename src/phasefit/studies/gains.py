@@ -83,7 +83,7 @@ def gains(
             number = rows.get(dataset)
             if better is None or base is None or number is None or dataset in by_dataset:
                 continue
-            by_dataset[dataset] = _gain(dataset, better, base, number, paper_rows.get(dataset))
+            by_dataset[dataset] = _gain(table.label(dataset), better, base, number, paper_rows.get(dataset))
     return sorted(by_dataset.values(), key=lambda one: (one.rows, one.dataset))
 
 

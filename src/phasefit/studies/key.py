@@ -24,7 +24,7 @@ from phasefit.recipes import read_recipe
 from phasefit.recipes.settings import Settings
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Increase it by one whenever the same options, data and seed may give different results: when a default changes (of a
 run, a phase, an objective or a view), or the default model, a dataset's card, a baseline, a split, or the training
 itself. Keep it for a new option whose default changes nothing, and for new versions of packages, which result.json

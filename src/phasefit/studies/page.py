@@ -70,15 +70,26 @@ def _with_spans(row: Content) -> dict[str, Any]:
 
 def _table_section(one: Content, *, several: bool) -> Section:
     rows: Sequence[Content] = one["rows"]
+    labels: Mapping[str, str] = one.get("labels") or {}
     spots = [
-        Spot(row["dataset"], row["variant"], row["mean"], row.get("low"), row.get("high"), row.get("published"))
+        Spot(
+            labels.get(row["dataset"], row["dataset"]),
+            row["variant"],
+            row["mean"],
+            row.get("low"),
+            row.get("high"),
+            row.get("published"),
+        )
         for row in rows
         if row.get("mean") is not None
     ]
     metric, published = _spelled(one["metric"]), _published(rows)
     label = f"{one['title']}: {metric} of each variant with its 95 % interval, by dataset"
     chart = interval_plot(spots, metric, label, published) if spots else None
-    lines = [_with_spans(row) for row in (*rows, *(one.get("overall") or ()))]
+    lines = [
+        {**_with_spans(row), "dataset": labels.get(row["dataset"], row["dataset"])}
+        for row in (*rows, *(one.get("overall") or ()))
+    ]
     shown = {"note": one.get("note"), "rows": lines, "chart": chart, "published": published}
     return section(one["title"] if several else "Scores", "study/table.html", caption=one["title"], **shown)
 
@@ -93,10 +104,11 @@ def _cost_charts(content: Content) -> dict[str, Chart]:
     means = [row for one in content.get("tables") or () for row in one["rows"] if _has(row, "mean", "minutes")]
     shown = [(cell, cell["score"]) for cell in known] or [(row, row["mean"]) for row in means]
     metric = _spelled(content.get("metric", "score"))
+    labels = {name: label for one in content.get("tables") or () for name, label in (one.get("labels") or {}).items()}
     by_dataset: dict[str, list[Point]] = {}
     for row, score in shown:
         point = Point(row["variant"], row["minutes"], score, [row["variant"], *_tip(row, metric, score)])
-        by_dataset.setdefault(row["dataset"], []).append(point)
+        by_dataset.setdefault(labels.get(row["dataset"], row["dataset"]), []).append(point)
     return {dataset: _cost_chart(dataset, metric, points) for dataset, points in by_dataset.items()}
 
 

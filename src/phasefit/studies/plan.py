@@ -102,6 +102,7 @@ def changes_of(file: StudyFile, scale: ScalePart, study: Study, whole: Study) ->
     tables = {table.number for table in study.tables}
     changes += _left_out("tables", [table.number for table in whole.tables if table.number not in tables])
     changes += _row_changes(study, whole)
+    changes += [f"{scale.steps:.0%} of the steps of every phase"] if scale.steps is not None else []
     changes += _setting_changes(file, scale, kept, names)
     return list(dict.fromkeys(changes))
 

@@ -49,6 +49,9 @@ class SavedResult(Document):
         for split in ("validation", "test"):
             if not isinstance(metrics.get(split, {}), dict):
                 raise ValueError(f"{split} should be a table")
+        phases = metrics.get("phases", [])
+        if not isinstance(phases, list) or not all(isinstance(phase, dict) for phase in phases):
+            raise ValueError("phases should be a list of tables")
         return metrics
 
 
@@ -65,6 +68,11 @@ class Result:
     own_validation: Own = False
     threads: int | None = None
     replicates: Mapping[str, Any] = field(default_factory=dict)  # test scores without each group of rows, by metric
+
+    @property
+    def reverted(self) -> list[str]:
+        """The phases whose training was discarded, because no evaluation was better than before their first step."""
+        return [str(phase.get("name", "")) for phase in self.metrics.get("phases", ()) if phase.get("reverted")]
 
     def overlap_on(self, split: str) -> float:
         """Scored rows per training row if repetitions share rows, for Nadeau and Bengio's correction.

@@ -173,6 +173,7 @@ def _cell(cell: Cell, result: Result, metric: str) -> dict[str, Any]:
         "score": score,
         "minutes": result.seconds / 60,
         "memory_mb": result.memory_mb,
+        "reverted": ", ".join(result.reverted),
         "command": result.command,
     }
 

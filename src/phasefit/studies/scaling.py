@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from phasefit.baselines import BASELINES
+from phasefit.data.task_file import is_task_file
 from phasefit.errors import RecipeError, did_you_mean
+from phasefit.recipes import read_recipe
 from phasefit.recipes.settings import as_settings, merge_settings
+from phasefit.runs.specification import DEFAULT_RECIPE
+from phasefit.studies.gains import training_rows
 from phasefit.studies.plan import changes_of
-from phasefit.studies.study import Data, Published, Study, TableSpec, Variant, check_settings
+from phasefit.studies.study import Data, Published, Study, TableSpec, Variant, applicable_settings, check_settings
 from phasefit.studies.study_file import (
     FULL,
     DatasetPart,
@@ -185,7 +189,19 @@ def _data(name: str, file: StudyFile, scale: ScalePart, folder: Path | None) -> 
     options |= {} if change is None else change.options()
     tables = {key: _resolve(str(options[key]), folder) for key in TABLES if options.get(key) is not None}
     pairs = None if part.pairs is None else _resolve(part.pairs, folder)
-    return Data(name, {**options, **tables, "data": _resolve(part.data, folder)}, pairs=pairs)
+    data = Data(name, {**options, **tables, "data": _resolve(part.data, folder)}, pairs=pairs)
+    most = ({**common, **part.options()}).get("rows")  # at full scale
+    return data if options.get("rows") == most else replace(data, label=_row_name(part.title or name, data))
+
+
+def _row_name(title: str, data: Data) -> str:
+    """The name of a dataset with fewer rows than at full scale, e.g. "TREC, 400 rows"; empty if it has no more rows."""
+    limit, rows = data.options.get("rows"), training_rows(data)
+    available = training_rows(replace(data, options={**data.options, "rows": None}))
+    if limit is None or rows is None or rows == available:
+        return ""
+    bound = "at most " if available is None else ""
+    return f"{title}, {bound}{rows:,} rows" + (" per task" if is_task_file(str(data.options["data"])) else "")
 
 
 def _variant(
@@ -200,10 +216,28 @@ def _variant(
             of_dataset = {} if part.own_settings else settings_for(data, model)
             layers = [file.set, part.set, of_dataset, part.on.get(dataset, {}), scale.set]
             layers += [{} if scaled is None or part.own_settings else scaled.set, {} if change is None else change.set]
-            on[dataset] = settings_of(layers)
+            settings = settings_of(layers)
+            on[dataset] = settings | _fewer_steps(_resolve(part.recipe, folder), settings, scale.steps)
     only = part.only if change is None or change.only is None else change.only
     options = {} if part.model is None else {"model": part.model}
     return Variant(name, _resolve(part.recipe, folder), {}, on, tuple(only), options)
+
+
+def _fewer_steps(recipe: str, settings: Settings, share: float | None) -> dict[str, Any]:
+    """Settings that reduce the steps of every phase to the same share."""
+    if share is None:
+        return {}
+    if recipe == DEFAULT_RECIPE:
+        raise RecipeError("the scale reduces the steps of every phase, which needs the name of a recipe; name one")
+    whole = read_recipe(recipe, applicable_settings(recipe, settings))
+    fewer: dict[str, Any] = {}
+    for name, options in zip(whole.phase_names, whole.phases, strict=True):
+        fewer[f"{name}.epochs"] = options.epochs * share
+        for limit in ("min_steps", "max_steps"):
+            steps = getattr(options, limit)
+            if steps is not None and steps > 1:
+                fewer[f"{name}.{limit}"] = max(round(steps * share), 1)
+    return fewer
 
 
 def settings_for(data: DatasetPart, model: str | None) -> Settings:

@@ -29,6 +29,7 @@ class Data:
     options: Mapping[str, Any]  # options of its runs, by flat name
     settings: Settings = field(default_factory=dict)
     pairs: str | None = None  # score encoders on the test pairs of this dataset
+    label: str = ""  # the name to show in tables, if it is another one
 
 
 @dataclass(frozen=True)

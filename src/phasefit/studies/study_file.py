@@ -8,8 +8,9 @@ folds = 5                      # cross-validation instead of the test split
 [common]                       # options of every run: rows, test_rows, validation_rows, unseen, calibrate ...
 test_rows = 2000
 
-[dataset.SST5]                 # its name in tables
+[dataset.SST5]                 # its name in tables; with fewer rows at a scale, "SST5, 300 rows"
 data = "sst5"                  # a dataset's name, a file, a task file; and rows, classes, top_classes, text, label ...
+title = "SST"                  # the name in front of the number of rows; default: SST5
 pairs = "stsb"                 # score the encoder's cosine similarities on the test pairs of this dataset instead
 set.denoise.lr = 5e-5          # the paper's settings for every recipe on this dataset
 by_model.roberta.denoise.lr = 1e-5  # used instead if the model's name contains "roberta"
@@ -37,7 +38,8 @@ against = "finetune"
 [scale.quick]                  # seeds, folds, datasets, variants, tables; at most rows, test_rows, validation_rows
 seeds = [0, 1]
 rows = 400
-set.denoise.max_steps = 20     # for every recipe
+steps = 0.1                    # share of the steps of every phase of every variant
+set.denoise.lr = 1e-4          # for every recipe
 dataset.SST5.rows = 300        # for one dataset or variant
 """
 
@@ -95,6 +97,7 @@ class DatasetPart(OptionsPart):
     """`[dataset.NAME]`."""
 
     data: str
+    title: str = ""
     pairs: str | None = None
     set: Settings = Field(default_factory=dict)
     by_model: dict[str, Settings] = Field(default_factory=dict)
@@ -157,6 +160,7 @@ class ScalePart(Strict):
     rows: Count | None = None
     validation_rows: Count | None = None
     test_rows: Count | None = None
+    steps: float | None = Field(None, gt=0, le=1)
     set: Settings = Field(default_factory=dict)
     dataset: dict[str, DatasetChange] = Field(default_factory=dict)
     variant: dict[str, VariantChange] = Field(default_factory=dict)

@@ -125,7 +125,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 def _check_names(file: StudyFile, where: str) -> None:
     """Raise for references to datasets, variants or tables that do not exist, and for unprintable names."""
-    for name in (*file.variant, *file.dataset):
+    for name in (*file.variant, *file.dataset, *(data.title for data in file.dataset.values())):
         if has_controls(name):
             raise RecipeError(f"{where}: the name '{one_line(name)}' has control characters; choose another")
     for name, variant in file.variant.items():

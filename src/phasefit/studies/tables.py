@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from phasefit.studies.statistics import Difference, RowError, estimate, holm, pa
 from phasefit.studies.study import Study, TableSpec
 
 ALL = "all datasets"
+MARK = "†"  # of a mean with runs in which a phase was reverted
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Row:
     published: float | None = None
     published_model: str | None = None
     note: str = ""
+    reverted: str = ""  # phases whose training was discarded, and in how many runs
     needs_rows: bool = False  # whether the scored rows alone leave the difference open, whatever the seeds
 
 
@@ -53,6 +56,11 @@ class Table:
     number: str = ""
     note: str = ""
     scale: float = 1.0  # factor to compare values with published ones
+    labels: Mapping[str, str] = field(default_factory=dict)  # names to show instead of those of datasets
+
+    def label(self, dataset: str) -> str:
+        """The name of a dataset to show: it states the number of rows if a scale reduced it."""
+        return self.labels.get(dataset, dataset)
 
     def to_json(self) -> dict[str, Any]:
         """Content for files and pages."""
@@ -61,6 +69,7 @@ class Table:
             "metric": self.metric,
             "number": self.number,
             "note": self.note,
+            "labels": dict(self.labels),
             "rows": [asdict(row) for row in self.rows],
             "overall": [asdict(row) for row in self.overall],
         }
@@ -84,12 +93,14 @@ def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[
         rows += _rows_of(dataset, own, base, spec, metrics[dataset])
         missing += [f"{variant} on {dataset}" for variant in variants if variant not in own]
     note, overall = spec.note, _overall(rows, spec.against or study.variants_of(spec)[0], _sign(metric))
+    labels = {data.name: data.label for data in study.datasets if data.label}
+    note = " ".join(filter(None, (note, reverted_note(rows, labels))))
     if missing:  # otherwise a missing row looks as if it was never requested
         note = f"No value of '{metric}' for: {', '.join(missing)}. {note}"
     if len(distinct) > 1:  # a mean over accuracies and correlations is meaningless
         judged = "; ".join(f"{dataset} by {metrics[dataset].partition('.')[2]}" for dataset in datasets)
         note, overall = f"There are no rows over all datasets, because their scores differ ({judged}). {note}", ()
-    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale)
+    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale, labels)
 
 
 def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, dict[str, str]]:
@@ -148,10 +159,24 @@ def _rows_of(
                 published=published,
                 published_model=model,
                 note=others,
+                reverted=_reverted([result for _, result in runs]),
                 needs_rows=_needs_rows(cells, first, metric),
             )
         )
     return rows
+
+
+def _reverted(results: Sequence[Result]) -> str:
+    """`denoise in 1 of 2 runs`, for each phase that was reverted in some."""
+    counts = Counter(name for result in results for name in result.reverted)
+    return ", ".join(f"{name} in {count} of {len(results)} runs" for name, count in counts.items())
+
+
+def reverted_note(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
+    """The footnote of the rows with runs in which a phase was reverted; empty without them."""
+    marked = [f"{labels.get(row.dataset, row.dataset)}, {row.variant}: {row.reverted}" for row in rows if row.reverted]
+    why = "no evaluation was better than the one before the first step, so the phase changed nothing"
+    return f"{MARK} {'; '.join(marked)}: {why}." if marked else ""
 
 
 def _against(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None, metric: str) -> Difference | None:

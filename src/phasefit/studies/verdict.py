@@ -44,7 +44,8 @@ def verdicts(tables: Sequence[Content], evidence: Evidence = NO_EVIDENCE) -> lis
         for dataset in dict.fromkeys(row["dataset"] for row in one["rows"]):
             rows = [row for row in one["rows"] if row["dataset"] == dataset and row.get("mean") is not None]
             if rows:
-                sentences.append(title + _verdict(dataset, rows, one["metric"], evidence))
+                shown = one.get("labels", {}).get(dataset, dataset)
+                sentences.append(title + _verdict(shown, rows, one["metric"], evidence))
     return sentences
 
 

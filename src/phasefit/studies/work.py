@@ -20,12 +20,10 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from phasefit.baselines import baseline
 from phasefit.baselines.contract import FitOptions, Predict, predictions_of
 from phasefit.data.sources import read_dataset
-from phasefit.errors import DataError, PhasefitError, TextsCut
+from phasefit.errors import PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import (
     discard_file,
@@ -40,13 +38,13 @@ from phasefit.files.lock import acquire_lock, release_lock
 from phasefit.files.manifest import FINISHED, MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
-from phasefit.metrics.regression import regression_metrics
 from phasefit.models.predictor import TASK, Predictor
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.splitting import subsample
 from phasefit.recipes import read_recipe
 from phasefit.recipes.recipe_files import is_baseline_recipe
 from phasefit.runs.evaluation.score import row_replicates, score_outputs
+from phasefit.runs.evaluation.similarity import check_scores, pair_cosines, similarity_metrics
 from phasefit.runs.fitting.baseline import baseline_model
 from phasefit.runs.folder import read_started
 from phasefit.runs.results import FinishedRun
@@ -251,14 +249,9 @@ def peak_megabytes() -> float:
 def pair_scores(model: Predictor, pairs: str, spec: RunSpec) -> dict[str, Any]:
     """Metrics of cosine similarities against the scores of the test pairs of a dataset."""
     dataset = read_dataset(pairs, data_dir=spec.data.data_dir, sides="two")
-    table = subsample(dataset.test or dataset.train, spec.split.test_rows, spec.seed, "test", [])
-    if table is None or table.labels is None or not table.others:
-        raise DataError(f"{pairs} has no text pairs with scores, which are needed to score encoders")
-    true = np.array([float(label) for label in table.labels if isinstance(label, int | float)])
-    if len(true) != len(table):
-        raise DataError(f"{pairs} has labels that are not numbers; scoring encoders needs pairs with numeric scores")
+    whole = dataset.test or dataset.train
+    table = subsample(whole, spec.split.test_rows, spec.seed, "test", []) or whole
+    check_scores(table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TextsCut)
-        left, right = (model.embed(list(side)) for side in table.sides[:2])
-    sizes = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-    return regression_metrics(true, (left * right).sum(axis=1) / np.maximum(sizes, 1e-12))
+        return similarity_metrics(table, pair_cosines(model, table))

@@ -86,7 +86,8 @@ def train_phase(
         yield _choose(phase, accelerator, state.best)
     _fit_lines(phase, accelerator)
     best = state.best.kept
-    if state.step and not best.step and best.scores:
+    reverted = bool(state.step and not best.step and best.scores)
+    if reverted:
         what = "loss" if phase.watch == "loss" else f"{phase.watch} score"
         yield Note(f"{phase.name} did not improve the {what}; its changes were discarded")
     accelerator.free_memory()
@@ -101,6 +102,7 @@ def train_phase(
         phase.watch,
         schedule.total,
         evaluation_facts(phase, schedule) if fixed_steps is None else {},
+        reverted,
     )
 
 

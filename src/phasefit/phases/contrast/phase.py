@@ -99,6 +99,11 @@ class Contrast(Phase):
         return "probe" if self.options.watch == "auto" else self.options.watch
 
     @property
+    def starts_untrained(self) -> bool:
+        """Whether a random layer was added to the encoder, which stays there."""
+        return self.options.dense == "paper"
+
+    @property
     def gathers(self) -> bool:
         """True: pairs are formed across the whole batch."""
         return True

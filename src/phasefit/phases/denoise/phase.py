@@ -67,6 +67,11 @@ class Denoise(Phase):
         chosen = self.options.watch
         return chosen if chosen != "auto" else ("probe" if self.probe else "loss")
 
+    @property
+    def starts_untrained(self) -> bool:
+        """Whether a random layer was added to the encoder, which stays there; the decoder is discarded."""
+        return self.options.dense == "paper"
+
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder, dense layers, and the decoder."""
         parts = encoder_groups(self.encoder)

@@ -15,9 +15,10 @@ from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict, ViewList
 class HeadSettings(Strict):
     """Options of a head and its loss, for finetune and multitask."""
 
-    head: Literal["mlp", "linear", "cosine"] = Field(
+    head: Literal["mlp", "linear", "cosine", "paper"] = Field(
         "mlp",
-        description="mlp: two layers, as in the paper; linear: one layer; cosine: one layer on normalised vectors",
+        description="mlp: two layers; linear: one layer; cosine: one layer on normalised vectors; paper: two layers "
+        "without an activation, the first with 100 outputs, as in the code of the three-phase paper",
     )
     pair: Literal["uv", "uv_diff_prod", "cosine", "together"] = Field(
         "uv_diff_prod",

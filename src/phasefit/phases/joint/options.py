@@ -33,10 +33,10 @@ class Options(PhaseOptions):
     contrast_weight: float = Field(1.0, ge=0, description="weight of the contrastive loss")
     denoise: DenoiseSettings = Field(default_factory=lambda: DenoiseSettings())
     contrast: ContrastSettings = Field(default_factory=lambda: ContrastSettings())
-    watch: Literal["auto", "probe", "loss"] = Field(
+    watch: Literal["auto", "probe", "loss", "last"] = Field(
         "auto",
         description="score that selects the weights; probe: macro F1 of a linear probe; loss: weighted sum of both "
-        "validation losses; auto: probe if there are labels, else loss",
+        "validation losses; last: no evaluation, the last weights are kept; auto: probe if there are labels, else loss",
     )
 
     @model_validator(mode="after")

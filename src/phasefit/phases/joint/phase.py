@@ -42,9 +42,16 @@ class Joint(Phase):
 
     @property
     def watch(self) -> str:
-        """The probe if there are labels, otherwise the loss."""
+        """The probe if there are labels, otherwise the loss; empty if the last weights are kept."""
         chosen = self.options.watch
+        if chosen == "last":
+            return ""
         return chosen if chosen != "auto" else ("probe" if self.contrast.probe else "loss")
+
+    @property
+    def starts_untrained(self) -> bool:
+        """Whether either part added a random layer to the encoder."""
+        return any(part.starts_untrained for part, _ in self._parts.values())
 
     @property
     def gathers(self) -> bool:
@@ -79,7 +86,9 @@ class Joint(Phase):
         return StepOutput(total, scalars)
 
     def validate(self) -> dict[str, float]:
-        """Both validation losses, their weighted sum, and the probe."""
+        """Both validation losses, their weighted sum, and the probe; nothing if the last weights are kept."""
+        if not self.watch:
+            return {}
         for part, _ in self._parts.values():
             part.evaluation_cap = self.evaluation_cap
         scores = self.contrast.validate()
@@ -91,7 +100,7 @@ class Joint(Phase):
 
     def evaluation_parts(self) -> list[tuple[int, int]]:
         """Rows of contrast, and the rows that denoising reconstructs."""
-        return [*self.contrast.evaluation_parts(), self.denoise.reconstructed]
+        return [] if not self.watch else [*self.contrast.evaluation_parts(), self.denoise.reconstructed]
 
     def step_rows(self) -> float:
         """Rows of both parts, or of one of them on average."""

@@ -118,7 +118,7 @@ class PhaseResult:
     seconds: float | None
     best: Mapping[str, float]
     stopped_early: bool
-    discarded: bool = False  # no evaluation was better than the one before the first step
+    reverted: bool = False  # no evaluation was better than the one before the first step
 
     @property
     def kept(self) -> str:
@@ -129,7 +129,7 @@ class PhaseResult:
     @property
     def remark(self) -> str:
         """How the phase ended, to be appended to its score."""
-        return ", no improvement, changes discarded" if self.discarded else ", stopped early" * self.stopped_early
+        return ", no improvement, changes discarded" if self.reverted else ", stopped early" * self.stopped_early
 
 
 def phase_results(phases: Entries) -> list[PhaseResult]:
@@ -140,6 +140,6 @@ def phase_results(phases: Entries) -> list[PhaseResult]:
         if not isinstance(best, Mapping):
             best = {} if best is None else {watch: best}
         best = {watch: best[watch]} if watch in best else best
-        ended = bool(phase.get("stopped_early")), bool(best) and phase.get("best_step") == 0
+        ended = bool(phase.get("stopped_early")), bool(phase.get("reverted"))
         results.append(PhaseResult(str(phase["name"]), phase.get("steps"), phase.get("seconds"), best, *ended))
     return results

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phasefit.data.equal_texts import are_among, same_text_hashes
+from phasefit.data.positives import positives_of
 from phasefit.data.table import Table
 from phasefit.errors import ModelError, PhasefitError
 from phasefit.metrics.calibration import confidence_entropy
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Geometry = dict[str, dict[str, Any]]  # figures by stage, in order
 MOST_TEXTS = 2000  # all pairs of them are compared
 KEEP = "train with --keep-phases to save the encoder after each phase"
+UNKNOWN_PAIRS = "unknown"  # the rule if the labels of pairs do not show which texts belong together
 TRAINED = "trained"  # the only stage of a model saved without its phases
 
 
@@ -61,11 +63,16 @@ def stored_geometry(run: Run) -> Geometry:
 
 @dataclass(frozen=True)
 class Sample:
-    """The texts to measure, their classes (-1 without a label) and, for pairs, their second texts."""
+    """The texts to measure, their classes (-1 without a label) and, for pairs, the texts that belong to some of them.
+
+    `anchors` are the positions of the texts that have one; `rule` describes how labels of pairs decide it.
+    """
 
     texts: list[str]
     codes: np.ndarray
     positives: list[str] = field(default_factory=list)
+    anchors: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    rule: str = ""
 
     def __len__(self) -> int:
         return len(self.texts) + len(self.positives)
@@ -73,13 +80,27 @@ class Sample:
     @classmethod
     def of(cls, table: Table, most: int = MOST_TEXTS) -> Sample:
         """At most `most` rows of a table: a few of each class, the rest in proportion."""
+        if table.others:
+            return cls._of_pairs(table, most)
         codes = np.full(len(table), -1)
         if table.labels is not None:
             numbers: dict[Any, int] = {}
             codes = np.array([numbers.setdefault(label, len(numbers)) for label in table.labels], dtype=np.int64)
         rows = some_of_each(codes, most, generator(0, "geometry"))
-        texts, *positives = ([side[row] for row in rows] for side in table.sides[:2])
-        return cls(texts, codes[rows], *positives)
+        return cls([table.texts[row] for row in rows], codes[rows])
+
+    @classmethod
+    def _of_pairs(cls, table: Table, most: int) -> Sample:
+        """Pairs of texts; if they have labels, only some of them belong together."""
+        together, rule = np.ones(len(table), dtype=bool), ""
+        if table.labels is not None:
+            which = positives_of(table)
+            rule = UNKNOWN_PAIRS if which is None else which.how
+            together = np.isin(np.arange(len(table)), [] if which is None else which.rows(table))
+        rows = some_of_each(together.astype(np.int64), most, generator(0, "geometry"))
+        first, second = ([side[row] for row in rows] for side in table.sides[:2])
+        anchors = np.flatnonzero(together[rows])
+        return cls(first, np.full(len(rows), -1), [second[place] for place in anchors], anchors, rule)
 
 
 def measure(
@@ -112,7 +133,9 @@ def measure(
         with counting(stage) as progress:
             both = encode_rows(model.encoder, tokens, batch_size=batch_size, progress=progress).cpu().numpy()
         vectors, positives = both[: len(sample.texts)], both[len(sample.texts) :]
-        stages[stage] = geometry(vectors, sample.codes, (vectors, positives) if len(positives) else None)
+        stages[stage] = geometry(
+            vectors, sample.codes, (vectors[sample.anchors], positives) if len(positives) else None
+        )
         if model is trained:
             stages[stage] |= _confidence(model, vectors)
     return stages

@@ -20,11 +20,11 @@ def baseline_model(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> Predict
 
     def set_up(model: Model) -> None:
         from phasefit.models.encoder.long_texts import Long
-        from phasefit.runs.fitting.index_rows import every_text, set_max_length
+        from phasefit.runs.fitting.index_rows import set_max_length
 
         if recipe.prompt is not None:
             model.encoder.set_template(recipe.prompt)
-        set_max_length(model.encoder, recipe.max_length, every_text(prepared), spec.seed)
+        set_max_length(model.encoder, recipe.max_length, prepared, spec.seed)
         if recipe.long is not None:
             model.encoder.set_long(cast(Long, recipe.long))
 

@@ -136,6 +136,7 @@ def _record(event: PhaseEnded, history: History) -> dict[str, Any]:
         "watch": event.watch,
         "before": history.first_score(event.phase, event.watch),
         "best": event.best,
+        "reverted": event.reverted,
         "stopped_early": event.stopped_early,
         "evaluation": event.evaluation,
     }

@@ -41,7 +41,7 @@ def index_rows(
     texts, places, others = _numbered(prepared)
     if recipe.prompt is not None:
         model.encoder.set_template(recipe.prompt)
-    set_max_length(model.encoder, recipe.max_length, texts, seed)
+    set_max_length(model.encoder, recipe.max_length, prepared, seed)
     if recipe.long is not None:
         model.encoder.set_long(cast(Long, recipe.long))
     listen(Stage("tokenising"))
@@ -170,12 +170,23 @@ def index_others(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None
     return numbers
 
 
-def set_max_length(encoder: Encoder, wanted: int | str, texts: Sequence[str], seed: int) -> None:
-    """`model` keeps the maximum length, a number sets it, `auto` is 1.2 times the longest of a tenth of the texts."""
+def set_max_length(encoder: Encoder, wanted: int | str, prepared: Prepared, seed: int) -> None:
+    """`model` keeps the maximum length, a number sets it; `auto` is 1.2 times the longest of a tenth of all texts, and
+    `train` 1.2 times the longest training text."""
     if isinstance(wanted, int):
         encoder.max_length = wanted
-    elif wanted == "auto":
-        some = generator(seed, "max_length").permutation(len(texts))[: max(len(texts) // 10, min(len(texts), 100))]
+    elif wanted != "model":
+        texts = _training_texts(prepared) if wanted == "train" else _some_texts(every_text(prepared), seed)
         limit = encoder.position_limit
-        longest = int(encoder.tokenise([texts[row] for row in some], max_length=limit).lengths.max())
+        longest = int(encoder.tokenise(texts, max_length=limit).lengths.max())
         encoder.max_length = max(min(ceil(1.2 * longest), limit), 8)
+
+
+def _some_texts(texts: Sequence[str], seed: int) -> list[str]:
+    rows = generator(seed, "max_length").permutation(len(texts))[: max(len(texts) // 10, min(len(texts), 100))]
+    return [texts[row] for row in rows]
+
+
+def _training_texts(prepared: Prepared) -> list[str]:
+    tables = [one.train for one in (*_own_rows(prepared), *prepared.tasks.values())]
+    return [text for table in tables for side in table.sides for text in side]

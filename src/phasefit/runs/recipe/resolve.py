@@ -38,7 +38,11 @@ def requested_recipe(spec: RunSpec) -> Recipe:
 
 def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
     """The recipe for these rows, checked against them."""
-    resolved = _for_rows(spec, recipe, prepared, listen)
+    chosen = _for_rows(spec, recipe, prepared, listen)
+    rows = sum(len(task.train) for task in prepared.tasks.values()) or len(prepared.train)
+    resolved = chosen.for_rows(rows)
+    for note in _batch_notes(chosen, resolved, rows):
+        listen(Note(note))
     check_recipe(spec, resolved, prepared)
     for note in idle_notes(resolved, prepared):
         listen(Note(note))
@@ -90,6 +94,16 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         recipe, reason = _for_few(spec, recipe, reason)
     listen(_default_note(recipe, reason))
     return recipe
+
+
+def _batch_notes(chosen: Recipe, resolved: Recipe, rows: int) -> list[str]:
+    """The phases whose batches are smaller because the table is."""
+    phases = zip(resolved.phase_names, chosen.phases, resolved.phases, strict=True)
+    smaller = [(name, old.batch_size, new.batch_size) for name, old, new in phases if new.batch_size < old.batch_size]
+    return [
+        f"{name}: batches of {new} instead of {old}, because there are only {rows:,} training rows (small_table_batch)"
+        for name, old, new in smaller
+    ]
 
 
 def _default_note(recipe: Recipe, reason: str) -> Note:
