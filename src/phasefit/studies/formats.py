@@ -115,7 +115,7 @@ def cells(row: Row, table: Table) -> list[str]:
     return [
         row.dataset,
         row.variant,
-        str(row.n),
+        str(row.n) if row.planned is None else f"{row.n} of {row.planned}",
         f"{row.mean * scale:.2f}{spread}",
         interval,
         difference(row, scale),

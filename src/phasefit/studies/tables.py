@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell
+from phasefit.studies.missing_cells import missing_cells, state
 from phasefit.studies.result import Result, figure, usual_score
 from phasefit.studies.row_errors import difference_error, row_error, same_rows
 from phasefit.studies.statistics import Difference, RowError, estimate, holm, paired, ranks, wilcoxon
@@ -40,6 +41,7 @@ class Row:
     published_model: str | None = None
     note: str = ""
     needs_rows: bool = False  # whether the scored rows alone leave the difference open, whatever the seeds
+    planned: int | None = None  # number of runs if some are missing
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Table:
     number: str = ""
     note: str = ""
     scale: float = 1.0  # factor to compare values with published ones
+    cells: int = 0  # with a result
+    planned: int = 0  # cells
 
     def to_json(self) -> dict[str, Any]:
         """Content for files and pages."""
@@ -61,6 +65,8 @@ class Table:
             "metric": self.metric,
             "number": self.number,
             "note": self.note,
+            "cells": self.cells,
+            "planned": self.planned,
             "rows": [asdict(row) for row in self.rows],
             "overall": [asdict(row) for row in self.overall],
         }
@@ -71,7 +77,9 @@ Scores = dict[tuple[str, str], dict[tuple[int, int], tuple[float, Result]]]  # b
 
 def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> Table:
     """The table of a specification, from the cells that have results."""
+    cells = [cell for cell in cells if _is_of(spec, cell)]
     scores, metrics = _scores(spec, cells, results)
+    present = sum(cell.key in results for cell in cells)
     distinct = list(dict.fromkeys(metrics.values()))
     metric = ", ".join(distinct) or spec.score or "test.accuracy"
     datasets = [data.name for data in study.datasets if any(name == data.name for name, _ in scores)]
@@ -83,13 +91,34 @@ def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[
         base = spec.against or variants[0]
         rows += _rows_of(dataset, own, base, spec, metrics[dataset])
         missing += [f"{variant} on {dataset}" for variant in variants if variant not in own]
+    rows, missing = _with_planned(rows, cells, results), _without_cells(missing, cells, results)
     note, overall = spec.note, _overall(rows, spec.against or study.variants_of(spec)[0], _sign(metric))
+    if present < len(cells):
+        note = f"{state(cells, results)} {note}"
     if missing:  # otherwise a missing row looks as if it was never requested
         note = f"No value of '{metric}' for: {', '.join(missing)}. {note}"
     if len(distinct) > 1:  # a mean over accuracies and correlations is meaningless
         judged = "; ".join(f"{dataset} by {metrics[dataset].partition('.')[2]}" for dataset in datasets)
         note, overall = f"There are no rows over all datasets, because their scores differ ({judged}). {note}", ()
-    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale)
+    sums = {"cells": present, "planned": len(cells)}
+    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale, **sums)
+
+
+def _is_of(spec: TableSpec, cell: Cell) -> bool:
+    of_datasets = not spec.datasets or cell.dataset in spec.datasets
+    return of_datasets and (not spec.variants or cell.variant in spec.variants)
+
+
+def _with_planned(rows: Sequence[Row], cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Row]:
+    """The rows with the number of planned runs where some are missing."""
+    planned = {(one.dataset, one.variant): one.planned for one in missing_cells(cells, results)}
+    return [replace(row, planned=planned.get((row.dataset, row.variant))) for row in rows]
+
+
+def _without_cells(names: Sequence[str], cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str]:
+    """The names of variants on datasets that have a result; the others are reported as missing cells."""
+    present = {f"{cell.variant} on {cell.dataset}" for cell in cells if cell.key in results}
+    return [name for name in names if name in present]
 
 
 def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, dict[str, str]]:
@@ -97,11 +126,8 @@ def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result
     scores: Scores = {}
     metrics: dict[str, str] = {}
     for cell in cells:
-        wanted = (not spec.datasets or cell.dataset in spec.datasets) and (
-            not spec.variants or cell.variant in spec.variants
-        )
         result = results.get(cell.key)
-        if not wanted or result is None:
+        if result is None:
             continue
         score = spec.score or usual_score(result)
         value = figure(result.metrics, score)
