@@ -55,18 +55,23 @@ def to_json(content: Any) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def to_markdown(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
-    """The tables, after the command that produced them."""
-    lines = [f"# {_cell(title)}", "", f"    {one_line(command)}", ""]
+def to_markdown(
+    title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = (), claims: Sequence[str] = ()
+) -> str:
+    """The tables, after the command that produced them and the lines about a paper's claims."""
+    lines = [f"# {markdown_cell(title)}", "", f"    {one_line(command)}", ""]
     lines += [f"- {one_line(note)}" for note in notes] + ([""] if notes else [])
+    lines += claims
     for table in tables:
-        lines += [f"## {_cell(table.title)} ({metric_name(table.metric)})", ""]
+        lines += [f"## {markdown_cell(table.title)} ({metric_name(table.metric)})", ""]
         lines += [one_line(table.note), ""] if table.note else []
         if has_published(table):
             lines += comparison_with_published(table)
             lines.append("")
         lines += ["| " + " | ".join(HEADINGS) + " |", "|-|-|" + "-:|" * (len(HEADINGS) - 2)]
-        lines += ["| " + " | ".join(map(_cell, cells(row, table))) + " |" for row in (*table.rows, *table.overall)]
+        lines += [
+            "| " + " | ".join(map(markdown_cell, cells(row, table))) + " |" for row in (*table.rows, *table.overall)
+        ]
         lines.append("")
     return escape_controls("\n".join([*lines, EXPLAINED, ""]))
 
@@ -154,14 +159,14 @@ def comparison_with_published(table: Table) -> list[str]:
     by_place = {(row.dataset, row.variant): row for row in table.rows}
     scale = factor(table)
     lines = [
-        f"Our results; published ones in brackets, for {_cell(models[0])} unless another model is named.",
+        f"Our results; published ones in brackets, for {markdown_cell(models[0])} unless another model is named.",
         "",
-        f"| | {' | '.join(map(_cell, variants))} |",
+        f"| | {' | '.join(map(markdown_cell, variants))} |",
         "|-|" + "-:|" * len(variants),
     ]
     for dataset in datasets:
         shown = [_pair(by_place.get((dataset, variant)), scale, models[0]) for variant in variants]
-        lines.append(f"| {_cell(dataset)} | {' | '.join(shown)} |")
+        lines.append(f"| {markdown_cell(dataset)} | {' | '.join(shown)} |")
     return lines
 
 
@@ -173,7 +178,7 @@ def _pair(row: Row | None, scale: float, usual: str) -> str:
         return f"{row.mean * scale:.1f}{spread}"
     model = "" if row.published_model == usual else f"{row.published_model} "
     more = f"; {row.note}" if row.note else ""
-    return f"{row.mean * scale:.1f}{spread} ({_cell(f'{model}{row.published * scale:.1f}{more}')})"
+    return f"{row.mean * scale:.1f}{spread} ({markdown_cell(f'{model}{row.published * scale:.1f}{more}')})"
 
 
 def metric_name(path: str) -> str:
@@ -182,7 +187,7 @@ def metric_name(path: str) -> str:
     return ", ".join(f"{spelled(name.removeprefix('tasks.'))} on {split}" for split, _, name in parts)
 
 
-def _cell(text: str) -> str:
+def markdown_cell(text: str) -> str:
     """A text escaped for a Markdown table: no line breaks, bars or markup."""
     flat = " ".join(one_line(text).split())
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", flat)

@@ -101,6 +101,8 @@ def changes_of(file: StudyFile, scale: ScalePart, study: Study, whole: Study) ->
     changes += _left_out("variants", [variant.name for variant in whole.variants if variant.name not in names])
     tables = {table.number for table in study.tables}
     changes += _left_out("tables", [table.number for table in whole.tables if table.number not in tables])
+    own = [(data.name, data.seeds) for data in study.datasets] + [(one.name, one.seeds) for one in study.variants]
+    changes += [f"{name} only with {_counted(seeds)}" for name, seeds in own if seeds and {*seeds} != {*study.seeds}]
     changes += _row_changes(study, whole)
     changes += _setting_changes(file, scale, kept, names)
     return list(dict.fromkeys(changes))

@@ -14,6 +14,7 @@ from phasefit.files.manifest import versions
 from phasefit.models.encoder.locate import DEFAULT_MODEL
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import check_cells
+from phasefit.studies.claim_verdicts import ClaimVerdict, claim_verdicts, claims_to_markdown
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
 from phasefit.studies.missing_cells import Missing, Portion, as_json, missing_cells, state
@@ -38,6 +39,7 @@ class StudyResult:
     cells: tuple[Cell, ...]
     results: Mapping[str, Result]
     verdicts: tuple[str, ...] = ()
+    claims: tuple[ClaimVerdict, ...] = ()
 
     @property
     def missing(self) -> list[Missing]:
@@ -89,9 +91,11 @@ def run_study(
     for table in filled:
         if not table.rows and table.cells:
             raise DataError(f"{table.title}: no run has a score '{table.metric}'; choose another score")
-    sentences = write_files(folder.path, study, filled, cells, results, command, curves(cells, results))
+    claims = tuple(claim_verdicts(study, cells, results))
+    lines = curves(cells, results)
+    sentences = write_files(folder.path, study, filled, cells, results, command, lines, claims=claims)
     folder.finish({"command": command, "cells": keys}, complete=all(key in results for key in keys))
-    return StudyResult(folder.path, study, filled, tuple(cells), results, tuple(sentences))
+    return StudyResult(folder.path, study, filled, tuple(cells), results, tuple(sentences), claims)
 
 
 def write_files(
@@ -103,6 +107,7 @@ def write_files(
     command: str,
     curves: list[dict[str, Any]],
     seeds_option: str = "--seeds",
+    claims: Sequence[ClaimVerdict] = (),
 ) -> list[str]:
     """Write results.csv, .md, .tex, .json and report.html; returns the verdicts.
 
@@ -111,9 +116,11 @@ def write_files(
     evidence = Evidence(repetitions(cells, results), seeds_option)
     content = page_content(study, tables, cells, results, command, curves)
     content["verdicts"] = verdicts(content["tables"], evidence)
+    content["claims"] = [one.to_json() for one in claims]
     write_text(path / "results.csv", to_csv(tables))
     notes = (*content["verdicts"], *study.notes)
-    write_text(path / "results.md", to_markdown(study.title, command, tables, notes))
+    markdown = to_markdown(study.title, command, tables, notes, claims=claims_to_markdown(claims))
+    write_text(path / "results.md", markdown)
     write_text(path / "results.tex", to_latex(study.title, command, tables, study.notes))
     write_text(path / "results.json", to_json(content))
     write_study_page(path / "report.html", content, evidence)

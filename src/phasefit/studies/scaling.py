@@ -10,6 +10,7 @@ from typing import Any
 from phasefit.baselines import BASELINES
 from phasefit.errors import RecipeError, did_you_mean
 from phasefit.recipes.settings import as_settings, merge_settings
+from phasefit.studies.claim import parse_claim
 from phasefit.studies.plan import changes_of
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant, check_settings
 from phasefit.studies.study_file import (
@@ -96,7 +97,7 @@ def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, f
     if selection.seeds is not None:
         seeds = [*seeds, *(seed for seed in range(selection.seeds) if seed not in seeds)][: selection.seeds]
     variants = scale.variants or list(file.variant)
-    return Study(
+    study = Study(
         name=name,
         title=file.title,
         datasets=tuple(_data(one, file, scale, folder) for one in file.dataset if one in kept),
@@ -110,6 +111,17 @@ def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, f
         tables=tables,
         notes=tuple(file.notes),
         common={key: value for key, value in file.common.options().items() if key not in CAPPED},
+        claims=tuple(parse_claim(one.text, file.variant, file.dataset, name) for one in file.claim),
+    )
+    return study if selection.seeds is None else _with_all_seeds(study)
+
+
+def _with_all_seeds(study: Study) -> Study:
+    """The study with all its seeds on every dataset and for every variant: an explicit number overrides the scale."""
+    return replace(
+        study,
+        datasets=tuple(replace(data, seeds=()) for data in study.datasets),
+        variants=tuple(replace(variant, seeds=()) for variant in study.variants),
     )
 
 
@@ -185,7 +197,8 @@ def _data(name: str, file: StudyFile, scale: ScalePart, folder: Path | None) -> 
     options |= {} if change is None else change.options()
     tables = {key: _resolve(str(options[key]), folder) for key in TABLES if options.get(key) is not None}
     pairs = None if part.pairs is None else _resolve(part.pairs, folder)
-    return Data(name, {**options, **tables, "data": _resolve(part.data, folder)}, pairs=pairs)
+    seeds = () if change is None else tuple(change.seeds or ())
+    return Data(name, {**options, **tables, "data": _resolve(part.data, folder)}, pairs=pairs, seeds=seeds)
 
 
 def _variant(
@@ -203,7 +216,8 @@ def _variant(
             on[dataset] = settings_of(layers)
     only = part.only if change is None or change.only is None else change.only
     options = {} if part.model is None else {"model": part.model}
-    return Variant(name, _resolve(part.recipe, folder), {}, on, tuple(only), options)
+    seeds = () if change is None else tuple(change.seeds or ())
+    return Variant(name, _resolve(part.recipe, folder), {}, on, tuple(only), options, seeds)
 
 
 def settings_for(data: DatasetPart, model: str | None) -> Settings:
