@@ -48,9 +48,10 @@ def reproduce(
         str | None,
         typer.Option(
             "--scale",
-            help="quick: reduced to about 15 minutes on two cores, with the reductions stated in the tables; full: the "
-            "paper's protocol. Default: quick, or full for a study file without a quick scale.",
-            metavar="quick|full",
+            help="quick: a check that the study runs, in about 15 minutes on two cores; evening: its most informative "
+            "runs, about 3 hours on one core; full: the paper's protocol. The tables state all reductions. Default: "
+            "quick, or full for a study file without a quick scale.",
+            metavar="quick|evening|full",
             rich_help_panel=opt.TRAINING,
         ),
     ] = None,

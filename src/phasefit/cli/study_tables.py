@@ -74,7 +74,8 @@ def show_missing(missing: Sequence[Missing]) -> None:
     number = sum(one.missing for one in missing)
     time = f", about {duration(sum(known))} one after another" if known else ""
     cells = "cell" if number == 1 else "cells"
-    stdout().print(f"{number:,} missing {cells}{time}; the same command without --no-run runs them", soft_wrap=True)
+    way = "the same command without --no-run, --part and --minutes runs them"
+    stdout().print(f"{number:,} missing {cells}{time}; {way}", soft_wrap=True)
 
 
 def show_search(result: SearchResult, out: Path | None, *, json: bool) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 from phasefit.control_characters import one_line
 from phasefit.studies.cell import Cell
 from phasefit.studies.claim import Claim
-from phasefit.studies.formats import markdown_cell
 from phasefit.studies.result import Result
 from phasefit.studies.statistics import holm
 from phasefit.studies.study import Study, TableSpec
@@ -129,12 +128,3 @@ def shown(one: ClaimVerdict) -> list[str]:
     p = "" if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"
     verdict = f"{one.verdict} ({one.reason})" if one.reason else one.verdict
     return [one_line(text) for text in (one.claim.text, published, ours, p, f"{one.cells} of {one.planned}", verdict)]
-
-
-def claims_to_markdown(claims: Sequence[ClaimVerdict]) -> list[str]:
-    """The lines of a section with all verdicts; none without claims."""
-    if not claims:
-        return []
-    lines = ["## Claims of the paper", "", "| " + " | ".join(HEADINGS) + " |", "|-|-|-:|-:|-:|-|"]
-    lines += ["| " + " | ".join(map(markdown_cell, shown(one))) + " |" for one in claims]
-    return [*lines, "", EXPLAINED, ""]

@@ -12,6 +12,9 @@ from typing import Any
 
 from phasefit.control_characters import escape_controls, one_line
 from phasefit.metrics.registry import metric_at, spelled
+from phasefit.studies.claim_verdicts import EXPLAINED as CLAIMS_EXPLAINED
+from phasefit.studies.claim_verdicts import HEADINGS as CLAIM_HEADINGS
+from phasefit.studies.claim_verdicts import ClaimVerdict, shown
 from phasefit.studies.tables import Row, Table
 
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
@@ -56,22 +59,20 @@ def to_json(content: Any) -> str:
 
 
 def to_markdown(
-    title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = (), claims: Sequence[str] = ()
+    title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = (), claims: Sequence[ClaimVerdict] = ()
 ) -> str:
-    """The tables, after the command that produced them and the lines about a paper's claims."""
-    lines = [f"# {markdown_cell(title)}", "", f"    {one_line(command)}", ""]
+    """The tables, after the command that produced them and the verdicts on a paper's claims."""
+    lines = [f"# {_cell(title)}", "", f"    {one_line(command)}", ""]
     lines += [f"- {one_line(note)}" for note in notes] + ([""] if notes else [])
-    lines += claims
+    lines += _claims(claims)
     for table in tables:
-        lines += [f"## {markdown_cell(table.title)} ({metric_name(table.metric)})", ""]
+        lines += [f"## {_cell(table.title)} ({metric_name(table.metric)})", ""]
         lines += [one_line(table.note), ""] if table.note else []
         if has_published(table):
             lines += comparison_with_published(table)
             lines.append("")
         lines += ["| " + " | ".join(HEADINGS) + " |", "|-|-|" + "-:|" * (len(HEADINGS) - 2)]
-        lines += [
-            "| " + " | ".join(map(markdown_cell, cells(row, table))) + " |" for row in (*table.rows, *table.overall)
-        ]
+        lines += ["| " + " | ".join(map(_cell, cells(row, table))) + " |" for row in (*table.rows, *table.overall)]
         lines.append("")
     return escape_controls("\n".join([*lines, EXPLAINED, ""]))
 
@@ -146,6 +147,15 @@ def factor(table: Table) -> float:
     return 100.0 if metric_at(table.metric).is_share else 1.0
 
 
+def _claims(claims: Sequence[ClaimVerdict]) -> list[str]:
+    """The lines of a section with all verdicts; none without claims."""
+    if not claims:
+        return []
+    lines = ["## Claims of the paper", "", "| " + " | ".join(CLAIM_HEADINGS) + " |", "|-|-|-:|-:|-:|-|"]
+    lines += ["| " + " | ".join(map(_cell, shown(one))) + " |" for one in claims]
+    return [*lines, "", CLAIMS_EXPLAINED, ""]
+
+
 def has_published(table: Table) -> bool:
     """Whether the table includes published results."""
     return any(row.published is not None for row in table.rows)
@@ -159,14 +169,14 @@ def comparison_with_published(table: Table) -> list[str]:
     by_place = {(row.dataset, row.variant): row for row in table.rows}
     scale = factor(table)
     lines = [
-        f"Our results; published ones in brackets, for {markdown_cell(models[0])} unless another model is named.",
+        f"Our results; published ones in brackets, for {_cell(models[0])} unless another model is named.",
         "",
-        f"| | {' | '.join(map(markdown_cell, variants))} |",
+        f"| | {' | '.join(map(_cell, variants))} |",
         "|-|" + "-:|" * len(variants),
     ]
     for dataset in datasets:
         shown = [_pair(by_place.get((dataset, variant)), scale, models[0]) for variant in variants]
-        lines.append(f"| {markdown_cell(dataset)} | {' | '.join(shown)} |")
+        lines.append(f"| {_cell(dataset)} | {' | '.join(shown)} |")
     return lines
 
 
@@ -178,7 +188,7 @@ def _pair(row: Row | None, scale: float, usual: str) -> str:
         return f"{row.mean * scale:.1f}{spread}"
     model = "" if row.published_model == usual else f"{row.published_model} "
     more = f"; {row.note}" if row.note else ""
-    return f"{row.mean * scale:.1f}{spread} ({markdown_cell(f'{model}{row.published * scale:.1f}{more}')})"
+    return f"{row.mean * scale:.1f}{spread} ({_cell(f'{model}{row.published * scale:.1f}{more}')})"
 
 
 def metric_name(path: str) -> str:
@@ -187,7 +197,7 @@ def metric_name(path: str) -> str:
     return ", ".join(f"{spelled(name.removeprefix('tasks.'))} on {split}" for split, _, name in parts)
 
 
-def markdown_cell(text: str) -> str:
+def _cell(text: str) -> str:
     """A text escaped for a Markdown table: no line breaks, bars or markup."""
     flat = " ".join(one_line(text).split())
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", flat)

@@ -68,10 +68,11 @@ def _sources(data: Data) -> list[str]:
 def plan_of(study: Study, data_dir: Path | None = None) -> dict[str, Any]:
     """What would be run, and which datasets are missing."""
     cells = study.cells()
+    used = {cell.variant for cell in cells}
     return {
         "runs": len(cells),
         "datasets": [data.name for data in needed(study)],
-        "variants": list(dict.fromkeys(cell.variant for cell in cells)),
+        "variants": [variant.name for variant in study.variants if variant.name in used],
         "seeds": list(study.seeds),
         "folds": study.folds,
         "tables": [table.title for table in study.tables],
@@ -92,7 +93,7 @@ def changes_of(file: StudyFile, scale: ScalePart, study: Study, whole: Study) ->
     """Descriptions of everything a scale changes, derived by comparing both studies so that the list is complete."""
     changes: list[str] = []
     if study.folds != whole.folds:
-        changes.append(f"{study.folds} folds instead of {whole.folds}")
+        changes.append(f"{study.folds} folds instead of {whole.folds or 'the test split'}")
     if study.seeds != whole.seeds:
         changes.append(f"{_counted(study.seeds)} instead of {_counted(whole.seeds)}")
     kept = {data.name for data in study.datasets}

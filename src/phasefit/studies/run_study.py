@@ -14,7 +14,7 @@ from phasefit.files.manifest import versions
 from phasefit.models.encoder.locate import DEFAULT_MODEL
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import check_cells
-from phasefit.studies.claim_verdicts import ClaimVerdict, claim_verdicts, claims_to_markdown
+from phasefit.studies.claim_verdicts import ClaimVerdict, claim_verdicts
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
 from phasefit.studies.missing_cells import Missing, Portion, as_json, missing_cells, state
@@ -119,8 +119,7 @@ def write_files(
     content["claims"] = [one.to_json() for one in claims]
     write_text(path / "results.csv", to_csv(tables))
     notes = (*content["verdicts"], *study.notes)
-    markdown = to_markdown(study.title, command, tables, notes, claims=claims_to_markdown(claims))
-    write_text(path / "results.md", markdown)
+    write_text(path / "results.md", to_markdown(study.title, command, tables, notes, claims))
     write_text(path / "results.tex", to_latex(study.title, command, tables, study.notes))
     write_text(path / "results.json", to_json(content))
     write_study_page(path / "report.html", content, evidence)
