@@ -116,6 +116,7 @@ def test_without_all_cells_a_claim_counts_as_not_run() -> None:
     (partly,) = judged(study(text), without=("base on SNIPS, seed 3",))
     assert (partly.verdict, partly.p, partly.low) == ("not run", None, None)
     assert partly.difference == pytest.approx(0.1033, abs=1e-4)
+    assert shown(partly)[2] == "so far +10.33 points"
     assert shown(partly)[-2:] == ["7 of 8", "not run (7 of 8 cells are in)"]
     (none,) = judged(study(text, variants=study().variants[1:]))
     assert (none.verdict, none.planned) == ("not run", 0)

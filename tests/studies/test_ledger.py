@@ -232,6 +232,10 @@ def test_parts_are_disjoint_and_complete() -> None:
     grid = study().cells()
     parts = [Portion(part=(which, 5)).chosen(grid) for which in range(1, 6)]
     assert sorted(cell.key for part in parts for cell in part) == sorted(cell.key for cell in grid)
+    pairs = [{(cell.dataset, cell.spec.seed) for cell in part} for part in parts]
+    assert sum(map(len, pairs)) == 6, "variants that are compared in pairs stay together"
+    many = [Portion(part=(which, 12)).chosen(grid) for which in range(1, 13)]
+    assert [len(part) for part in many] == [1] * 12
     for part in ((0, 2), (3, 2), (1, 0)):
         with pytest.raises(RunError, match="there is no such part"):
             Portion(part=part)

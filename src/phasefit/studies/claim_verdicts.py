@@ -123,6 +123,7 @@ def shown(one: ClaimVerdict) -> list[str]:
     score = one.claim.score
     published = "" if one.published is None else f"{spelled_gain(one.published, score)}, {one.published_model}"
     ours = "" if one.difference is None else spelled_gain(one.difference, score)
+    ours = f"so far {ours}" if ours and one.verdict == NOT_RUN else ours
     if one.low is not None and one.high is not None:
         ours += f" [{spelled_interval(one.low, one.high, score)}]"
     p = "" if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"

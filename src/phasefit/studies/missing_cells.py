@@ -36,10 +36,18 @@ class Portion:
         return self.run and self.part[1] == 1 and self.minutes is None
 
     def chosen(self, cells: Sequence[Cell]) -> list[Cell]:
-        """The cells to run if they have no result; every process with the same study chooses the same ones."""
+        """The cells to run if they have no result; every process with the same study chooses the same ones.
+
+        Cells with the same dataset, seed and fold are compared in pairs and stay together if parts are few enough.
+        """
         which, number = self.part
-        different = list({cell.key: cell for cell in cells}.values())
-        return different[which - 1 :: number] if self.run else []
+        together: dict[object, list[Cell]] = {}
+        for cell in {cell.key: cell for cell in cells}.values():
+            together.setdefault((cell.dataset, cell.spec.seed, cell.spec.split.fold), []).append(cell)
+        groups = list(together.values())
+        if len(groups) < number:
+            groups = [[cell] for group in groups for cell in group]
+        return [cell for group in groups[which - 1 :: number] for cell in group] if self.run else []
 
     def stop(self) -> Callable[[], bool]:
         """Whether the time is over, counted from this call."""
