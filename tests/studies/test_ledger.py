@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from inline_cells import inline_cells
-from phasefit.errors import RunError
+from phasefit.errors import PhasefitError, RunError
 from phasefit.studies import key
 from phasefit.studies.cell import Cell
 from phasefit.studies.key import digest
@@ -156,6 +157,32 @@ def test_damaged_and_foreign_files_are_refused_by_name(ledger: Ledger, tmp_path:
     result = ledger.find(first)
     assert result is not None
     assert result.command == ""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metrics": {}},
+        {"metrics": {"test": {}, "validation": {}}},
+        {"metrics": {"test": {"accuracy": "high", "tasks": []}}},
+        {"metrics": {"test": {"accuracy": 1e100}}, "phases": "none"},
+        {"rows": {"test": None, "train": {"a": None}}, "own_test": {"a": True}},
+        {"rows": {}, "replicates": {"accuracy": []}},
+        {"replicates": {"accuracy": [0.5, 1e100]}, "seconds": -5, "memory_mb": 1e300},
+        {"own_test": True, "threads": 0, "cell": 7, "versions": []},
+    ],
+)
+def test_whatever_a_stranger_writes_is_a_table_or_one_sentence(
+    ledger: Ledger, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    edit(ledger.path / f"{cells(1)[0].key}.json", sealed=True, **changes)
+    one = Study(
+        *("s", "S", (Data("snips", {"data": "snips"}),), (Variant("majority", "majority"),), (0, 1)),
+        tables=(TableSpec("T", "test.accuracy"),),
+    )
+    with contextlib.suppress(PhasefitError):
+        run_study(one, lambda event: None, out=tmp_path / "out", portion=Portion(ledger, run=False))
+        assert (tmp_path / "out" / "report.html").is_file()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
