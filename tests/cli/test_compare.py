@@ -69,6 +69,25 @@ def test_the_same_command_computes_nothing_again(compared: tuple[Result, Path, l
     assert len(json.loads(again.stdout)["cells"]) == 8
 
 
+def test_a_ledger_replaces_the_cells(
+    compared: tuple[Result, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, folder, words = compared
+    assert invoke(*words, "--ledger", str(tmp_path / "ledger")).exit_code == 0
+    assert len(list((tmp_path / "ledger").iterdir())) == 8
+    monkeypatch.setattr("phasefit.studies.pool.start_cell", None)  # nothing may start
+    result = invoke(*words[:-1], str(tmp_path / "study"), "--ledger", str(tmp_path / "ledger"))
+    assert result.exit_code == 0, (result.output, result.exception)
+    tables = [(path / "results.csv").read_text(encoding="utf-8") for path in (folder, tmp_path / "study")]
+    assert tables[0][:400] == tables[1][:400]  # replicates have fewer digits in a ledger
+    damaged = next((tmp_path / "ledger").iterdir())
+    damaged.write_text("{", encoding="utf-8")
+    refused = invoke(*words[:-1], str(tmp_path / "study"), "--ledger", str(tmp_path / "ledger"))
+    assert refused.exit_code == 2
+    assert len(refused.stderr.splitlines()) == 1
+    assert damaged.name in refused.stderr
+
+
 def test_cells_are_reproducible_except_for_times(compared: tuple[Result, Path, list[str]], world: Path) -> None:
     _, folder, words = compared
     elsewhere = world / "again"

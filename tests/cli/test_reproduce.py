@@ -96,6 +96,26 @@ def test_the_same_command_gives_the_same_tables(done: tuple[Result, Path, list[s
     assert (folder / "results.md").read_text(encoding="utf-8").splitlines()[5:] == before.splitlines()[5:]
 
 
+def test_a_ledger_is_enough_for_the_tables(done: tuple[Result, Path, list[str]], tmp_path: Path) -> None:
+    _, folder, words = done
+    exported = invoke(*words, "--ledger", str(tmp_path / "ledger"), "--no-run")
+    assert exported.exit_code == 0, (exported.output, exported.exception)
+    assert len(list((tmp_path / "ledger").iterdir())) == 4
+    elsewhere = [*words[:-1], str(tmp_path / "study"), "--ledger", str(tmp_path / "ledger"), "--no-run"]
+    result = invoke(*elsewhere)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "All 4 cells are in." in result.stdout
+    tables = [
+        [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+        for path in (folder / "results.md", tmp_path / "study" / "results.md")
+    ]
+    assert tables[0] == tables[1]
+    next((tmp_path / "ledger").iterdir()).unlink()
+    partly = invoke(*elsewhere)
+    assert "3 of 4 cells are in; missing: " in partly.stdout
+    assert "1 missing cell, about " in partly.stdout
+
+
 def test_the_plan_trains_nothing(world: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PHASEFIT_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -133,6 +153,8 @@ def test_its_help_teaches() -> None:
         (["mirror", "--datasets", "imdb"], "the study has no dataset 'imdb'; known: SICK, STS-B"),
         (["three-phase", "--datasets", "snips,sst5"], "not on this machine: SST5 (sst5)"),
         (["three-phase", "--datasets", "snips", "--seeds", "0"], "--seeds"),
+        (["three-phase", "--datasets", "snips", "--part", "half"], "--part half is not of the form K/N"),
+        (["three-phase", "--datasets", "snips", "--part", "3/2"], "--part 3/2: there is no such part"),
     ],
 )
 def test_bad_input_is_one_sentence(

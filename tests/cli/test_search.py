@@ -37,6 +37,7 @@ def searched(table: Path, tiny_folder: Path) -> tuple[Result, Path, list[str]]:
     """One search that all tests look at: processes start once."""
     words = [str(table), "--model", str(tiny_folder), "--set", "finetune.max_steps=3", "--jobs", "2", "--threads", "1"]
     words += ["--try", "finetune.lr=1e-4..1e-2", "--trials", "3", "--fresh-seeds", "2"]
+    words += ["--ledger", str(table.parent / "ledger")]
     words += ["--study", str(table.parent / "study"), "-o", str(table.parent / "best.toml")]
     return invoke(*words), table.parent / "study", words
 
@@ -58,6 +59,12 @@ def test_a_search_gives_a_recipe_and_claims_fresh_seeds_only(searched: tuple[Res
     assert "fresh seeds (1, 2)" in result.stdout
     for name in ("results.md", "results.json", "report.html", "importances.json"):
         assert (folder / name).stat().st_size > 1, name
+
+
+def test_the_runs_on_fresh_seeds_are_in_the_ledger(searched: tuple[Result, Path, list[str]]) -> None:
+    _, folder, _ = searched
+    cells = [json.loads(path.read_text())["cell"] for path in (folder.parent / "ledger").iterdir()]
+    assert sorted(cell.rpartition(", ")[2] for cell in cells) == ["seed 1", "seed 1", "seed 2", "seed 2"]
 
 
 def test_trials_never_saw_the_test(searched: tuple[Result, Path, list[str]]) -> None:

@@ -95,6 +95,7 @@ def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
         ("[[table]]\ntitle='t'\npublished.X.A.bas=1", "table 1, published 'X': there is no variant 'bas'"),
         ("[scale.full]\nseeds=[1]", "the file itself is the full scale"),
         ("[scale.quick]\ndatasets=['C']", "scale 'quick': there is no dataset 'C'"),
+        ("[scale.quick]\nvariant.base.seeds=[7]", "scale 'quick', 'base': the seed 7 is not one of the scale's"),
         ("[scale.quick]\nepochs=2", "scale.quick: unknown option 'epochs'"),
         ("[[figure]]\ntitle='f'\nvariant='base'\nagainst='x'", "figure 'f': there is no variant 'x'"),
     ],
@@ -236,6 +237,43 @@ def test_every_recipe_accepts_the_settings_of_every_dataset(info: StudyInfo, sca
             continue
         for one in variant.on.values():
             read_recipe(variant.recipe, applicable_settings(variant.recipe, one)).check()
+
+
+@every_study
+def test_evening_is_between_quick_and_full_and_can_judge_claims(info: StudyInfo) -> None:
+    quick, evening, full = (
+        scale_study(info.file, info.name, Selection(scale)).study for scale in ("quick", "evening", FULL)
+    )
+    assert len(quick.cells()) <= len(evening.cells()) <= len(full.cells())
+    for one in evening.datasets:
+        limits = [dict(data.options).get("rows", 10**9) for data in quick.datasets if data.name == one.name]
+        assert all(one.options.get("rows", 10**9) >= rows for rows in limits)
+    repetitions: dict[tuple[str, str], int] = {}
+    for cell in evening.cells():
+        repetitions[cell.dataset, cell.variant] = repetitions.get((cell.dataset, cell.variant), 0) + 1
+    assert min(repetitions.values()) >= 2  # or there is no interval
+    judged = [{(one.dataset, one.left), (one.dataset, one.right)} <= {*repetitions} for one in evening.claims]
+    assert judged[0], "the first claim is the most important"
+    assert sum(judged) >= 4
+
+
+def test_a_scale_may_give_single_variants_and_datasets_fewer_seeds() -> None:
+    parts = {"variant": {"more": {"seeds": [2]}}, "dataset": {"B": {"seeds": [0, 2]}}}
+    scaled = scale_study(small(scale={"less": parts}), "small", Selection("less"))
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for cell in scaled.study.cells():
+        seeds.setdefault((cell.dataset, cell.variant), []).append(cell.spec.seed)
+    assert seeds == {
+        ("A", "base"): [0, 1, 2],
+        ("A", "ours"): [0, 1, 2],
+        ("B", "base"): [0, 2],
+        ("A", "more"): [2],
+        ("B", "more"): [2],
+    }
+    assert "B only with 2 seeds (0, 2)" in scaled.changes
+    assert "more only with 1 seed (2)" in scaled.changes
+    chosen = scale_study(small(scale={"less": parts}), "small", Selection("less", seeds=2)).study
+    assert {cell.spec.seed for cell in chosen.cells() if cell.variant == "more"} == {0, 1}
 
 
 @every_study

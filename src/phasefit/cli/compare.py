@@ -16,7 +16,7 @@ RECIPES = "majority,tfidf,frozen,finetune,three-phase"
 
 @run_options(
     *("settings", "model", *TABLES, *ROWS, "long"),
-    *("out", "overwrite", "keep_runs", "json", "quiet", "jobs", *MACHINE),
+    *("out", "overwrite", "ledger", "keep_runs", "json", "quiet", "jobs", *MACHINE),
     unseen="drop",
 )
 def compare(
@@ -44,6 +44,7 @@ def compare(
     long: opt.Long = None,
     out: opt.StudyOut = None,
     overwrite: opt.Overwrite = False,
+    ledger: opt.LedgerFolder = None,
     keep_runs: opt.KeepRuns = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -64,6 +65,8 @@ def compare(
     """
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
+    from phasefit.studies.ledger import open_ledger
+    from phasefit.studies.missing_cells import Portion
     from phasefit.studies.run_study import run_study, seeds_of
     from phasefit.studies.study import Data, Study, TableSpec, check_settings, variant_of
 
@@ -100,5 +103,6 @@ def compare(
             jobs=jobs,
             keep_runs=keep_runs,
             command=typed_command(),
+            portion=Portion(open_ledger(ledger)),
         )
     show_study(result, json=json, verdicts=True)

@@ -486,6 +486,17 @@ StudyOut: TypeAlias = Annotated[
     ),
 ]
 
+LedgerFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        help="A folder that collects the results of runs as small files without weights: runs in it are not repeated, "
+        "finished ones are added. Copy, commit or merge it to produce one study on several machines and days.",
+        metavar="DIR",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
 # Output
 
 Out: TypeAlias = Annotated[

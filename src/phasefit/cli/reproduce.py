@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.cli.help import Panel
 from phasefit.cli.run_options import typed_command
+from phasefit.errors import PhasefitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from phasefit.studies.study import Study
     from phasefit.studies.study_file import FigurePart
     from phasefit.studies.study_reading import StudyInfo
+
+PIECES = Panel("Pieces of a study")
 
 
 def reproduce(
@@ -44,9 +48,10 @@ def reproduce(
         str | None,
         typer.Option(
             "--scale",
-            help="quick: reduced to about 15 minutes on two cores, with the reductions stated in the tables; full: the "
-            "paper's protocol. Default: quick, or full for a study file without a quick scale.",
-            metavar="quick|full",
+            help="quick: a check that the study runs, in about 15 minutes on two cores; evening: its most informative "
+            "runs, about 3 hours on one core; full: the paper's protocol. The tables state all reductions. Default: "
+            "quick, or full for a study file without a quick scale.",
+            metavar="quick|evening|full",
             rich_help_panel=opt.TRAINING,
         ),
     ] = None,
@@ -73,10 +78,36 @@ def reproduce(
             rich_help_panel=opt.TRAINING,
         ),
     ] = False,
+    no_run: Annotated[
+        bool,
+        typer.Option(
+            "--no-run",
+            help="Write the tables from finished runs only, and list the missing ones with an estimate of their time.",
+            rich_help_panel=PIECES,
+        ),
+    ] = False,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            help="Run only one of several equal parts of the study, for example 1/2 on one machine and 2/2 on another.",
+            metavar="K/N",
+            rich_help_panel=PIECES,
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            help="Start no run after N minutes, and write the tables from what is finished.",
+            min=0,
+            metavar="N",
+            rich_help_panel=PIECES,
+        ),
+    ] = None,
     model: opt.Model = None,
     data_dir: opt.DataDir = None,
     out: opt.StudyOut = None,
     overwrite: opt.Overwrite = False,
+    ledger: opt.LedgerFolder = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     jobs: opt.Jobs = 1,
@@ -92,7 +123,11 @@ def reproduce(
     $ phasefit reproduce three-phase --jobs 2      all its tables, in 15 minutes
     $ phasefit reproduce three-phase --table 3 --datasets SNIPS --scale full
     $ phasefit reproduce triple-entropy --scale full --plan
+    $ phasefit reproduce three-phase --ledger results --part 1/2 --minutes 60
+    $ phasefit reproduce three-phase --ledger results --no-run
     """
+    from phasefit.studies.ledger import open_ledger
+    from phasefit.studies.missing_cells import Portion
     from phasefit.studies.plan import refuse_missing
     from phasefit.studies.scaling import Selection, scale_study
     from phasefit.studies.study import with_common
@@ -111,7 +146,19 @@ def reproduce(
         show_plan(info, scaled, study, scale, data_dir, json)
         return
     refuse_missing(study, data_dir)
-    run(scaled, study, {"out": out, "overwrite": overwrite, "jobs": jobs}, data_dir, quiet, json)
+    portion = Portion(open_ledger(ledger), not no_run, parse_part(part), minutes)
+    where = {"out": out, "overwrite": overwrite, "jobs": jobs, "portion": portion}
+    run(scaled, study, where, data_dir, quiet, json)
+
+
+def parse_part(value: str | None) -> tuple[int, int]:
+    """The part and the number of parts, from K/N."""
+    if value is None:
+        return 1, 1
+    which, slash, number = value.partition("/")
+    if not slash or not which.isdecimal() or not number.isdecimal():
+        raise PhasefitError(f"--part {value} is not of the form K/N; write 1/2 for the first of two parts")
+    return int(which), int(number)
 
 
 def run(

@@ -17,7 +17,7 @@ SEARCH = Panel("Search")
 
 @run_options(
     *("settings", "model", *TABLES, *ROWS, "long", "seed"),
-    *("out", "folder", "overwrite", "json", "quiet", "jobs", *MACHINE),
+    *("out", "folder", "overwrite", "ledger", "json", "quiet", "jobs", *MACHINE),
     unseen="drop",
 )
 def search(
@@ -126,6 +126,7 @@ def search(
         ),
     ] = None,
     overwrite: opt.Overwrite = False,
+    ledger: opt.LedgerFolder = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     jobs: opt.Jobs = 1,
@@ -147,6 +148,7 @@ def search(
     from phasefit.events import Note
     from phasefit.recipes import read_recipe
     from phasefit.runs.specification import run_spec
+    from phasefit.studies.ledger import open_ledger
     from phasefit.studies.search import optuna_study
     from phasefit.studies.search.question import question_for
     from phasefit.studies.search.run_search import SearchOptions, run_search
@@ -181,6 +183,7 @@ def search(
         out,
         overwrite,
         typed_command(),
+        open_ledger(ledger),
     )
     with study_listener(quiet) as listen:
         for note in prepared.source_notes:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from phasefit.studies.claim_verdicts import ClaimVerdict
+    from phasefit.studies.missing_cells import Missing
     from phasefit.studies.run_study import StudyResult
     from phasefit.studies.search.run_search import SearchResult
     from phasefit.studies.tables import Row, Table
@@ -35,8 +37,45 @@ def show_study(result: StudyResult, json: bool = False, *, verdicts: bool = Fals
         show_table(table)
     for note in result.study.notes:
         stdout().print(f"- {note}", soft_wrap=True, markup=False)
+    show_claims(result.claims)
+    show_missing(result.missing)
     files = "results.csv, results.md, results.tex, results.json and report.html"
     stdout().print(f"The study is in {result.folder}: {files}", soft_wrap=True)
+
+
+def show_claims(claims: Sequence[ClaimVerdict]) -> None:
+    """Print the verdict on each claim of the paper."""
+    from phasefit.cli.console import printable, stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.studies.claim_verdicts import HEADINGS, shown
+
+    if not claims:
+        return
+    table = new_table(*HEADINGS, title="Claims of the paper", right=(3, 4))
+    for one in claims:
+        table.add_row(*(printable(cell, 160) for cell in shown(one)))
+    stdout().print(table)
+
+
+def show_missing(missing: Sequence[Missing]) -> None:
+    """Print the missing cells and an estimate of their time."""
+    from phasefit.cli.console import printable, stdout
+    from phasefit.cli.tables import new_table
+    from phasefit.progress.text import duration
+
+    if not missing:
+        return
+    shown = new_table("dataset", RECIPE, "missing", "planned", "about", title="Missing cells", right=(2, 3, 4))
+    for one in missing:
+        names = (printable(name, 60) for name in (one.dataset, one.variant))
+        shown.add_row(*names, str(one.missing), str(one.planned), "" if one.seconds is None else duration(one.seconds))
+    stdout().print(shown)
+    known = [one.seconds for one in missing if one.seconds is not None]
+    number = sum(one.missing for one in missing)
+    time = f", about {duration(sum(known))} one after another" if known else ""
+    cells = "cell" if number == 1 else "cells"
+    way = "the same command without --no-run, --part and --minutes runs them"
+    stdout().print(f"{number:,} missing {cells}{time}; {way}", soft_wrap=True)
 
 
 def show_search(result: SearchResult, out: Path | None, *, json: bool) -> None:

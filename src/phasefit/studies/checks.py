@@ -17,10 +17,13 @@ from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.recipe.resolve import requested_recipe
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.studies.cell import Cell, cell_folder
+from phasefit.studies.ledger import Ledger
 from phasefit.studies.result import RESULT
 
 
-def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,)) -> list[str]:
+def check_cells(
+    cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,), ledger: Ledger | None = None
+) -> list[str]:
     """Read and split the rows of every cell without a result, once per dataset and needs of the recipe.
 
     Returns notes about the files: what was assumed, and how many rows were left out.
@@ -37,6 +40,8 @@ def check_cells(cells: Sequence[Cell], cache: Path, scores: Sequence[str | None]
         last = fold is not None and fold[0] == fold[1]  # if any fold lacks rows, the last one does
         key = (cell.dataset, cell.spec.recipe.name, needs, last)
         if key in seen or (cell_folder(cache, cell) / RESULT).is_file():
+            continue
+        if ledger is not None and ledger.find(cell) is not None:
             continue
         seen.add(key)
         try:

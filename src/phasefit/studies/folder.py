@@ -69,9 +69,10 @@ class StudyFolder:
         """Folder of its cells; nothing is created."""
         return STUDIES / CELLS if out is None else out / CELLS
 
-    def finish(self, content: Mapping[str, Any]) -> None:
-        """Record that all tables are written."""
-        write_json(self.path / MANIFEST, {**read_json(self.path / MANIFEST), "status": "finished", **content})
+    def finish(self, content: Mapping[str, Any], *, complete: bool = True) -> None:
+        """Record that all tables are written, with the results of all cells or of some."""
+        status = "finished" if complete else "incomplete"
+        write_json(self.path / MANIFEST, {**read_json(self.path / MANIFEST), "status": status, **content})
         discard_abandoned(self.path)
 
 

@@ -12,6 +12,9 @@ from typing import Any
 
 from phasefit.control_characters import escape_controls, one_line
 from phasefit.metrics.registry import metric_at, spelled
+from phasefit.studies.claim_verdicts import EXPLAINED as CLAIMS_EXPLAINED
+from phasefit.studies.claim_verdicts import HEADINGS as CLAIM_HEADINGS
+from phasefit.studies.claim_verdicts import ClaimVerdict, shown
 from phasefit.studies.tables import MARK, Row, Table
 
 HEADINGS = ("dataset", "recipe", "runs", "mean ± sd", "95 % interval", "difference", "p", "rank", "minutes", "MB")
@@ -56,10 +59,13 @@ def to_json(content: Any) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def to_markdown(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
-    """The tables, after the command that produced them."""
+def to_markdown(
+    title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = (), claims: Sequence[ClaimVerdict] = ()
+) -> str:
+    """The tables, after the command that produced them and the verdicts on a paper's claims."""
     lines = [f"# {_cell(title)}", "", f"    {one_line(command)}", ""]
     lines += [f"- {one_line(note)}" for note in notes] + ([""] if notes else [])
+    lines += _claims(claims)
     for table in tables:
         lines += [f"## {_cell(table.title)} ({metric_name(table.metric)})", ""]
         lines += [one_line(table.note), ""] if table.note else []
@@ -116,7 +122,7 @@ def cells(row: Row, table: Table) -> list[str]:
     return [
         table.label(row.dataset),
         row.variant,
-        str(row.n),
+        str(row.n) if row.planned is None else f"{row.n} of {row.planned}",
         f"{row.mean * scale:.2f}{spread}{mark(row)}",
         interval,
         difference(row, scale),
@@ -145,6 +151,15 @@ def difference(row: Row, scale: float) -> str:
 def factor(table: Table) -> float:
     """100 for shares, 1 for other metrics such as squared errors."""
     return 100.0 if metric_at(table.metric).is_share else 1.0
+
+
+def _claims(claims: Sequence[ClaimVerdict]) -> list[str]:
+    """The lines of a section with all verdicts; none without claims."""
+    if not claims:
+        return []
+    lines = ["## Claims of the paper", "", "| " + " | ".join(CLAIM_HEADINGS) + " |", "|-|-|-:|-:|-:|-|"]
+    lines += ["| " + " | ".join(map(_cell, shown(one))) + " |" for one in claims]
+    return [*lines, "", CLAIMS_EXPLAINED, ""]
 
 
 def has_published(table: Table) -> bool:

@@ -10,6 +10,7 @@ from phasefit.report.page.chart import Chart
 from phasefit.report.page.parts import Column, Figure, Table
 from phasefit.report.page.plots import Line, Point, Spot, interval_plot, line_plot, scatter_plot
 from phasefit.report.page.shell import Page, Section, section, write_page
+from phasefit.studies.claim_verdicts import EXPLAINED
 from phasefit.studies.formats import metric_name
 from phasefit.studies.verdict import NO_EVIDENCE, Evidence, verdicts
 
@@ -31,6 +32,7 @@ def study_page(content: Content, evidence: Evidence = NO_EVIDENCE) -> Page:
     curves = {curve["title"]: _curve_chart(curve) for curve in content.get("curves") or ()}
     sections = [
         section("Result", "study/result.html", figures=_figures(content), headlines=verdicts(tables, evidence)),
+        section("Claims of the paper", "study/claims.html", claims=content.get("claims") or (), note=EXPLAINED),
         *(_table_section(one, several=len(tables) > 1) for one in tables),
         section("Cost", "study/cost.html", charts=_cost_charts(content)),
         section("Curves", "study/curves.html", curves=curves),

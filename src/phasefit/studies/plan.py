@@ -68,10 +68,11 @@ def _sources(data: Data) -> list[str]:
 def plan_of(study: Study, data_dir: Path | None = None) -> dict[str, Any]:
     """What would be run, and which datasets are missing."""
     cells = study.cells()
+    used = {cell.variant for cell in cells}
     return {
         "runs": len(cells),
         "datasets": [data.name for data in needed(study)],
-        "variants": list(dict.fromkeys(cell.variant for cell in cells)),
+        "variants": [variant.name for variant in study.variants if variant.name in used],
         "seeds": list(study.seeds),
         "folds": study.folds,
         "tables": [table.title for table in study.tables],
@@ -92,7 +93,7 @@ def changes_of(file: StudyFile, scale: ScalePart, study: Study, whole: Study) ->
     """Descriptions of everything a scale changes, derived by comparing both studies so that the list is complete."""
     changes: list[str] = []
     if study.folds != whole.folds:
-        changes.append(f"{study.folds} folds instead of {whole.folds}")
+        changes.append(f"{study.folds} folds instead of {whole.folds or 'the test split'}")
     if study.seeds != whole.seeds:
         changes.append(f"{_counted(study.seeds)} instead of {_counted(whole.seeds)}")
     kept = {data.name for data in study.datasets}
@@ -101,6 +102,8 @@ def changes_of(file: StudyFile, scale: ScalePart, study: Study, whole: Study) ->
     changes += _left_out("variants", [variant.name for variant in whole.variants if variant.name not in names])
     tables = {table.number for table in study.tables}
     changes += _left_out("tables", [table.number for table in whole.tables if table.number not in tables])
+    own = [(data.name, data.seeds) for data in study.datasets] + [(one.name, one.seeds) for one in study.variants]
+    changes += [f"{name} only with {_counted(seeds)}" for name, seeds in own if seeds and {*seeds} != {*study.seeds}]
     changes += _row_changes(study, whole)
     changes += [f"{scale.steps:.0%} of the steps of every phase"] if scale.steps is not None else []
     changes += _setting_changes(file, scale, kept, names)

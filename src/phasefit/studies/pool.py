@@ -1,7 +1,8 @@
 """Runs many cells, several at a time, each in its own process; existing results are reused.
 
 Processes come from a fork server that has loaded torch (`work`), so that a cell starts quickly and its memory is freed
-when it ends. `run_stream` runs cells that are produced one by one, `run_cells` runs a list.
+when it ends. `run_stream` runs cells that are produced one by one, `run_cells` runs a list. With a ledger, its results
+are reused, and finished cells are added to it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -23,6 +24,7 @@ from phasefit.errors import Interrupted, PhasefitError
 from phasefit.events import Note
 from phasefit.files.atomic import discard_tree
 from phasefit.studies.cell import Cell, cell_folder
+from phasefit.studies.ledger import Ledger
 from phasefit.studies.result import Result, finished_result, read_result
 from phasefit.studies.threads import threads_per_job
 
@@ -75,8 +77,13 @@ def run_cells(
     keep: bool = False,
     listen: Listener = lambda event: None,
     enough: Callable[[], bool] = lambda: False,
+    ledger: Ledger | None = None,
+    chosen: Collection[str] | None = None,
 ) -> dict[str, Result]:
-    """The results by key; raises if a cell fails. No new cell starts once `enough` returns True."""
+    """The results by key; raises if a cell fails. No new cell starts once `enough` returns True.
+
+    Of the cells without a result, only those with a `chosen` key are run; default: all.
+    """
     results: dict[str, Result] = {}
     different = {cell.key: cell for cell in cells}
     waiting: list[Cell] = []
@@ -88,11 +95,11 @@ def run_cells(
         listen(CellDone(event.cell, event.result, len(results), len(different), event.cached))
 
     for cell in different.values():
-        result = finished_result(cell_folder(cache, cell), with_model=keep and not cell.is_baseline)
-        if result is None:
-            waiting.append(cell)
-        else:
+        result = stored_result(cell, cache, ledger, keep)
+        if result is not None:
             ended(CellEnded(cell, result, cached=True))
+        elif chosen is None or cell.key in chosen:
+            waiting.append(cell)
     run_stream(
         lambda: waiting.pop(0) if waiting and not enough() else None,
         cache,
@@ -101,6 +108,7 @@ def run_cells(
         keep=keep,
         done=len(results),
         started=lambda cell: listen(CellStarted(cell)),
+        ledger=ledger,
     )
     return results
 
@@ -116,6 +124,7 @@ def run_stream(
     started: Callable[[Cell], None] = lambda cell: None,
     watch: Callable[[Cell, Path], bool] | None = None,
     every: float = EVERY,
+    ledger: Ledger | None = None,
 ) -> None:
     """Run cells until `next_cell` returns None and no cell is running; `watch` decides whether to stop a running cell.
 
@@ -130,7 +139,7 @@ def run_stream(
     with managed_processes(lambda: done) as running:
         while True:
             while len(running) < jobs and (cell := next_cell()) is not None:
-                result = finished_result(cell_folder(cache, cell), with_model=keep and not cell.is_baseline)
+                result = stored_result(cell, cache, ledger, keep)
                 if result is not None:
                     report(CellEnded(cell, result, cached=True))
                     continue
@@ -139,11 +148,25 @@ def run_stream(
             if not running:
                 return
             for cell in finished(running, None if watch is None else every):
-                report(outcome(cell, cache))
+                report(outcome(cell, cache, ledger))
             for cell, process in list(running):
                 if watch is not None and process.is_alive() and watch(cell, cell_folder(cache, cell)):
                     _stop(running, cell, process, cache)
                     report(CellEnded(cell))
+
+
+def stored_result(cell: Cell, cache: Path, ledger: Ledger | None, keep: bool) -> Result | None:
+    """The result in the ledger or the cache, which is then added to the ledger; None if the cell must be run.
+
+    A ledger has no models: if they are kept, only the cache counts.
+    """
+    with_model = keep and not cell.is_baseline
+    known = None if ledger is None or with_model else ledger.find(cell)
+    if known is not None:
+        return known
+    folder = cell_folder(cache, cell)
+    result = finished_result(folder, with_model=with_model)
+    return result if result is None or ledger is None else ledger.add(cell, folder)
 
 
 def start_cell(cell: Cell, cache: Path, keep: bool, jobs: int = 1) -> Any:
@@ -191,12 +214,12 @@ def finished(running: Running, seconds: float | None = None) -> Iterable[Cell]:
     return [cell for cell, _ in ended]
 
 
-def outcome(cell: Cell, cache: Path) -> CellEnded:
-    """The result of a cell whose process has ended, or the reason why it failed."""
+def outcome(cell: Cell, cache: Path, ledger: Ledger | None = None) -> CellEnded:
+    """The result of a cell whose process has ended, then also in the ledger, or the reason why it failed."""
     folder = cell_folder(cache, cell)
     result = read_result(folder)
     if result is not None:
-        return CellEnded(cell, result)
+        return CellEnded(cell, result if ledger is None else ledger.add(cell, folder))
     error = folder / "error.txt"
     why = error.read_text(encoding="utf-8") if error.is_file() else f"its process was killed (see {folder})"
     return CellEnded(cell, why=why)

@@ -14,8 +14,10 @@ from phasefit.files.manifest import versions
 from phasefit.models.encoder.locate import DEFAULT_MODEL
 from phasefit.studies.cell import Cell
 from phasefit.studies.checks import check_cells
+from phasefit.studies.claim_verdicts import ClaimVerdict, claim_verdicts
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
+from phasefit.studies.missing_cells import Missing, Portion, as_json, missing_cells, state
 from phasefit.studies.page import write_study_page
 from phasefit.studies.pool import Listener, run_cells
 from phasefit.studies.result import Result, figure
@@ -23,6 +25,7 @@ from phasefit.studies.study import Study, TableSpec, check_variants
 from phasefit.studies.tables import Table, fill
 from phasefit.studies.verdict import Evidence, Repetitions, verdicts
 
+WHOLE = Portion()
 Curves = Callable[[Sequence[Cell], Mapping[str, Result]], list[dict[str, Any]]]
 
 
@@ -36,6 +39,12 @@ class StudyResult:
     cells: tuple[Cell, ...]
     results: Mapping[str, Result]
     verdicts: tuple[str, ...] = ()
+    claims: tuple[ClaimVerdict, ...] = ()
+
+    @property
+    def missing(self) -> list[Missing]:
+        """The cells that were not run."""
+        return missing_cells(self.cells, self.results)
 
 
 def run_study(
@@ -49,8 +58,9 @@ def run_study(
     command: str = "",
     tables: Sequence[TableSpec] = (),
     curves: Curves = lambda cells, results: [],
+    portion: Portion = WHOLE,
 ) -> StudyResult:
-    """Run the missing cells, then write all tables; the same call resumes a stopped study."""
+    """Run the missing cells, or a portion of them, then write all tables; the same call resumes a stopped study."""
     study = replace(study, notes=(f"Encoder: {model_of(study)}.", *study.notes))
     specs = tuple(tables or study.tables or (TableSpec(study.title),))
     check_variants(study.variants)
@@ -59,17 +69,33 @@ def run_study(
         raise DataError(f"the study '{study.name}' has no cells; name at least one dataset and one recipe")
     keys = [cell.key for cell in cells]  # reads every table, so that a missing one is an error before training
     question = _question(study, specs, keys)
-    for note in check_cells(cells, StudyFolder.cache_of(out), [spec.score for spec in specs]):
+    chosen, ledger = portion.chosen(cells), portion.ledger
+    for note in check_cells(chosen, StudyFolder.cache_of(out), [spec.score for spec in specs], ledger):
         listen(Note(note))
+    for name in () if ledger is None else ledger.ignored():
+        listen(Note(f"the ledger has '{name}', which is not named by the key of a cell and is ignored"))
     folder = StudyFolder.open(study.name, question, out, overwrite=overwrite)
-    results = run_cells(cells, folder.cache, jobs=jobs, keep=keep_runs, listen=listen)
+    results = run_cells(
+        cells,
+        folder.cache,
+        jobs=jobs,
+        keep=keep_runs,
+        listen=listen,
+        enough=portion.stop(),
+        ledger=ledger,
+        chosen=[cell.key for cell in chosen],
+    )
+    if ledger is not None or not portion.is_whole:
+        study = replace(study, notes=(state(cells, results), *study.notes))
     filled = tuple(fill(study, spec, cells, results) for spec in specs)
     for table in filled:
-        if not table.rows:
+        if not table.rows and table.cells:
             raise DataError(f"{table.title}: no run has a score '{table.metric}'; choose another score")
-    sentences = write_files(folder.path, study, filled, cells, results, command, curves(cells, results))
-    folder.finish({"command": command, "cells": keys})
-    return StudyResult(folder.path, study, filled, tuple(cells), results, tuple(sentences))
+    claims = tuple(claim_verdicts(study, cells, results))
+    lines = curves(cells, results)
+    sentences = write_files(folder.path, study, filled, cells, results, command, lines, claims=claims)
+    folder.finish({"command": command, "cells": keys}, complete=all(key in results for key in keys))
+    return StudyResult(folder.path, study, filled, tuple(cells), results, tuple(sentences), claims)
 
 
 def write_files(
@@ -81,6 +107,7 @@ def write_files(
     command: str,
     curves: list[dict[str, Any]],
     seeds_option: str = "--seeds",
+    claims: Sequence[ClaimVerdict] = (),
 ) -> list[str]:
     """Write results.csv, .md, .tex, .json and report.html; returns the verdicts.
 
@@ -89,9 +116,10 @@ def write_files(
     evidence = Evidence(repetitions(cells, results), seeds_option)
     content = page_content(study, tables, cells, results, command, curves)
     content["verdicts"] = verdicts(content["tables"], evidence)
+    content["claims"] = [one.to_json() for one in claims]
     write_text(path / "results.csv", to_csv(tables))
     notes = (*content["verdicts"], *study.notes)
-    write_text(path / "results.md", to_markdown(study.title, command, tables, notes))
+    write_text(path / "results.md", to_markdown(study.title, command, tables, notes, claims))
     write_text(path / "results.tex", to_latex(study.title, command, tables, study.notes))
     write_text(path / "results.json", to_json(content))
     write_study_page(path / "report.html", content, evidence)
@@ -117,6 +145,8 @@ def page_content(
         "environment": versions() | {"threads of a run": ", ".join(map(str, threads))},
         "tables": [table.to_json() for table in tables],
         "cells": [_cell(cell, results[cell.key], metric) for cell in cells if cell.key in results],
+        "planned": len(cells),
+        "missing": as_json(missing_cells(cells, results)),
         "curves": curves,
     }
 

@@ -13,6 +13,7 @@ from phasefit.errors import RecipeError, did_you_mean
 from phasefit.recipes import read_recipe
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.runs.specification import DEFAULT_RECIPE
+from phasefit.studies.claim import parse_claim
 from phasefit.studies.gains import training_rows
 from phasefit.studies.plan import changes_of
 from phasefit.studies.study import Data, Published, Study, TableSpec, Variant, applicable_settings, check_settings
@@ -100,7 +101,7 @@ def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, f
     if selection.seeds is not None:
         seeds = [*seeds, *(seed for seed in range(selection.seeds) if seed not in seeds)][: selection.seeds]
     variants = scale.variants or list(file.variant)
-    return Study(
+    study = Study(
         name=name,
         title=file.title,
         datasets=tuple(_data(one, file, scale, folder) for one in file.dataset if one in kept),
@@ -114,6 +115,17 @@ def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, f
         tables=tables,
         notes=tuple(file.notes),
         common={key: value for key, value in file.common.options().items() if key not in CAPPED},
+        claims=tuple(parse_claim(one.text, file.variant, file.dataset, name) for one in file.claim),
+    )
+    return study if selection.seeds is None else _with_all_seeds(study)
+
+
+def _with_all_seeds(study: Study) -> Study:
+    """The study with all its seeds on every dataset and for every variant: an explicit number overrides the scale."""
+    return replace(
+        study,
+        datasets=tuple(replace(data, seeds=()) for data in study.datasets),
+        variants=tuple(replace(variant, seeds=()) for variant in study.variants),
     )
 
 
@@ -189,7 +201,8 @@ def _data(name: str, file: StudyFile, scale: ScalePart, folder: Path | None) -> 
     options |= {} if change is None else change.options()
     tables = {key: _resolve(str(options[key]), folder) for key in TABLES if options.get(key) is not None}
     pairs = None if part.pairs is None else _resolve(part.pairs, folder)
-    data = Data(name, {**options, **tables, "data": _resolve(part.data, folder)}, pairs=pairs)
+    seeds = () if change is None else tuple(change.seeds or ())
+    data = Data(name, {**options, **tables, "data": _resolve(part.data, folder)}, pairs=pairs, seeds=seeds)
     most = ({**common, **part.options()}).get("rows")  # at full scale
     return data if options.get("rows") == most else replace(data, label=_row_name(part.title or name, data))
 
@@ -220,7 +233,8 @@ def _variant(
             on[dataset] = settings | _fewer_steps(_resolve(part.recipe, folder), settings, scale.steps)
     only = part.only if change is None or change.only is None else change.only
     options = {} if part.model is None else {"model": part.model}
-    return Variant(name, _resolve(part.recipe, folder), {}, on, tuple(only), options)
+    seeds = () if change is None else tuple(change.seeds or ())
+    return Variant(name, _resolve(part.recipe, folder), {}, on, tuple(only), options, seeds)
 
 
 def _fewer_steps(recipe: str, settings: Settings, share: float | None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from phasefit.recipes.recipe_files import list_recipes
 from phasefit.recipes.settings import Settings, merge_settings, parse_settings, setting_line, setting_lines
 from phasefit.runs.specification import DEFAULT_RECIPE, run_spec
 from phasefit.studies.cell import Cell
+from phasefit.studies.claim import Claim
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Data:
     settings: Settings = field(default_factory=dict)
     pairs: str | None = None  # score encoders on the test pairs of this dataset
     label: str = ""  # the name to show in tables, if it is another one
+    seeds: tuple[int, ...] = ()  # of the study's; empty: all
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Variant:
     on: Mapping[str, Settings] = field(default_factory=dict)
     only: tuple[str, ...] = ()  # the datasets to run it on; empty: all
     options: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = ()  # of the study's; empty: all
 
 
 @dataclass(frozen=True)
@@ -80,21 +83,41 @@ class Study:
     tables: tuple[TableSpec, ...] = ()
     notes: tuple[str, ...] = ()
     common: Mapping[str, Any] = field(default_factory=dict)  # options of every run: model, threads, data_dir
+    claims: tuple[Claim, ...] = ()  # the most important first
 
     def cells(self, tables: Sequence[TableSpec] = ()) -> list[Cell]:
-        """Every cell that a table needs, ordered by seed first so that each seed is completed before the next."""
+        """Every cell that a table needs, in the order in which to run them.
+
+        Seeds come first, so that each is completed before the next; within a seed, those that the first claims need.
+        """
         wanted = {pair for table in tables or self.tables for pair in self._pairs(table)} or {
             *self._pairs(TableSpec(""))
         }
         folds: Sequence[int | None] = [None] if self.folds is None else range(1, self.folds + 1)
-        return [
-            self.cell(data, variant, seed, fold)
+        importance = self._importance()
+        places = [
+            (seed, fold, data, variant)
             for seed in self.seeds
             for fold in folds
             for data in self.datasets
             for variant in self.variants
             if (data.name, variant.name) in wanted
+            and (not data.seeds or seed in data.seeds)
+            and (not variant.seeds or seed in variant.seeds)
         ]
+        least = len(self.claims)
+        places.sort(
+            key=lambda place: (self.seeds.index(place[0]), importance.get((place[2].name, place[3].name), least))
+        )
+        return [self.cell(data, variant, seed, fold) for seed, fold, data, variant in places]
+
+    def _importance(self) -> dict[tuple[str, str], int]:
+        """The number of the first claim about a dataset and variant."""
+        first: dict[tuple[str, str], int] = {}
+        for number, claim in enumerate(self.claims):
+            for side in (claim.left, claim.right):
+                first.setdefault((claim.dataset, side), number)
+        return first
 
     def cell(self, data: Data, variant: Variant, seed: int, fold: int | None = None) -> Cell:
         """One cell."""

@@ -30,6 +30,9 @@ datasets = ["SST5"]            # default: all, as for variants
 [table.published."MiniLM-L12"] # by model; the first that has a value is shown next to ours
 SST5 = { joint = 52.69 }
 
+[[claim]]                      # what the paper claims; most important first, as its cells are run first
+text = "joint > finetune on SST5 in test.accuracy"  # or < for a lower score
+
 [[figure]]                     # gain of one variant over another against the number of rows
 title = "Gain against rows"
 variant = "joint"
@@ -41,6 +44,7 @@ rows = 400
 steps = 0.1                    # share of the steps of every phase of every variant
 set.denoise.lr = 1e-4          # for every recipe
 dataset.SST5.rows = 300        # for one dataset or variant
+variant.joint.seeds = [0]      # for one dataset or variant, too
 """
 
 from __future__ import annotations
@@ -127,6 +131,12 @@ class TablePart(Strict):
     published: dict[str, Figures] = Field(default_factory=dict)
 
 
+class ClaimPart(Strict):
+    """`[[claim]]`."""
+
+    text: str
+
+
 class FigurePart(Strict):
     """`[[figure]]`."""
 
@@ -140,12 +150,14 @@ class DatasetChange(OptionsPart):
     """`[scale.NAME.dataset.NAME]`."""
 
     set: Settings = Field(default_factory=dict)
+    seeds: list[Seed] | None = Field(None, min_length=1)
 
 
 class VariantChange(Strict):
     """`[scale.NAME.variant.NAME]`."""
 
     set: Settings = Field(default_factory=dict)
+    seeds: list[Seed] | None = Field(None, min_length=1)
     only: Names | None = None
 
 
@@ -180,6 +192,7 @@ class StudyFile(Strict):
     dataset: dict[str, DatasetPart] = Field(min_length=1)
     variant: dict[str, VariantPart] = Field(min_length=1)
     table: list[TablePart] = Field(default_factory=list)
+    claim: list[ClaimPart] = Field(default_factory=list)
     figure: list[FigurePart] = Field(default_factory=list)
     scale: dict[str, ScalePart] = Field(default_factory=dict)
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from phasefit.baselines import BASELINES
 from phasefit.control_characters import has_controls, one_line
 from phasefit.errors import RecipeError, constraint, did_you_mean
+from phasefit.studies.claim import parse_claim
 from phasefit.studies.study_file import FULL, StudyFile
 
 
@@ -143,6 +144,10 @@ def _check_names(file: StudyFile, where: str) -> None:
             _all_known(figures, table.datasets or file.dataset, at, "dataset")
             for of_dataset in figures.values():
                 _all_known(of_dataset, table.variants or file.variant, at, "variant")
+    for number, claim in enumerate(file.claim, start=1):
+        if has_controls(claim.text):
+            raise RecipeError(f"{where}, claim {number}: the text has control characters; remove them")
+        parse_claim(claim.text, file.variant, file.dataset, f"{where}, claim {number}")
     for figure in file.figure:
         place = f"{where}, figure '{figure.title}'"
         _all_known([figure.variant, figure.against], file.variant, place, "variant")
@@ -156,6 +161,12 @@ def _check_names(file: StudyFile, where: str) -> None:
         _all_known(list(map(str, scale.tables or ())), file.numbers(), place, "table")
         for variant_name, change in scale.variant.items():
             _all_known(change.only or (), file.dataset, f"{place}, variant '{variant_name}'", "dataset")
+        own = {part: change.seeds for part, change in scale.dataset.items()}
+        own |= {part: change.seeds for part, change in scale.variant.items()}
+        for part, seeds in own.items():
+            for seed in seeds or ():
+                if seed not in (scale.seeds or file.seeds):
+                    raise RecipeError(f"{place}, '{part}': the seed {seed} is not one of the scale's; add it to them")
 
 
 def _all_known(names: Sequence[str] | Mapping[str, Any], known: Any, where: str, what: str) -> None:

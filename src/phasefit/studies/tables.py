@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell
+from phasefit.studies.missing_cells import missing_cells, state
 from phasefit.studies.result import Result, figure, usual_score
 from phasefit.studies.row_errors import difference_error, row_error, same_rows
 from phasefit.studies.statistics import Difference, RowError, estimate, holm, paired, ranks, wilcoxon
@@ -43,6 +44,7 @@ class Row:
     note: str = ""
     reverted: str = ""  # phases whose training was discarded, and in how many runs
     needs_rows: bool = False  # whether the scored rows alone leave the difference open, whatever the seeds
+    planned: int | None = None  # number of runs if some are missing
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Table:
     note: str = ""
     scale: float = 1.0  # factor to compare values with published ones
     labels: Mapping[str, str] = field(default_factory=dict)  # names to show instead of those of datasets
+    cells: int = 0  # with a result
+    planned: int = 0  # cells
 
     def label(self, dataset: str) -> str:
         """The name of a dataset to show: it states the number of rows if a scale reduced it."""
@@ -70,6 +74,8 @@ class Table:
             "number": self.number,
             "note": self.note,
             "labels": dict(self.labels),
+            "cells": self.cells,
+            "planned": self.planned,
             "rows": [asdict(row) for row in self.rows],
             "overall": [asdict(row) for row in self.overall],
         }
@@ -80,7 +86,9 @@ Scores = dict[tuple[str, str], dict[tuple[int, int], tuple[float, Result]]]  # b
 
 def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> Table:
     """The table of a specification, from the cells that have results."""
+    cells = [cell for cell in cells if _is_of(spec, cell)]
     scores, metrics = _scores(spec, cells, results)
+    present = sum(cell.key in results for cell in cells)
     distinct = list(dict.fromkeys(metrics.values()))
     metric = ", ".join(distinct) or spec.score or "test.accuracy"
     datasets = [data.name for data in study.datasets if any(name == data.name for name, _ in scores)]
@@ -92,15 +100,36 @@ def fill(study: Study, spec: TableSpec, cells: Sequence[Cell], results: Mapping[
         base = spec.against or variants[0]
         rows += _rows_of(dataset, own, base, spec, metrics[dataset])
         missing += [f"{variant} on {dataset}" for variant in variants if variant not in own]
+    rows, missing = _with_planned(rows, cells, results), _without_cells(missing, cells, results)
     note, overall = spec.note, _overall(rows, spec.against or study.variants_of(spec)[0], _sign(metric))
     labels = {data.name: data.label for data in study.datasets if data.label}
     note = " ".join(filter(None, (note, reverted_note(rows, labels))))
+    if present < len(cells):
+        note = f"{state(cells, results)} {note}"
     if missing:  # otherwise a missing row looks as if it was never requested
         note = f"No value of '{metric}' for: {', '.join(missing)}. {note}"
     if len(distinct) > 1:  # a mean over accuracies and correlations is meaningless
         judged = "; ".join(f"{dataset} by {metrics[dataset].partition('.')[2]}" for dataset in datasets)
         note, overall = f"There are no rows over all datasets, because their scores differ ({judged}). {note}", ()
-    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale, labels)
+    sums = {"cells": present, "planned": len(cells)}
+    return Table(spec.title, metric, tuple(rows), overall, spec.number, note.strip(), spec.scale, labels, **sums)
+
+
+def _is_of(spec: TableSpec, cell: Cell) -> bool:
+    of_datasets = not spec.datasets or cell.dataset in spec.datasets
+    return of_datasets and (not spec.variants or cell.variant in spec.variants)
+
+
+def _with_planned(rows: Sequence[Row], cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Row]:
+    """The rows with the number of planned runs where some are missing."""
+    planned = {(one.dataset, one.variant): one.planned for one in missing_cells(cells, results)}
+    return [replace(row, planned=planned.get((row.dataset, row.variant))) for row in rows]
+
+
+def _without_cells(names: Sequence[str], cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str]:
+    """The names of variants on datasets that have a result; the others are reported as missing cells."""
+    present = {f"{cell.variant} on {cell.dataset}" for cell in cells if cell.key in results}
+    return [name for name in names if name in present]
 
 
 def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result]) -> tuple[Scores, dict[str, str]]:
@@ -108,11 +137,8 @@ def _scores(spec: TableSpec, cells: Sequence[Cell], results: Mapping[str, Result
     scores: Scores = {}
     metrics: dict[str, str] = {}
     for cell in cells:
-        wanted = (not spec.datasets or cell.dataset in spec.datasets) and (
-            not spec.variants or cell.variant in spec.variants
-        )
         result = results.get(cell.key)
-        if not wanted or result is None:
+        if result is None:
             continue
         score = spec.score or usual_score(result)
         value = figure(result.metrics, score)

@@ -128,6 +128,13 @@ def spelled_gain(difference: float, metric: str) -> str:
     return f"{points} point" if points in ("+1", "-1") else f"{points} points"
 
 
+def spelled_interval(low: float, high: float, metric: str) -> str:
+    """The ends of an interval of a difference, in points or as plain numbers."""
+    share = metric_at(metric).bounds == (0.0, 1.0)
+    ends = [_points(end) if share else f"{end:+.4f}" for end in (low, high)]
+    return f"{ends[0]} to {ends[1]}"
+
+
 def _points(difference: float) -> str:
     return f"{100 * difference:+.2f}".rstrip("0").rstrip(".")
 
@@ -151,9 +158,7 @@ def is_significant(row: Content) -> bool:
 def _test(row: Content, metric: str) -> list[str]:
     """The interval and p value of a difference, where they are known."""
     low, high, p = row.get("difference_low"), row.get("difference_high"), row.get("p")
-    share = metric_at(metric).bounds == (0.0, 1.0)
     known = []
     if low is not None and high is not None:
-        ends = [_points(end) if share else f"{end:+.4f}" for end in (low, high)]
-        known.append(f"95 % interval {ends[0]} to {ends[1]}")
+        known.append(f"95 % interval {spelled_interval(low, high, metric)}")
     return [*known, *([] if p is None else [f"p = {p:.3g}"])]

@@ -18,6 +18,7 @@ from phasefit.recipes.recipe_files import WHOLE
 from phasefit.recipes.settings import Settings, merge_settings, setting_lines
 from phasefit.runs.specification import DEFAULTS
 from phasefit.studies.folder import StudyFolder
+from phasefit.studies.ledger import Ledger
 from phasefit.studies.pool import Listener, run_cells
 from phasefit.studies.run_study import fresh_seeds, write_files
 from phasefit.studies.search import optuna_study
@@ -52,6 +53,7 @@ class SearchOptions:
     recipe_out: Path | None = None
     overwrite: bool = False
     command: str = ""
+    ledger: Ledger | None = None  # of the runs on fresh seeds; trials are shared by their storage
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def _compare(
     """Compare the winner with the original recipe on seeds that the search has not used."""
     study = _study(question, winner, options)
     cells = study.cells()
-    results = run_cells(cells, folder.cache, jobs=options.limits.jobs, listen=listen)
+    results = run_cells(cells, folder.cache, jobs=options.limits.jobs, listen=listen, ledger=options.ledger)
     scored = "test" if any("test" in result.metrics for result in results.values()) else "validation"
     splits = dict.fromkeys((scored, "validation"))
     specs = [TableSpec(f"On fresh seeds, {split}", f"{split}.{question.score}") for split in splits]

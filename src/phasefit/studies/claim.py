@@ -1,0 +1,47 @@
+"""A claim of a paper as data: one variant scores higher than another on a dataset. Imports no torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from phasefit.errors import PhasefitError, RecipeError, did_you_mean
+from phasefit.studies.checks import check_score
+
+FORM = "LEFT > RIGHT on DATASET in SCORE"
+SIGN = re.compile(r" ([<>]) ")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The score of `left` is higher than that of `right`, as a number: a lower loss is `<` in the text."""
+
+    text: str
+    left: str
+    right: str
+    dataset: str
+    score: str
+
+
+def parse_claim(text: str, variants: Collection[str], datasets: Collection[str], where: str) -> Claim:
+    """The claim in a text such as "three-phase > joint on SNIPS in test.accuracy"; RecipeError with the place."""
+    head, _, score = text.rpartition(" in ")
+    sides, _, dataset = head.rpartition(" on ")
+    parts = SIGN.split(sides)
+    if len(parts) != 3:
+        raise RecipeError(f"{where}: '{text}' is not a claim; write it as {FORM}, or with < for lower scores")
+    one, sign, other = parts
+    for name in (one, other):
+        if name not in variants:
+            raise RecipeError(f"{where}: there is no variant '{name}'; {did_you_mean(name, variants)}")
+    if one == other:
+        raise RecipeError(f"{where}: '{one}' is compared with itself; name two variants")
+    if dataset not in datasets:
+        raise RecipeError(f"{where}: there is no dataset '{dataset}'; {did_you_mean(dataset, datasets)}")
+    try:
+        check_score(score)
+    except PhasefitError as error:
+        raise RecipeError(f"{where}: {error}") from None
+    left, right = (one, other) if sign == ">" else (other, one)
+    return Claim(text, left, right, dataset, score)
