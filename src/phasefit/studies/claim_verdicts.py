@@ -24,7 +24,8 @@ HEADINGS = ("claim", "published", "ours [95 % interval]", "p", "cells", "verdict
 EXPLAINED = (
     "A claim holds if the difference has the claimed sign with p < 0.05 and does not hold if it has the other sign; "
     "otherwise all planned cells are in and cannot tell (undecided). Until they are in, a claim counts as not run. "
-    "p: paired t test as in the tables, corrected for the claims about the same dataset and score (Holm)."
+    "p: paired t test as in the tables, corrected for the claims about the same dataset and score (Holm). Verdicts are "
+    "about these runs: the notes state the model and what the scale reduces."
 )
 
 
