@@ -37,3 +37,13 @@ def test_what_goes_goes_in_order(width: int) -> None:
     kept, left_out = fitting(columns_of(TABLE, ROWS), width)
     assert tuple(left_out) == LEAST_FIRST[: len(left_out)]
     assert {"recipe", "mean ± sd", "difference", "p"} <= {*kept}
+
+
+def test_reverted_phases_and_reduced_rows_are_shown(capsys) -> None:
+    row = Row("TREC-1k", "joint", 2, 0.5, 0.1, reverted="joint in 1 of 2 runs")
+    show_table(Table("Table 2", "test.accuracy", (row,), labels={"TREC-1k": "TREC, 400 rows"}))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "TREC, 400 rows" in shown
+    assert "TREC-1k" not in shown
+    assert "50.00 ± 10.00 †" in shown
+    assert "† TREC, 400 rows, joint: joint in 1 of 2 runs: no evaluation was better" in shown

@@ -196,6 +196,10 @@ def test_a_damaged_result_is_none(tmp_path: Path) -> None:
     assert read_result(tmp_path) is None
     (tmp_path / "result.json").write_text("{}")
     assert read_result(tmp_path) is None
+    known = {"rows": {}, "own_test": True, "seconds": 1.0, "memory_mb": 1.0, "command": "c"}
+    for phases, is_damaged in (([], False), (3, True), (["denoise"], True)):
+        (tmp_path / "result.json").write_text(json.dumps({**known, "metrics": {"phases": phases}}))
+        assert (read_result(tmp_path) is None) is is_damaged
 
 
 def test_csv_and_json_have_full_precision() -> None:
