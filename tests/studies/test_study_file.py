@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -335,6 +336,7 @@ def test_denoising_warms_up_for_half_an_epoch() -> None:
                 assert denoise.warmup * denoise.epochs == pytest.approx(0.5, abs=1e-3)
 
 
+@pytest.mark.skipif("PHASEFIT_DATA" not in os.environ, reason="needs the datasets of the papers: PHASEFIT_DATA")
 def test_reduced_datasets_state_their_rows() -> None:
     study = scale_study(find_study("triple-entropy").file, "triple-entropy", Selection("quick")).study
     assert {data.name: data.label for data in study.datasets} == {
