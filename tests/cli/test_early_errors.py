@@ -8,6 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from phasefit import TextClassifier
+from phasefit.cli.app import app
+from tiny import make_table
 
 PROGRAM = """
 import os, sys
@@ -78,3 +83,22 @@ def test_scikit_learn_is_loaded_when_one_of_its_functions_is_called() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["train", "snips", "--recipe", "auto", "--minutes", "0"], "--minutes must be above 0, not 0"),
+        (
+            ["predict", "{run}", "--say", "x", "--probabilities", "top:2"],
+            "--say always shows the most probable classes",
+        ),
+    ],
+)
+def test_options_that_cannot_apply(tmp_path: Path, line: list[str], message: str) -> None:
+    run = tmp_path / "run"
+    if "{run}" in line:
+        TextClassifier("tfidf").fit(*make_table(60)).save(run, report=False)
+    result = CliRunner().invoke(app, [word.format(run=run) for word in line])
+    assert result.exit_code == 2
+    assert message in result.stderr
