@@ -42,6 +42,7 @@ TRAINED: dict[str, tuple[str, dict[str, Any], int]] = {  # kind, options, rows
     "joint": ("joint", {"batch_size": 8}, 60),
     "cosine": ("cosine", {"batch_size": 8}, 60),
     "tasks": ("multitask", {"batch_size": 8, "mix": "round_robin"}, 60),
+    "union": ("multitask", {"batch_size": 7, "mix": "union"}, 60),
     "alternate": ("joint", {"batch_size": 8, "mix": "alternate"}, 60),
 }
 

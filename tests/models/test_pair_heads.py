@@ -89,6 +89,21 @@ def test_each_order_has_its_own_layers() -> None:
     assert not torch.equal(head.layers[-1].weight, head.second[-1].weight)
 
 
+def test_together_with_two_classes_is_one_logit_per_order_and_a_layer_of_two(vectors) -> None:
+    """The head of the CS224N report: a linear layer per order, a 2 -> 1 layer, and a sigmoid (BCE)."""
+    head = Head("linear", 8, 2, pair="together", seed=1).eval()
+    torch.nn.init.normal_(head.combine.weight, generator=torch.Generator().manual_seed(0))
+    (first, first_bias), (second, second_bias) = (
+        (stack[-1].weight[1] - stack[-1].weight[0], stack[-1].bias[1] - stack[-1].bias[0])
+        for stack in (head.layers, head.second)
+    )
+    orders = torch.stack([vectors[:, :8] @ first + first_bias, vectors[:, 8:] @ second + second_bias], dim=1)
+    logit = (orders @ head.combine.weight.T)[:, 0]
+    labels = torch.tensor([0, 1, 1, 0, 1])
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(logit, labels.float())
+    assert torch.allclose(torch.nn.functional.cross_entropy(head(vectors), labels), expected, atol=1e-5)
+
+
 def test_cosine_depends_only_on_the_angle(vectors) -> None:
     head = Head("mlp", 8, 3, pair="cosine").eval()
     left, right = vectors[:, :8], vectors[:, 8:]

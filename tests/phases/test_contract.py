@@ -53,6 +53,7 @@ VARIANTS = {
         {"mix": "round_robin"},
         {"mix": "mixed", "freeze": True},
         {"mix": "mixed", "shared": True},
+        {"mix": "union"},
     ],
     "finetune": [
         {},

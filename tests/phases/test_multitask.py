@@ -10,7 +10,6 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from phasefit.data.labels import label_space
 from phasefit.errors import ModelError, RecipeError
 from phasefit.kinds import kind_named
 from phasefit.models.model import Model
@@ -18,66 +17,15 @@ from phasefit.phases import PHASES
 from phasefit.phases.contract import Batch, PhaseData
 from phasefit.phases.multitask.options import Options
 from phasefit.phases.multitask.phase import Multitask
-from tiny import first_batch, make_phase, make_table, run, same, weights
+from several_tasks import HELD, PAIRED, TASKS, TRAIN, batches_of, made, tasks_of
+from tiny import first_batch, run, same, weights
 
-TASKS = {"topic": "single", "same": "single", "degree": "score", "tags": "multi"}
-PAIRED = ("same", "degree")
 MIXES = get_args(Options.model_fields["mix"].annotation)
-TRAIN, HELD = 24, 12
-
-
-def tasks_of(model: Model) -> PhaseData:
-    """A task of single texts, two of pairs (one a score) and one of several labels, each with its own rows."""
-    each = TRAIN + HELD
-    texts, names = make_table(len(TASKS) * each)
-    tokens = model.encoder.tokenise(texts)
-    everything = np.arange(len(texts))
-    tasks = {}
-    for place, (name, kind) in enumerate(TASKS.items()):
-        rows = everything[place * each : (place + 1) * each]
-        second = np.roll(rows, -1)
-        labels: dict[str, Any] = {
-            "topic": lambda rows, _: [names[row] for row in rows],
-            "same": lambda rows, second: [names[a] == names[b] for a, b in zip(rows, second, strict=True)],
-            "degree": lambda rows, second: [
-                float((names[a] == names[b]) + 0.1 * len(texts[a].split())) for a, b in zip(rows, second, strict=True)
-            ],
-            "tags": lambda rows, _: [frozenset({names[row]} & {"music", "food"}) for row in rows],
-        }
-        own = labels[name](rows, second)
-        space = label_space(own)
-        assert space.kind == kind
-        codes, values = np.full(len(texts), -1), space.none(len(texts))
-        codes[rows], values[rows] = space.encode(own), space.values(own)
-        others = None
-        if name in PAIRED:
-            others = np.full((len(texts), 1), -1)
-            others[rows, 0] = second
-        none = np.empty(0, dtype=np.int64)
-        tasks[name] = PhaseData(
-            *(texts, tokens, codes, space, rows[:TRAIN], rows[TRAIN:], none),
-            others=others,
-            values=values,
-            of_pairs=name in PAIRED,
-        )
-    first = tasks["topic"]
-    return replace(first, codes=np.full(len(texts), -1), values=None, tasks=tasks)
 
 
 @pytest.fixture
 def data(model: Model) -> PhaseData:
     return tasks_of(model)
-
-
-def made(model: Model, data: PhaseData, **options: Any) -> Multitask:
-    phase = make_phase("multitask", model, data, **{"batch_size": 8, **options})
-    assert isinstance(phase, Multitask)
-    return phase
-
-
-def batches_of(phase: Multitask, epoch: int = 0) -> list[Batch]:
-    random = np.random.default_rng(0)
-    return [Batch(draw, random, torch.device("cpu")) for draw in phase.batches.epoch(epoch)]
 
 
 def about(phase: Multitask, task: str) -> Batch:
@@ -100,14 +48,15 @@ def test_every_mix_steps_with_a_finite_loss_and_gradients(model, data, mix: str)
         present = [list(TASKS)[place] for place in np.unique(batch.draw["task"])]
         assert torch.isfinite(loss)
         assert list(scalars) == present
-        assert len(present) == (len(TASKS) if mix == "mixed" else 1)
+        if mix != "union":
+            assert len(present) == (len(TASKS) if mix == "mixed" else 1)
         for name, head in model.heads.items():
             touched = [parameter.grad is not None for parameter in head.parameters()]
             assert touched == [name in present] * len(touched), "a step leaves the heads of other tasks alone"
         assert all(p.grad is None or torch.isfinite(p.grad).all() for p in phase.parameters())
 
 
-@pytest.mark.parametrize("mix", ["sequential", "mixed"])
+@pytest.mark.parametrize("mix", ["sequential", "mixed", "union"])
 def test_a_batch_has_the_rows_of_the_tasks_that_it_says(model, data, mix: str) -> None:
     seen: dict[str, set[int]] = {name: set() for name in TASKS}
     for batch in batches_of(made(model, data, mix=mix)):
@@ -117,7 +66,7 @@ def test_a_batch_has_the_rows_of_the_tasks_that_it_says(model, data, mix: str) -
         assert seen[name] == set(task.train.tolist())
 
 
-@pytest.mark.parametrize("mix", ["proportional", "mixed"])
+@pytest.mark.parametrize("mix", ["proportional", "mixed", "union"])
 def test_training_changes_encoder_and_heads(model, data, mix: str) -> None:
     before = weights(model.encoder)
     phase = made(model, data, mix=mix, epochs=1, lr=1e-3)
@@ -318,8 +267,9 @@ def test_heads_go_on_where_they_fit(model, data) -> None:
 
 
 @pytest.mark.parametrize("pair", ["uv", "uv_diff_prod", "cosine", "together"])
-def test_pairs_are_seen_as_the_task_says(model, data, pair: str) -> None:
-    phase = made(model, data, tasks={name: {"pair": pair} for name in TASKS}, mix="mixed")
+@pytest.mark.parametrize("mix", ["mixed", "union"])
+def test_pairs_are_seen_as_the_task_says(model, data, pair: str, mix: str) -> None:
+    phase = made(model, data, tasks={name: {"pair": pair} for name in TASKS}, mix=mix)
     assert [model.head(name).pair for name in TASKS] == [None, pair, pair, None]
     assert torch.isfinite(phase(first_batch(phase)).loss)
     assert len(phase.validate()) == 1 + len(TASKS)

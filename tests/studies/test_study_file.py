@@ -407,6 +407,49 @@ def test_the_protocols_are_those_of_the_papers() -> None:
     assert (phase.lr, phase.epochs, phase.weight_decay, phase.ce_weight) == (2e-5, 5, 0.01, 0.5)
 
 
+REPORT = {  # methods of the CS224N report: order, epochs, dropout, batch, freeze, shared, pair, schedule
+    "1 SST only": ("sst", 10, 0.3, 32, True, False, "uv", "linear"),
+    "2 Quora, SST, STS": ("quora sst sts", 3, 0.5, 32, False, False, "uv", "linear"),
+    "3 pairs together": ("sst sts sst sts quora", 3, 0.5, 32, False, False, "together", "cosine"),
+    "4 shared layer": ("sts sst quora sst sts", 3, 0.5, 32, False, True, "together", "linear"),
+    "5 batches of 16": ("sts sst quora sst sts", 3, 0.5, 16, False, True, "together", "linear"),
+    "6 dropout .1": ("sts sst sst sts quora", 5, 0.1, 32, False, True, "together", "linear"),
+    "7 union": ("", 5, 0.1, 32, False, False, "together", "linear"),
+    "MT-DNN proportional": ("", 5, 0.1, 32, False, False, "together", "linear"),
+}
+
+
+@pytest.mark.parametrize("scale", ["full", "evening"])
+def test_the_experiments_of_the_multitask_report(scale: str) -> None:
+    study = scale_study(find_study("multitask").file, "multitask", Selection(scale)).study
+    assert [variant.name for variant in study.variants] == [*REPORT, "our recipe"]
+    mixes = {"7 union": "union", "MT-DNN proportional": "proportional"}
+    for name, (order, epochs, dropout, batch, freeze, shared, pair, schedule) in REPORT.items():
+        (phase,) = read_recipe("multitask", set_on(study, "cs224n", name)).phases
+        assert (phase.mix, " ".join(phase.order)) == (mixes.get(name, "sequential"), order)
+        assert (phase.epochs, phase.batch_size, phase.freeze, phase.shared) == (epochs, batch, freeze, shared)
+        assert phase.schedule == schedule
+        assert {(task.head, task.dropout) for task in phase.tasks.values()} == {("linear", dropout)}
+        assert {phase.tasks[task].pair for task in ("quora", "sts")} == {pair}
+        report = 1e-5 if order else 5e-5
+        assert (phase.lr, phase.lrs["head"]) == ((report, report) if scale == "full" else (1e-4, 1e-3))
+        assert (phase.patience, phase.evaluation_share) == (0, 1)
+
+
+def test_the_evening_of_the_multitask_report_cuts_all_variants_alike() -> None:
+    study = scale_study(find_study("multitask").file, "multitask", Selection("evening")).study
+    cells = study.cells()
+    assert len(cells) == 2 * (len(REPORT) + 1)
+    cuts = {(cell.spec.split.rows, cell.spec.split.validation_rows, cell.spec.split.test_rows) for cell in cells}
+    assert cuts == {(500, 500, 20)}
+    assert {cell.spec.split.test_size for cell in cells} == {0}, "Quora has no test table"
+    assert {(cell.variant, cell.spec.seed) for cell in cells} == {
+        (variant.name, seed) for variant in study.variants for seed in (0, 1)
+    }
+    claimed = {name for claim in study.claims for name in (claim.left, claim.right)}
+    assert claimed == {name for name in REPORT if name[0] in "123456"}
+
+
 def test_settings_of_a_paper_depend_on_the_model() -> None:
     info = find_study("three-phase")
     ours = scale_study(info.file, info.name, Selection(FULL)).study

@@ -9,6 +9,7 @@ from phasefit.data.batches.combined import TaskBatches, ZippedBatches
 from phasefit.data.batches.contract import Batches, Draw
 from phasefit.data.batches.pairs import PairBatches, draw_pairs
 from phasefit.data.batches.shuffled import ShuffledBatches
+from phasefit.data.batches.union import UnionBatches
 
 __all__ = [
     "Batches",
@@ -17,6 +18,7 @@ __all__ = [
     "PairBatches",
     "ShuffledBatches",
     "TaskBatches",
+    "UnionBatches",
     "ZippedBatches",
     "draw_pairs",
 ]

@@ -1,7 +1,7 @@
 """Combine streams of batches: in parallel, or the streams of several tasks by a schedule.
 
 Every schedule has the same number of batches per epoch, up to one batch. Sequential is the exception: its order may
-name a task twice, and each time all its rows are used.
+name a task twice, and each time all its rows are used. The schedule `union` is in `union.py`.
 """
 
 from __future__ import annotations

@@ -50,11 +50,11 @@ class Options(PhaseOptions):
     parts = ("encoder", "dense", "head")
     trains_head = True
     kind: Literal["multitask"] = "multitask"
-    mix: Literal["sequential", "round_robin", "uniform", "proportional", "temperature", "mixed"] = Field(
+    mix: Literal["sequential", "round_robin", "uniform", "proportional", "temperature", "mixed", "union"] = Field(
         "proportional",
         description="which task a step trains; sequential: one task after the other; round_robin: in turn; uniform: at "
         "random; proportional: at random by number of batches (MT-DNN); temperature: by a root of it; mixed: all tasks "
-        "in every step",
+        "in every step, a batch of each; union: rows of any tasks, shuffled together",
     )
     order: list[str] = Field(
         default_factory=list, description="mix = sequential: the tasks of an epoch in order; a task may be repeated"

@@ -8,71 +8,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from phasefit.data.batches import Batches, ShuffledBatches, TaskBatches
+from phasefit.data.batches import Batches, TaskBatches, UnionBatches
 from phasefit.errors import RecipeError
-from phasefit.kinds import kind_of
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import Model
-from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.phases.contract import Batch, Encoded, Line, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.finetune.head import head_for, head_loss
-from phasefit.phases.finetune.line import fitted_line, has_line
-from phasefit.phases.finetune.phase import read_rows
 from phasefit.phases.multitask.options import Options, TaskSettings
+from phasefit.phases.multitask.task import Task
 from phasefit.seeds import derive
 
 
-class Task(nn.Module):
-    """One task: its head, loss, rows and validation metric."""
-
-    def __init__(self, phase: str, name: str, settings: TaskSettings, model: Model, data: PhaseData, seed: int) -> None:
-        super().__init__()
-        where = f"{phase}, task '{name}'"
-        self.name, self.settings, self.data = name, settings, data
-        self._seed = derive(seed, phase, name)
-        self.reuses_head, self.head = head_for(model, name, data, settings, derive(seed, phase, name, "head"))
-        model.heads[name], model.spaces[name] = self.head, data.space
-        self.loss = head_loss(where, data.space, data.values[data.train], settings)
-        self.rows: Rows = read_rows(model, data, settings.pair)
-        self._kind = kind_of(data.space)
-        self.watch = settings.watched(where, data.space.kind)
-        self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation]))
-
-    def batches(self, size: int, seed: int) -> Batches:
-        """Batches of its training rows."""
-        train = self.data.train
-        return ShuffledBatches(train, self.rows.lengths(train), batch_size=size, seed=derive(seed, self.name))
-
-    @property
-    def starts_untrained(self) -> bool:
-        """Whether its head is new and not fitted as a line."""
-        return not self.reuses_head and not has_line(self.head, self.data)
-
-    def line(self, model: Model, frozen: bool) -> Line | None:
-        """The line from cosines to scores, if that is what its head is."""
-        if not has_line(self.head, self.data):
-            return None
-        return fitted_line(self.head, self.loss, self.data, lambda rows: self._vectors(model, rows, frozen), self._seed)
-
-    def scores(self, model: Model, rows: np.ndarray, frozen: bool) -> dict[str, float]:
-        """Metrics on these validation rows."""
-        vectors = self._vectors(model, rows, frozen)
-        return self._kind.validate(self.data.values[rows], model.outputs(vectors, self.name))
-
-    def _vectors(self, model: Model, rows: np.ndarray, frozen: bool) -> Tensor:
-        return self.frozen(model, rows) if frozen else self.rows.encode(model.encoder, rows)
-
-    def skip_encoding(self, model: Model) -> int:
-        """Skip the cached vectors of its rows, to time steps."""
-        return self._frozen.skip(model.encoder)
-
-    def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
-        """Cached vectors of its rows."""
-        return self._frozen.of(model.encoder, rows)
-
-
 class Multitask(Phase):
-    """Trains the heads of several tasks on one encoder, one task or all tasks per step."""
+    """Trains the heads of several tasks on one encoder, one task or several per step."""
 
     options: Options
 
@@ -88,17 +35,23 @@ class Multitask(Phase):
             Task(name, task, options.tasks.get(task, TaskSettings()), model, own, seed)
             for task, own in data.tasks.items()
         )
-        streams = {task.name: task.batches(options.batch_size, derive(seed, name)) for task in self._each()}
-        self._batches = TaskBatches(
-            streams, mix=options.mix, seed=derive(seed, name), order=options.order, temperature=options.temperature
-        )
+        self._batches = self._streams(derive(seed, name))
 
     def _each(self) -> list[Task]:
         return [task for task in self.tasks if isinstance(task, Task)]
 
+    def _streams(self, seed: int) -> TaskBatches | UnionBatches:
+        """The training rows of all tasks by the schedule."""
+        options = self.options
+        if options.mix == "union":
+            rows = {task.name: task.data.train for task in self._each()}
+            return UnionBatches(rows, batch_size=options.batch_size, seed=seed)
+        streams = {task.name: task.batches(options.batch_size, seed) for task in self._each()}
+        return TaskBatches(streams, mix=options.mix, seed=seed, order=options.order, temperature=options.temperature)
+
     @property
     def batches(self) -> Batches:
-        """Batches of one task or of all tasks."""
+        """Batches of one task, of all tasks, or of any."""
         return self._batches
 
     @property
@@ -142,19 +95,32 @@ class Multitask(Phase):
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """The weighted mean of the losses of the tasks in the batch."""
-        losses, weights, scalars = [], [], {}
+        losses, scalars = [], {}
+        factors, divisor = self._factors(batch)
         for place, task in enumerate(self._each()):
             if task.name not in encoded:
                 continue
             rows = batch.draw["rows"][batch.draw["task"] == place]
             values = batch.tensor(task.loss.values(task.data.values[rows]))
             own: Tensor = task.loss(task.head(encoded[task.name]), values, batch.weights(task.data.weights, rows))
-            losses.append(task.settings.weight * own)
-            weights.append(task.settings.weight)
+            losses.append(factors[place] * own)
             scalars[task.name] = own.detach()
-        # With one task in the step its weight scales the loss; with several, the loss is their weighted mean.
-        divisor = sum(weights) if len(weights) > 1 else 1.0
         return StepOutput(torch.stack(losses).sum() / divisor, scalars)
+
+    def _factors(self, batch: Batch) -> tuple[list[float], float]:
+        """The factor of the loss of each task, and the divisor of their sum."""
+        weights = [task.settings.weight for task in self._each()]
+        rows = np.bincount(batch.draw["task"], minlength=len(weights))
+        if "task_rows" not in batch.draw:
+            # With one task in the step its weight scales the loss; with several, the loss is their weighted mean.
+            present = [weight for weight, own in zip(weights, rows, strict=True) if own]
+            return weights, sum(present) if len(present) > 1 else 1.0
+        # The mean of a task is over its rows in the whole batch, of which this process may have a smaller or a larger
+        # share than of all rows; with one process both shares are 1.
+        whole = batch.draw["task_rows"][0]
+        shares = (rows * whole.sum()) / (np.maximum(whole, 1) * rows.sum())
+        factors = [weight * float(share) for weight, share in zip(weights, shares, strict=True)]
+        return factors, sum(weight for weight, anywhere in zip(weights, whole, strict=True) if anywhere)
 
     def validate(self) -> dict[str, float]:
         """The metric of each task with validation rows, and their mean."""
@@ -175,8 +141,11 @@ class Multitask(Phase):
         return [(len(task.data.validation), task.rows.index.shape[1]) for task in self._each()]
 
     def step_rows(self) -> float:
-        """A batch of each task, or of one task on average."""
-        sizes = [min(self.options.batch_size, len(task.data.train)) * task.rows.index.shape[1] for task in self._each()]
+        """A batch of each task, of one task on average, or of all rows together."""
+        each = [(len(task.data.train), task.rows.index.shape[1]) for task in self._each()]
+        if self.options.mix == "union":
+            return sum(rows * texts for rows, texts in each) / len(self._batches) * self.options.accumulate
+        sizes = [min(self.options.batch_size, rows) * texts for rows, texts in each]
         rows = sum(sizes) if self.options.mix == "mixed" else float(np.mean(sizes))
         return float(rows * self.options.accumulate)
 
@@ -198,4 +167,6 @@ class Multitask(Phase):
             how = "in turn" if self.options.mix == "round_robin" else "all in every step"
             return [f"{self.name}: {', '.join(task.name for task in self._each())}, {how}"]
         drawn = ", ".join(f"{task.name} ({share:.1%})" for task, share in shares)
+        if self.options.mix == "union":
+            return [f"{self.name}: each step trains on rows of all tasks, shuffled together: {drawn}"]
         return [f"{self.name}: each step trains one task: {drawn}"]
