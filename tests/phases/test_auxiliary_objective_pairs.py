@@ -9,10 +9,13 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from phasefit.errors import PhasefitError
 from phasefit.objectives import OBJECTIVES
 from phasefit.phases import PHASES
 from phasefit.phases.contract import Batch, PhaseData
 from phasefit.training.gradients import _in_chunks
+from running import train
+from specs import run_spec
 from tiny import make_data, make_phase, make_table, run, same, weights
 
 LABELLED = [name for name, kind in OBJECTIVES.items() if "labelled" in kind.inputs]
@@ -96,3 +99,30 @@ def test_pairs_that_are_encoded_apart_and_views_of_pairs_are_refused_as_before()
     assert not options(kind="finetune", objective="supcon").takes_pairs
     assert options(kind="finetune", objective="supcon", pair="together").takes_pairs
     assert not options(kind="finetune", pair="together", views=["dropout"]).takes_pairs
+
+
+@pytest.mark.parametrize("pair", ["uv", "uv_diff_prod", "cosine"])
+def test_a_run_refuses_an_objective_unless_pairs_are_read_together(tiny_folder, tmp_path, pair) -> None:
+    texts, labels = make_table(40)
+    table = tmp_path / "pairs.csv"
+    rows = zip(texts, texts[1:], labels[1:], strict=False)
+    table.write_text("left,right,same\n" + "\n".join(f'"{a}","{b}",{label}' for a, b, label in rows), encoding="utf-8")
+    settings = ("finetune.min_steps=1", "finetune.max_steps=1")
+
+    def trained(how: str) -> dict:
+        spec = run_spec(
+            data=table,
+            text=("left", "right"),
+            label=("same",),
+            recipe="supcon-finetune",
+            settings=(*settings, f"finetune.pair={how}"),
+            model=str(tiny_folder),
+            out=tmp_path / how,
+        )
+        return train(spec, lambda event: None).metrics
+
+    with pytest.raises(PhasefitError, match="pair"):
+        trained(pair)
+    assert not (tmp_path / pair).exists(), "refused before training"
+    if pair == "uv":
+        assert trained("together")["phases"][0]["steps"] == 1

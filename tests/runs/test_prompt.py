@@ -45,6 +45,25 @@ def test_the_prompt_is_saved_with_the_encoder(run: Path) -> None:
     assert len(model.predict(texts)) == len(texts)
 
 
+def test_the_phases_of_the_paper_keep_the_prompt(tiny_folder: Path, tmp_path: Path) -> None:
+    """The variant "three-phase with prompts" of the study, in few steps."""
+    table = write_csv(tmp_path / "table.csv", *make_table(40))
+    few = [
+        f"{phase}.{limit}=2" for phase in ("denoise", "contrast", "finetune") for limit in ("min_steps", "max_steps")
+    ]
+    spec = run_spec(
+        data=table,
+        recipe="three-phase-paper",
+        settings=(f"prompt={PROMPT}", *few),
+        model=str(tiny_folder),
+        out=tmp_path / "run",
+    )
+    result = train(spec, lambda event: None)
+    assert result.model.encoder.template == load_model(tmp_path / "run").encoder.template == PROMPT
+    assert [phase["steps"] for phase in result.metrics["phases"]] == [2, 2, 2]
+    assert 0 <= result.metrics["test"]["accuracy"] <= 1
+
+
 def test_continuing_keeps_the_prompt(run: Path, tmp_path: Path) -> None:
     assert fit(run, tmp_path / "on").model.encoder.template == PROMPT
 

@@ -105,6 +105,24 @@ def test_claims_hold_fail_or_are_undecided_by_the_paired_test() -> None:
     assert (verdicts[3].published, verdicts[3].published_model) == (None, None)
 
 
+def test_our_expectations_are_marked_and_do_not_count_against_the_paper() -> None:
+    text = "better > base on SNIPS in test.accuracy"
+    ours = replace(claim("similar > base on SNIPS in test.accuracy"), ours=True)
+    paper, own = judged(study(text, claims=(claim(text), ours)))
+    assert paper.p == pytest.approx(paired(SCORES["better"], SCORES["base"], overlap=0.25).p)
+    assert shown(own)[1] == "our expectation"
+    assert shown(paper)[1] == "+5.5 points, Large"
+    assert [one.to_json()["ours"] for one in (paper, own)] == [False, True]
+    content = {
+        "title": "t",
+        "dataset": {"SNIPS": {"data": "snips"}},
+        "variant": {name: {"recipe": "finetune"} for name in ("better", "base")},
+        "claim": [{"text": text, "ours": True}, {"text": text}],
+    }
+    claims = scale_study(parse_study(content, "own.toml"), "own", Selection()).study.claims
+    assert [one.ours for one in claims] == [True, False]
+
+
 def test_claims_about_losses_are_about_numbers() -> None:
     (verdict,) = judged(study("better < base on SNIPS in test.log_loss"))
     assert verdict.verdict == "holds"
@@ -152,7 +170,7 @@ def test_verdicts_are_in_every_file(tmp_path: Path) -> None:
     tables = [fill(one, spec, cells, results) for spec in one.tables]
     write_files(tmp_path, one, tables, cells, results, "c", [], claims=claim_verdicts(one, cells, results))
     text = (tmp_path / "results.md").read_text(encoding="utf-8")
-    assert "## Claims of the paper" in text
+    assert "## Claims" in text
     assert r"| better \> base on SNIPS in test.accuracy | +5.5 points, Large | +10.5 points \[" in text
     assert "| 8 of 8 | holds |" in text
     content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
@@ -161,7 +179,7 @@ def test_verdicts_are_in_every_file(tmp_path: Path) -> None:
         ("similar", "base", "undecided"),
     ]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Claims of the paper" in page
+    assert "Claims" in page
     assert "better &gt; base on SNIPS in test.accuracy" in page
     assert "undecided" in page
 
@@ -172,7 +190,7 @@ def test_a_study_without_claims_has_no_section(tmp_path: Path) -> None:
     results = {cell.key: result_of(cell) for cell in cells}
     write_files(tmp_path, one, [fill(one, one.tables[0], cells, results)], cells, results, "c", [])
     assert "Claims" not in (tmp_path / "results.md").read_text(encoding="utf-8")
-    assert "Claims of the paper" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Claims" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_every_packaged_study_has_claims_that_its_full_scale_can_judge() -> None:

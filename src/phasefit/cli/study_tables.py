@@ -44,14 +44,14 @@ def show_study(result: StudyResult, json: bool = False, *, verdicts: bool = Fals
 
 
 def show_claims(claims: Sequence[ClaimVerdict]) -> None:
-    """Print the verdict on each claim of the paper."""
+    """Print the verdict on each claim."""
     from phasefit.cli.console import printable, stdout
     from phasefit.cli.tables import new_table
     from phasefit.studies.claim_verdicts import HEADINGS, shown
 
     if not claims:
         return
-    table = new_table(*HEADINGS, title="Claims of the paper", right=(3, 4))
+    table = new_table(*HEADINGS, title="Claims", right=(3, 4))
     for one in claims:
         table.add_row(*(printable(cell, 160) for cell in shown(one)))
     stdout().print(table)

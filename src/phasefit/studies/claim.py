@@ -22,9 +22,12 @@ class Claim:
     right: str
     dataset: str
     score: str
+    ours: bool = False  # our expectation, which no paper claims
 
 
-def parse_claim(text: str, variants: Collection[str], datasets: Collection[str], where: str) -> Claim:
+def parse_claim(
+    text: str, variants: Collection[str], datasets: Collection[str], where: str, ours: bool = False
+) -> Claim:
     """The claim in a text such as "three-phase > joint on SNIPS in test.accuracy"; RecipeError with the place."""
     head, _, score = text.rpartition(" in ")
     sides, _, dataset = head.rpartition(" on ")
@@ -44,4 +47,4 @@ def parse_claim(text: str, variants: Collection[str], datasets: Collection[str],
     except PhasefitError as error:
         raise RecipeError(f"{where}: {error}") from None
     left, right = (one, other) if sign == ">" else (other, one)
-    return Claim(text, left, right, dataset, score)
+    return Claim(text, left, right, dataset, score, ours)

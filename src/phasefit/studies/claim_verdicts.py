@@ -24,8 +24,9 @@ HEADINGS = ("claim", "published", "ours [95 % interval]", "p", "cells", "verdict
 EXPLAINED = (
     "A claim holds if the difference has the claimed sign with p < 0.05 and does not hold if it has the other sign; "
     "otherwise all planned cells are in and cannot tell (undecided). Until they are in, a claim counts as not run. "
-    "p: paired t test as in the tables, corrected for the claims about the same dataset and score (Holm). Verdicts are "
-    "about these runs: the notes state the model and what the scale reduces."
+    "p: paired t test as in the tables, corrected for the claims about the same dataset and score (Holm), those of the "
+    "paper and our own expectations separately. Verdicts are about these runs: the notes state the model and what the "
+    "scale reduces."
 )
 
 
@@ -48,7 +49,7 @@ class ClaimVerdict:
     def to_json(self) -> dict[str, Any]:
         """Content for results.json and the page."""
         names = ("verdict", "reason", "difference", "low", "high", "p", "cells", "planned", "published")
-        of_claim = {name: getattr(self.claim, name) for name in ("text", "left", "right", "dataset", "score")}
+        of_claim = {name: getattr(self.claim, name) for name in ("text", "left", "right", "dataset", "score", "ours")}
         more = {"published_model": self.published_model, "shown": dict(zip(HEADINGS, shown(self), strict=True))}
         return {**of_claim, **{name: getattr(self, name) for name in names}, **more}
 
@@ -56,9 +57,9 @@ class ClaimVerdict:
 def claim_verdicts(study: Study, cells: Sequence[Cell], results: Mapping[str, Result]) -> list[ClaimVerdict]:
     """A verdict for each claim of the study, in its order."""
     judged = [_measured(claim, study, cells, results) for claim in study.claims]
-    families: dict[tuple[str, str], list[int]] = {}
+    families: dict[tuple[str, str, bool], list[int]] = {}
     for index, one in enumerate(judged):
-        families.setdefault((one.claim.dataset, one.claim.score), []).append(index)
+        families.setdefault((one.claim.dataset, one.claim.score, one.claim.ours), []).append(index)
     for family in families.values():
         corrected = holm([judged[index].p for index in family], len(family))
         for index, p in zip(family, corrected, strict=True):
@@ -123,6 +124,8 @@ def shown(one: ClaimVerdict) -> list[str]:
     """The cells of a row with these `HEADINGS`."""
     score = one.claim.score
     published = "" if one.published is None else f"{spelled_gain(one.published, score)}, {one.published_model}"
+    if one.claim.ours:
+        published = "our expectation"
     ours = "" if one.difference is None else spelled_gain(one.difference, score)
     ours = f"so far {ours}" if ours and one.verdict == NOT_RUN else ours
     if one.low is not None and one.high is not None:

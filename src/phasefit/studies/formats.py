@@ -157,7 +157,7 @@ def _claims(claims: Sequence[ClaimVerdict]) -> list[str]:
     """The lines of a section with all verdicts; none without claims."""
     if not claims:
         return []
-    lines = ["## Claims of the paper", "", "| " + " | ".join(CLAIM_HEADINGS) + " |", "|-|-|-:|-:|-:|-|"]
+    lines = ["## Claims", "", "| " + " | ".join(CLAIM_HEADINGS) + " |", "|-|-|-:|-:|-:|-|"]
     lines += ["| " + " | ".join(map(_cell, shown(one))) + " |" for one in claims]
     return [*lines, "", CLAIMS_EXPLAINED, ""]
 

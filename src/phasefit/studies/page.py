@@ -32,7 +32,7 @@ def study_page(content: Content, evidence: Evidence = NO_EVIDENCE) -> Page:
     curves = {curve["title"]: _curve_chart(curve) for curve in content.get("curves") or ()}
     sections = [
         section("Result", "study/result.html", figures=_figures(content), headlines=verdicts(tables, evidence)),
-        section("Claims of the paper", "study/claims.html", claims=content.get("claims") or (), note=EXPLAINED),
+        section("Claims", "study/claims.html", claims=content.get("claims") or (), note=EXPLAINED),
         *(_table_section(one, several=len(tables) > 1) for one in tables),
         section("Cost", "study/cost.html", charts=_cost_charts(content)),
         section("Curves", "study/curves.html", curves=curves),

@@ -115,7 +115,7 @@ def _study(file: StudyFile, name: str, scale: ScalePart, selection: Selection, f
         tables=tables,
         notes=tuple(file.notes),
         common={key: value for key, value in file.common.options().items() if key not in CAPPED},
-        claims=tuple(parse_claim(one.text, file.variant, file.dataset, name) for one in file.claim),
+        claims=tuple(parse_claim(one.text, file.variant, file.dataset, name, one.ours) for one in file.claim),
     )
     return study if selection.seeds is None else _with_all_seeds(study)
 

@@ -32,6 +32,7 @@ SST5 = { joint = 52.69 }
 
 [[claim]]                      # what the paper claims; most important first, as its cells are run first
 text = "joint > finetune on SST5 in test.accuracy"  # or < for a lower score
+ours = true                    # our expectation; the paper does not claim it
 
 [[figure]]                     # gain of one variant over another against the number of rows
 title = "Gain against rows"
@@ -135,6 +136,7 @@ class ClaimPart(Strict):
     """`[[claim]]`."""
 
     text: str
+    ours: StrictBool = False
 
 
 class FigurePart(Strict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -46,6 +46,11 @@ class ContrastSettings(Strict):
         "batch",
         description="batch: all pairs of a class-aware batch; explicit: unique pairs drawn once, as in the paper",
     )
+    agreement: Literal["graded", "equal"] = Field(
+        "graded",
+        description="tree labels; graded: two texts are as similar as the share of leading levels that they have in "
+        "common; equal: only texts with equal paths are similar",
+    )
     per_class: int = Field(4, ge=2, description="texts per class in a batch (pairs = 'batch')")
     augmentation: int = Field(
         12, ge=1, description="the paper's Aug: the higher, the more pairs are drawn (pairs = 'explicit')"
@@ -85,6 +90,10 @@ class Options(PhaseOptions, ContrastSettings, ChunkOptions):
         """Check the objective, the stop words and the class texts."""
         check_contrast(self, where)
 
+    def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
+        """Check that `agreement` applies to the labels."""
+        check_agreement(self, where, kinds)
+
     def check_order(self, where: str, before: Sequence[PhaseOptions]) -> None:
         """Check that an earlier phase generates texts if `balance.generate` is set."""
         check_contrast_order(self, where, before)
@@ -106,6 +115,15 @@ def check_contrast(settings: ContrastSettings, where: str) -> None:
     if settings.balance.mode != "none":
         stop_words(settings.balance.stop_words)
     check_contrast_files(settings, where)
+
+
+def check_agreement(settings: ContrastSettings, where: str, kinds: Mapping[str, str]) -> None:
+    """Raise if `agreement` is set and the labels are not paths in a tree."""
+    if settings.agreement != "graded" and {*kinds.values()} != {"tree"}:
+        kind = next(kind for kind in kinds.values() if kind != "tree")
+        raise RecipeError(
+            f"{where}: agreement = 'equal' is for tree labels, not for labels of kind '{kind}'; remove it"
+        )
 
 
 def check_contrast_files(settings: ContrastSettings, where: str) -> None:

@@ -82,7 +82,8 @@ class Contrast(Phase):
     def _explicit(self) -> Batches:
         codes, seed = self.grown.codes, derive(self.seed, self.name)
         times = shuffles(self.options.augmentation, len(np.unique(codes)))
-        pairs, _ = draw_pairs(self.data.space.targets(self.grown.values), self.grown.origins, times=times, seed=seed)
+        targets = self._targets_of(self.grown.values)
+        pairs, _ = draw_pairs(targets, self.grown.origins, times=times, seed=seed)
         if not len(pairs):
             raise RecipeError(f"{self.name}: the training rows form no pairs; use pairs = 'batch'")
         self.pairs = len(pairs)
@@ -188,7 +189,7 @@ class Contrast(Phase):
     def _validation_pairs(self) -> float:
         rows = self.sample(self.data.validation[:PAIRED_ROWS])
         vectors = encode_rows(self.encoder, self.data.tokens, rows)
-        targets = torch.from_numpy(self.data.targets(rows)).to(vectors.device)
+        targets = torch.from_numpy(self._targets_of(self.data.values[rows])).to(vectors.device)
         with torch.no_grad():
             return float(self.objective(vectors, targets, parameters=self.proxies))
 
@@ -219,7 +220,13 @@ class Contrast(Phase):
         ]
 
     def _targets(self, places: np.ndarray) -> np.ndarray:
-        return self.data.space.targets(self.grown.values[places])
+        return self._targets_of(self.grown.values[places])
+
+    def _targets_of(self, values: np.ndarray) -> np.ndarray:
+        """Targets of labels; with `agreement = "equal"` the codes of whole paths, which agree fully or not at all."""
+        if self.options.agreement == "equal":
+            return np.asarray(values, dtype=np.int64)
+        return self.data.space.targets(values)
 
 
 def _first_seen(near: Tensor, places: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from phasefit.phases.contrast.options import (
     ContrastSettings,
+    check_agreement,
     check_contrast,
     check_contrast_files,
     check_contrast_order,
@@ -63,6 +64,10 @@ class Options(PhaseOptions):
         from phasefit.phases.objective_option import check_row_weights
 
         check_row_weights(where, self.contrast.objective)
+
+    def check_kinds(self, where: str, kinds: Mapping[str, str]) -> None:
+        """Check that the agreement of contrast applies to the labels."""
+        check_agreement(self.contrast, where, kinds)
 
     def check_order(self, where: str, before: Sequence[PhaseOptions]) -> None:
         """Check the order as contrast does."""
