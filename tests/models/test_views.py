@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from phasefit.data.io.files import open_bytes
 from phasefit.errors import DataError, RecipeError
 from phasefit.models.encoder.encoder import Encoder, load_encoder
 from phasefit.models.views import VIEWS, View, Views, build_views
-from phasefit.models.views.synonyms import read_synonyms
+from phasefit.models.views.synonyms import PACKAGED, read_synonyms
 from phasefit.models.views.words import core, words_of
+from phasefit.studies.key import PROTOCOL
 from tiny import make_table
 from wild import TEXT, TEXTS
 
@@ -192,6 +195,37 @@ def test_synonyms_keep_a_capital_and_punctuation(table) -> None:
     assert drawn(view, "Rain!") in {"Shower!", "Drizzle!"}
 
 
+@settings(max_examples=40, deadline=None)
+@given(text=TEXT, seed=st.integers(0, 9), most=st.integers(1, 4))
+@example(text="rain the storm rain the storm rain", seed=0, most=2)
+def test_a_fixed_share_of_all_words_is_replaced(text: str, seed: int, most: int) -> None:
+    (view,) = build_views("here", [{"name": "synonyms", "max_words": most}])
+    words = text.split()
+    known = read_synonyms(PACKAGED / "english.csv.gz")
+    listed = sum(core(word)[1].casefold() in known for word in words)
+    after = drawn(view, text, seed).split()
+    changed = sum(old != new for old, new in zip(words, after, strict=True))
+    assert changed == min(listed, most, max(3 * len(words) // 10, 1))
+
+
+def test_every_listed_word_can_be_one_of_the_replaced() -> None:
+    (view,) = build_views("here", [{"name": "synonyms", "max_words": 10}])
+    text, random = "The nervous children stopped and slept without the ideas", np.random.default_rng(0)
+    seen = [view.text(text, random, MASK).split() for _ in range(200)]
+    places = {place for words in seen for place, word in enumerate(text.split()) if words[place] != word}
+    assert places == {1, 2, 3, 5, 8}
+    assert {sum(new != old for new, old in zip(words, text.split(), strict=True)) for words in seen} == {2}
+
+
+def test_without_listed_words_a_text_is_unchanged() -> None:
+    (view,) = build_views("here", [{"name": "synonyms", "max_words": 10}])
+    text = "Der Hund bellt, \n und das Wetter wird schlechter "
+    assert drawn(view, text) == text
+    (note,) = view.text_notes([text, text])
+    assert "'english' has no word of the training texts" in note
+    assert view.text_notes([text, "The children slept"]) == view.text_notes([]) == []
+
+
 # --- the table of synonyms --------------------------------------------------------------------------------------------
 
 
@@ -201,6 +235,24 @@ def test_with_a_header_words_are_replaced_in_one_direction(tmp_path) -> None:
     assert read_synonyms(path) == {"big": ("large", "as big as a house")}
     path.write_text("big\tlarge\tgreat\n\n", encoding="utf-8")
     assert read_synonyms(path)["large"] == ("big", "great")
+
+
+def test_a_changed_packaged_table_needs_a_higher_protocol() -> None:
+    with open_bytes(PACKAGED / "english.csv.gz") as file:
+        checksum = hashlib.sha256(file.read()).hexdigest()
+    assert (PROTOCOL, checksum[:16]) == (3, "77274bf4363ed099")
+
+
+def test_the_packaged_table_has_inflected_single_words_and_its_licence() -> None:
+    known = read_synonyms(PACKAGED / "english.csv.gz")
+    assert known["scared"] == ("frightened",)
+    assert known["children"][0] == "kids"
+    assert known["felt"] == ("experienced", "sensed"), "irregular pasts are replaced, but not inserted"
+    every = {*known, *(other for others in known.values() for other in others)}
+    assert all(re.fullmatch("[a-z]{2,}", word) for word in every)
+    assert not {"not", "no", "never", "the", "have"} & set(known)
+    assert all(word not in others and 1 <= len(others) <= 5 for word, others in known.items())
+    assert "WordNet 3.0 Copyright 2006" in (PACKAGED / "WordNet.LICENSE.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +279,9 @@ def test_a_bad_table_is_a_short_error(tmp_path, content: bytes | None, message: 
 
 def test_the_note_counts_the_words_of_the_table(table, encoder) -> None:
     views = Views([made("synonyms", table), made("dropout", table)], encoder, where="finetune")
-    assert views.notes() == [f"finetune: view 'synonyms': '{table}' has synonyms for 7 words"]
+    size = f"finetune: view 'synonyms': '{table}' has synonyms for 7 words"
+    assert views.notes() == views.notes(["rain"]) == [size]
+    assert len(views.notes(["snow"])) == 2
 
 
 # --- what a recipe may say --------------------------------------------------------------------------------------------
@@ -241,7 +295,8 @@ def test_the_note_counts_the_words_of_the_table(table, encoder) -> None:
         ({"name": "delete-words", "rate": 0.1}, "no option 'rate'; did you mean 'ratio'"),
         ({"name": "delete-words", "ratio": 2}, "'delete-words', ratio must be less than 1"),
         ({"name": "mask-span", "characters": 0}, "characters"),
-        ("synonyms", "'synonyms' needs the option 'table'"),
+        ({"name": "synonyms", "table": "englsh"}, "no such file: englsh"),
+        ({"name": "synonyms", "max_words": 0}, "max_words"),
         (
             {"name": "delete-stop-words", "words": "klingon"},
             "stop words 'klingon' are neither a packaged list",

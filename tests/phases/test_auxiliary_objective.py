@@ -86,6 +86,22 @@ def test_views_of_changed_texts_differ(model, data) -> None:
     assert torch.isfinite(phase(first_batch(phase)).loss)
 
 
+@pytest.mark.parametrize("objective", [None, "supcon", "label-aware"])
+def test_cross_entropy_is_the_mean_over_both_views(model, data, objective: str | None) -> None:
+    view = {"name": "delete-words", "ratio": 0.5}
+    phase = still(make_phase("finetune", model, data, objective=objective, views=[view], batch_size=8))
+    batch = Batch({"rows": data.train[:8]}, np.random.default_rng(0), torch.device("cpu"))
+    encoded = phase.encode(batch)
+    codes = torch.from_numpy(data.codes[batch.draw["rows"]])
+    first, second = (
+        float(cross_entropy(phase.head(encoded[name]), codes).detach()) for name in ("vectors", "vectors.2")
+    )
+    assert first != pytest.approx(second, abs=1e-6)
+    output = phase.loss(encoded, batch)
+    value = output.loss if objective is None else output.scalars["cross_entropy"]
+    assert float(value.detach()) == pytest.approx((first + second) / 2, abs=1e-5)
+
+
 def test_the_weighting_network_starts_as_the_encoder_and_learns_apart(tiny_folder) -> None:
     model = fresh_model(tiny_folder)
     data = make_data(model.encoder, *make_table(60))

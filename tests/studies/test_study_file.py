@@ -99,6 +99,16 @@ def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
         ("[scale.quick]\nvariant.base.seeds=[7]", "scale 'quick', 'base': the seed 7 is not one of the scale's"),
         ("[scale.quick]\nepochs=2", "scale.quick: unknown option 'epochs'"),
         ("[[figure]]\ntitle='f'\nvariant='base'\nagainst='x'", "figure 'f': there is no variant 'x'"),
+        ("[[figure]]\ntitle='f'\nvariant='base'", "figure 'f': 'against' is missing"),
+        ("[[figure]]\ntitle='f'\nkind='bars'", "figure 1: 'kind'"),
+        ("[[figure]]\ntitle='f'\nkind='scores'", "figure 'f': 'tables' is missing"),
+        ("[[figure]]\ntitle='f'\nkind='scores'\ntables=[1, 2]", "kind = 'scores' draws one table (found 2)"),
+        ("[[figure]]\ntitle='f'\nkind='scores'\ntables=[3]", "figure 'f': there is no table '3'"),
+        ("[[figure]]\ntitle='f'\nkind='scores'\ntables=[1]\nvariants=['bas']", "there is no variant 'bas'"),
+        (
+            "[[figure]]\ntitle='f'\nkind='scores'\ntables=[1]\nvariant='base'",
+            "'variant' has no effect with kind = 'scores'; remove it",
+        ),
     ],
 )
 def test_an_error_is_one_sentence(text: str, message: str) -> None:
@@ -405,6 +415,9 @@ def test_the_protocols_are_those_of_the_papers() -> None:
     aware = scale_study(by_name["label-aware"], "label-aware", Selection()).study
     (phase,) = read_recipe("label-aware", set_on(aware, "ISEAR", "LCL")).phases
     assert (phase.lr, phase.epochs, phase.weight_decay, phase.ce_weight) == (2e-5, 5, 0.01, 0.5)
+    assert (phase.batch_size, phase.views) == (10, [{"name": "synonyms", "max_words": 10}])
+    both = read_recipe("finetune", set_on(aware, "ISEAR", "CE two views")).phases[0]
+    assert (both.batch_size, both.views, both.objective) == (10, phase.views, None)
 
 
 REPORT = {  # methods of the CS224N report: order, epochs, dropout, batch, freeze, shared, pair, schedule

@@ -13,13 +13,8 @@ from phasefit.cli.run_options import typed_command
 from phasefit.errors import PhasefitError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from phasefit.studies.cell import Cell
-    from phasefit.studies.result import Result
     from phasefit.studies.scaling import ScaledStudy
     from phasefit.studies.study import Study
-    from phasefit.studies.study_file import FigurePart
     from phasefit.studies.study_reading import StudyInfo
 
 PIECES = Panel("Pieces of a study")
@@ -167,26 +162,13 @@ def run(
     """Run the study, then write and print tables and figures."""
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
-    from phasefit.studies.gains import Gain, compared, curve, gains, rows_of, training_rows, write_gains
+    from phasefit.studies.figures import Figures
     from phasefit.studies.run_study import run_study
 
-    rows = {data.name: training_rows(data, data_dir) for data in study.datasets}
-    paper = {data.name: training_rows(data, data_dir) for data in scaled.whole.datasets}
-
-    def points_of(figure: FigurePart, cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Gain]:
-        known = {name: rows.get(name) or counted for name, counted in rows_of(cells, results).items()}
-        return gains(figure, compared(figure, study, cells, results), known, paper)
-
-    def curves(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[dict[str, Any]]:
-        drawn = [(figure, points_of(figure, cells, results)) for figure in scaled.figures]
-        return [curve(figure, points) for figure, points in drawn if points]
-
+    figures = Figures(scaled.figures, study, scaled.whole, data_dir)
     with study_listener(quiet) as listen:
-        done = run_study(study, listen, command=typed_command(), curves=curves, **where)
-    for number, figure in enumerate(scaled.figures, start=1):
-        points = points_of(figure, done.cells, done.results)
-        if points:
-            write_gains(done.folder, figure, points, "gain" if number == 1 else f"gain-{number}")
+        done = run_study(study, listen, command=typed_command(), curves=figures.for_page, **where)
+    figures.write(done.folder, done.cells, done.results)
     show_study(done, json=json)
 
 

@@ -26,16 +26,16 @@ def write_study_page(path: Path, content: Content, evidence: Evidence = NO_EVIDE
 
 
 def study_page(content: Content, evidence: Evidence = NO_EVIDENCE) -> Page:
-    """Headlines, one section per table, score against minutes, curves, runs, and the command."""
+    """Headlines, one section per table, score against minutes, figures, runs, and the command."""
     tables: Sequence[Content] = content.get("tables") or ()
     cells: Sequence[Content] = content.get("cells") or ()
-    curves = {curve["title"]: _curve_chart(curve) for curve in content.get("curves") or ()}
+    figures = {one["title"]: _figure_chart(one) for one in content.get("curves") or ()}
     sections = [
         section("Result", "study/result.html", figures=_figures(content), headlines=verdicts(tables, evidence)),
         section("Claims", "study/claims.html", claims=content.get("claims") or (), note=EXPLAINED),
         *(_table_section(one, several=len(tables) > 1) for one in tables),
         section("Cost", "study/cost.html", charts=_cost_charts(content)),
-        section("Curves", "study/curves.html", curves=curves),
+        section("Figures", "study/figures.html", charts=figures),
         section("All runs", "study/cells.html", cells=cells[:MOST_CELLS], total=len(cells)),
         section("Notes", "notes.html", notes=content.get("notes") or ()),
         section("Environment", "environment.html", environment=content.get("environment") or {}),
@@ -135,6 +135,18 @@ def _has(row: Content, *keys: str) -> bool:
 def _tip(row: Content, metric: str, score: float) -> list[str]:
     repetition = [f"{key} {row[key]}" for key in ("seed", "fold") if row.get(key) is not None]
     return [f"{metric} {score:.4f}", f"{row['minutes']:.2f} minutes", *repetition]
+
+
+def _figure_chart(figure: Content) -> Chart:
+    """Lines, or scores with intervals."""
+    return _score_chart(figure) if "spots" in figure else _curve_chart(figure)
+
+
+def _score_chart(figure: Content) -> Chart:
+    names = ("dataset", "variant", "mean", "low", "high", "published")
+    spots = [Spot(*(one[name] for name in names)) for one in figure["spots"]]
+    label = f"{figure['title']}: {figure['x_title']} of each variant with its 95 % interval, by dataset"
+    return interval_plot(spots, figure["x_title"], label, _published(figure["spots"]))
 
 
 def _curve_chart(curve: Content) -> Chart:

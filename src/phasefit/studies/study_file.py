@@ -39,6 +39,12 @@ title = "Gain against rows"
 variant = "joint"
 against = "finetune"
 
+[[figure]]                     # the scores of a table, with intervals
+kind = "scores"
+title = "Accuracy by dataset"
+tables = [3]
+variants = ["joint"]           # default: those of the table
+
 [scale.quick]                  # seeds, folds, datasets, variants, tables; at most rows, test_rows, validation_rows
 seeds = [0, 1]
 rows = 400
@@ -140,11 +146,13 @@ class ClaimPart(Strict):
 
 
 class FigurePart(Strict):
-    """`[[figure]]`."""
+    """`[[figure]]`: `variant` and `against` are of a gain, `variants` are of scores."""
 
     title: str
-    variant: str
-    against: str
+    kind: Literal["gain", "scores"] = "gain"
+    variant: str = ""
+    against: str = ""
+    variants: Names = Field(default_factory=list)
     tables: list[str | int] = Field(default_factory=list)
 
 

@@ -15,7 +15,7 @@ from phasefit.baselines import BASELINES
 from phasefit.control_characters import has_controls, one_line
 from phasefit.errors import RecipeError, constraint, did_you_mean
 from phasefit.studies.claim import parse_claim
-from phasefit.studies.study_file import FULL, StudyFile
+from phasefit.studies.study_file import FULL, FigurePart, StudyFile
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,7 @@ def _check_names(file: StudyFile, where: str) -> None:
             raise RecipeError(f"{where}, claim {number}: the text has control characters; remove them")
         parse_claim(claim.text, file.variant, file.dataset, f"{where}, claim {number}")
     for figure in file.figure:
-        place = f"{where}, figure '{figure.title}'"
-        _all_known([figure.variant, figure.against], file.variant, place, "variant")
-        _all_known(list(map(str, figure.tables)), file.numbers(), place, "table")
+        _check_figure(figure, file, f"{where}, figure '{figure.title}'")
     for name, scale in file.scale.items():
         place = f"{where}, scale '{name}'"
         if name == FULL:
@@ -167,6 +165,25 @@ def _check_names(file: StudyFile, where: str) -> None:
             for seed in seeds or ():
                 if seed not in (scale.seeds or file.seeds):
                     raise RecipeError(f"{place}, '{part}': the seed {seed} is not one of the scale's; add it to them")
+
+
+def _check_figure(figure: FigurePart, file: StudyFile, place: str) -> None:
+    """Raise for options that the kind of figure lacks or needs, and for unknown names."""
+    gain = figure.kind == "gain"
+    needed, unused = (("variant", "against"), ("variants",)) if gain else (("tables",), ("variant", "against"))
+    for option in needed:
+        if not getattr(figure, option):
+            raise RecipeError(f"{place}: '{option}' is missing")
+    for option in unused:
+        if getattr(figure, option):
+            raise RecipeError(f"{place}: '{option}' has no effect with kind = '{figure.kind}'; remove it")
+    if not gain and len(figure.tables) > 1:
+        raise RecipeError(
+            f"{place}: kind = 'scores' draws one table (found {len(figure.tables)}); add a figure for each"
+        )
+    named = [figure.variant, figure.against] if gain else figure.variants
+    _all_known(named, file.variant, place, "variant")
+    _all_known(list(map(str, figure.tables)), file.numbers(), place, "table")
 
 
 def _all_known(names: Sequence[str] | Mapping[str, Any], known: Any, where: str, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +24,10 @@ class View:
 
     def notes(self) -> list[str]:
         """Notes to print before training starts."""
+        return []
+
+    def text_notes(self, texts: Sequence[str]) -> list[str]:
+        """Notes about the training texts to print before training starts."""
         return []
 
     def text(self, text: str, random: np.random.Generator, mask: str) -> str:

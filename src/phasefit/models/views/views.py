@@ -18,7 +18,7 @@ class Views:
     """Views in order, for one encoder. If none of them changes texts, the stored tokens are used."""
 
     def __init__(self, views: Sequence[View], encoder: Encoder, *, where: str) -> None:
-        self._notes = [f"{where}: view '{view.name}': {note}" for view in views for note in view.notes()]
+        self._views, self._where = tuple(views), where
         mask = encoder.tokenizer.mask_token
         for view in views:
             if view.needs_mask and mask is None:
@@ -42,9 +42,10 @@ class Views:
         """Whether texts are changed and tokenised again at every step."""
         return bool(self._text_views)
 
-    def notes(self) -> list[str]:
-        """Notes to print before training starts."""
-        return self._notes
+    def notes(self, texts: Sequence[str] = ()) -> list[str]:
+        """Notes to print before training starts, also about the training texts if they are given."""
+        by_view = [(view.name, [*view.notes(), *view.text_notes(texts)]) for view in self._views]
+        return [f"{self._where}: view '{name}': {note}" for name, notes in by_view for note in notes]
 
     def texts(self, texts: Sequence[str], random: np.random.Generator) -> list[str]:
         """The augmented texts, sampled one after the other."""

@@ -111,7 +111,9 @@ class Finetune(Phase):
 
     def notes(self) -> list[str]:
         """Notes of the views, and how many pairs are truncated."""
-        notes = [] if self.views is None else self.views.notes()
+        notes = []
+        if self.views is not None:
+            notes += self.views.notes([self.data.texts[row] for row in self.data.train.tolist()])
         if self.head.pair == "together" and (cut := self.rows.cut):
             notes.append(
                 f"{self.name}: {cut:,} pairs are longer than {self.encoder.max_length} tokens and are truncated"

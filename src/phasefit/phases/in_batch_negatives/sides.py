@@ -68,7 +68,8 @@ class TwoViews:
 
     def notes(self) -> list[str]:
         """Notes of the views."""
-        return self._views.notes()
+        texts = self._data.texts if self._replacements is None else self._replacements
+        return self._views.notes([texts[row] for row in self.rows.tolist()])
 
     def _table(self, rows: np.ndarray) -> tuple[Sequence[str], Tokens, np.ndarray]:
         """Texts, tokens and row numbers of a batch: those of the run, or of the replacements."""
