@@ -120,3 +120,19 @@ def test_its_cosines_are_scored(trained, phasefit) -> None:
     shown = phasefit("evaluate", f"{folder}/run", f"{folder}/scored.csv", "--label", "cosine").stdout
     assert "Spearman" in shown
     assert "mean squared error" not in shown
+
+
+def test_a_plain_encoder_is_scored_on_a_dataset_of_words(trained, phasefit, tiny_folder, tmp_path) -> None:
+    (tmp_path / "simlex999").mkdir()
+    words, scores = ["song", "rain", "pizza", "hotel"], [1.5, 9.0, 3.0, 0.5]
+    rows = "".join(f"{word},album,{score},N\n" for word, score in zip(words, scores, strict=True))
+    (tmp_path / "simlex999" / "test.csv").write_text(f"text_a,text_b,label,pos\n{rows}")
+    line = ("simlex999", "--data-dir", str(tmp_path), "--json", "--device", "cpu")
+    for source, folder in ((tiny_folder, tiny_folder), (trained[0] / "run", trained[0] / "run" / "encoder")):
+        result = phasefit("evaluate", str(source), *line)
+        assert result.exit_code == 0, result.output
+        plain = SentenceTransformer(str(folder), device="cpu")
+        cosines = plain.encode(words, normalize_embeddings=True) @ plain.encode("album", normalize_embeddings=True)
+        metrics = json.loads(result.stdout)
+        assert metrics["rows"] == 4
+        assert metrics["spearman"] == pytest.approx(stats.spearmanr(scores, cosines).statistic, abs=1e-4)

@@ -184,3 +184,27 @@ def test_labels_of_every_kind(phasefit, run, measured, tmp_path, sentence):
     assert "need DATA; add it" in sentence(phasefit("geometry", "run", "--levels", "bad,good"))
     (tmp_path / "tasks.toml").write_text('[[task]]\nname = "one"\ndata = "in.csv"\n')
     assert "is a task file" in sentence(phasefit("geometry", "run", "tasks.toml"))
+
+
+def test_layers_of_a_plain_encoder(phasefit, tiny_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").write_text("text,label\nthe song,a\na storm of rain,b\nthe hotel,a\n")
+    result = phasefit("geometry", str(tiny_folder), "in.csv", "--layers", "--json", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert (facts["texts"], facts["words"]) == (3, 8)
+    assert [one["layer"] for one in facts["layers"]] == [0, 1, 2]
+    result = phasefit("geometry", str(tiny_folder), "in.csv", "--layers", "-o", "shape", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    assert f"{facts['layers'][2]['words']:.4f}" in result.stdout
+    assert {path.name for path in (tmp_path / "shape").iterdir()} == {"layers.json", "layers.png", "layers.svg"}
+    assert json.loads((tmp_path / "shape" / "layers.json").read_text()) == facts
+
+
+def test_layers_need_texts_and_no_labels(phasefit, run, tmp_path, sentence):
+    (tmp_path / "in.csv").write_text("text,label\nab,x\ncd,y\n")
+    assert "--layers needs DATA" in sentence(phasefit("geometry", "run", "--layers"))
+    assert "remove --label" in sentence(phasefit("geometry", "run", "in.csv", "--layers", "--label", "label"))
+    (tmp_path / "tasks.toml").write_text('[task.a]\ndata = "in.csv"\n')
+    (tmp_path / "run" / "encoder").mkdir()
+    assert "is a task file" in sentence(phasefit("geometry", "run", "tasks.toml", "--layers"))

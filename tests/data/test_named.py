@@ -11,7 +11,8 @@ from phasefit.data.io.frames import read_frame
 from phasefit.data.labels import LABEL_KINDS
 from phasefit.data.named.cards import SEVERAL_TEXTS, Card, find_card, locate, read_card
 from phasefit.data.named.summary import describe
-from phasefit.errors import DataError
+from phasefit.data.sources import read_test
+from phasefit.errors import DataError, LabelError
 
 CARDS = named_datasets()
 NAMES = [card.name for card in CARDS]
@@ -19,9 +20,10 @@ NAMES = [card.name for card in CARDS]
 
 @pytest.mark.parametrize("card", CARDS, ids=NAMES)
 def test_every_card_is_consistent(card: Card) -> None:
-    assert card.kind in {*LABEL_KINDS, *SEVERAL_TEXTS}
+    assert card.kind in {*LABEL_KINDS, *SEVERAL_TEXTS, "none"}
     assert card.label_kind in {*LABEL_KINDS, None}
-    assert (card.label_kind is None) == (card.kind == "triple")
+    assert (card.label_kind is None) == (card.kind in ("triple", "none"))
+    assert (card.label == ()) == (card.label_kind is None)
     assert set(card.splits) <= {"train", "validation", "test", "unlabelled"}
     assert set(card.rows) <= set(card.splits)
     assert card.title
@@ -103,6 +105,32 @@ def test_columns_and_splits_of_the_cards(tmp_path: Path, no_data: None) -> None:
     assert len(frame) == 2
 
 
+def test_a_dataset_that_is_only_scored(tmp_path: Path, no_data: None) -> None:
+    _write(tmp_path / "simlex999" / "test.csv", "text_a,text_b,label,pos\nold,new,1.58,A\nsmart,clever,9.2,A\n")
+    table = read_test("simlex999", data_dir=tmp_path, sides="two")
+    assert (table.sides[1], table.labels) == (["new", "clever"], [1.58, 9.2])
+    description = describe("simlex999", data_dir=tmp_path)
+    assert (description.rows, description.mean_words) == ({"test": 2}, 1.0)
+    with pytest.raises(DataError, match="no split 'train'; it has test; to score an encoder on it: phasefit evaluate"):
+        read_dataset("simlex999", data_dir=tmp_path, sides="two")
+
+
+def test_the_test_table_or_the_only_one(tmp_path: Path, no_data: None) -> None:
+    _write(tmp_path / "subj" / "train.csv", "text,label\na,x\nb,y\n")
+    assert read_test("subj", data_dir=tmp_path).texts == ["a", "b"]
+    _write(tmp_path / "subj" / "test.csv", "text,label\nc,x\n")
+    assert read_test("subj", data_dir=tmp_path).texts == ["c"]
+
+
+def test_words_without_labels(tmp_path: Path, no_data: None) -> None:
+    _write(tmp_path / "words_en" / "train.csv", "text\nthe\nof\n")
+    train = read_dataset("words-en", data_dir=tmp_path, need_labels=False).train
+    assert (train.texts, train.labels) == (["the", "of"], None)
+    assert describe("words_en", data_dir=tmp_path).rows == {"train": 2}
+    with pytest.raises(LabelError, match="holds texts without labels; to learn from them use --recipe simcse or mirr"):
+        read_dataset("words-en", data_dir=tmp_path)
+
+
 def test_a_card_with_an_unknown_field(tmp_path: Path) -> None:
     path = _write(tmp_path / "x.toml", 'name = "x"\ncolour = 1\n')
     with pytest.raises(DataError, match=r"x.toml: unknown field 'colour'"):
@@ -116,7 +144,7 @@ def test_cards_match_the_files(shared_data: Path, card: Card) -> None:
     description = describe(card.name)
     assert description.rows == dict(card.rows)
     assert description.classes == card.classes
-    if description.rows["train"] < 10_000:
+    if description.rows.get("train", 10_000) < 10_000:
         data = read_dataset(card.name, sides="any", need_labels=card.kind != "triple")
         assert {name: len(getattr(data, name)) for name in description.rows} == description.rows
         if data.train.labels is not None:

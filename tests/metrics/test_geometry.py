@@ -13,6 +13,7 @@ from sklearn.metrics import silhouette_score
 from phasefit.metrics.calibration import confidence_entropy
 from phasefit.metrics.geometry import (
     alignment,
+    anisotropy,
     cosines,
     geometry,
     silhouette,
@@ -132,6 +133,18 @@ def test_zero_and_nan_vectors_have_no_direction() -> None:
     assert unit(odd).tolist() == [[0, 0], [0, 0], [pytest.approx(0.6), pytest.approx(0.8)]]
     figures = geometry(odd, [0, 0, 1])
     assert (figures["alignment"], figures["within"], figures["between"]) == (0, 0, 0)
+
+
+@given(labelled())
+def test_anisotropy_is_the_mean_cosine_of_all_pairs(given: tuple[np.ndarray, np.ndarray]) -> None:
+    vectors, _ = given
+    assert anisotropy(vectors) == pytest.approx(geometry(vectors)["anisotropy"], abs=1e-12)
+
+
+def test_anisotropy_by_hand() -> None:
+    # A right angle, the same direction, and a right angle again.
+    assert anisotropy(np.array([[2.0, 0.0], [0.0, 1.0], [5.0, 0.0]])) == pytest.approx(1 / 3)
+    assert anisotropy(np.ones((1, 3))) is None
 
 
 def test_entropy_of_confidence() -> None:

@@ -220,7 +220,7 @@ def _plain(one: Description) -> dict[str, Any]:
 
 def _labels(one: Description) -> str:
     if one.kind == "none":
-        return NO_LABELS
+        return NO_LABELS if one.card is None else "none"
     if one.classes is None:
         return f"none; {one.kind}s of texts" if one.kind in ("pair", "triple") else one.kind
     return f"{one.kind}, {one.classes:,} class{'es' * (one.classes != 1)}"

@@ -66,8 +66,9 @@ def evaluate(
     $ phasefit evaluate runs/trec trec -o scores --json
     $ phasefit evaluate runs/three tasks.toml
     $ phasefit evaluate runs/encoder stsb
+    $ phasefit evaluate runs/encoder/encoder simlex999
     """
-    from phasefit.cli.inputs import NO_CLASSIFIER, check_heads, check_run, check_split, check_task
+    from phasefit.cli.inputs import NO_CLASSIFIER, check_encoder, check_heads, check_run, check_split, check_task
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.run_options import as_levels
     from phasefit.data.task_file import is_task_file
@@ -75,12 +76,14 @@ def evaluate(
 
     check_run(run)
     opened = Run.open_model(run)
-    if not opened.only_embeds:
+    if opened.is_encoder:
+        check_encoder(opened)
+    elif not opened.only_embeds:
         check_heads(opened)
     check_split(split)
     check_out_folder(out, overwrite)
     scoring = ScoringOptions(split, unseen, batch_size, quiet, data_dir, empty)
-    if opened.only_embeds:
+    if opened.only_embeds or opened.is_encoder:
         if is_task_file(data) or tree or separator or task or kind not in (None, "score"):
             raise DataError(f"{NO_CLASSIFIER}; to score the encoder, pass one table of text pairs with scores")
         dialect = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "empty": empty}
@@ -199,7 +202,8 @@ def evaluate_encoder(run: Run, table: Table, scoring: ScoringOptions, device: st
     from phasefit.runs.evaluation.similarity import check_scores, pair_cosines, similarity_metrics
 
     check_scores(table)
-    warn_trained_on(table, run)
+    if not run.is_encoder:
+        warn_trained_on(table, run)
     model = load(run, device, threads, scoring.quiet)
     with counting("evaluating", 2 * len(table), scoring.quiet) as progress:
         cosines = pair_cosines(model, table, batch_size=scoring.batch_size, progress=progress)

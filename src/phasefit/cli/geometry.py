@@ -37,6 +37,14 @@ def geometry(
     separator: opt.Separator = None,
     levels: opt.Levels = None,
     split: opt.Split = "test",
+    layers: Annotated[
+        bool,
+        typer.Option(
+            "--layers",
+            help="Measure the anisotropy of every layer instead, over texts and over words; needs DATA, and works for "
+            "plain encoders too.",
+        ),
+    ] = False,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     sheet: opt.Sheet = None,
@@ -46,7 +54,7 @@ def geometry(
         typer.Option(
             "--out",
             "-o",
-            help="A folder for geometry.json and its plot, geometry.png and .svg.",
+            help="A folder for geometry.json and its plot, geometry.png and .svg (with --layers: layers.json ...).",
             metavar="FOLDER",
             rich_help_panel=opt.OUTPUT,
         ),
@@ -67,8 +75,10 @@ def geometry(
 
     $ phasefit geometry runs/reviews
     $ phasefit geometry runs/reviews other.csv -o shape
+    $ phasefit geometry runs/reviews other.csv --layers
     """
     from phasefit.cli.inputs import check_run, check_split, report_reading
+    from phasefit.cli.layers import show_layers
     from phasefit.cli.outputs import check_out_folder
     from phasefit.cli.run_options import as_levels
     from phasefit.data.task_file import is_task_file
@@ -77,9 +87,17 @@ def geometry(
     check_run(run)
     check_split(split)
     check_out_folder(out, overwrite)
+    reading = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
+    dialect: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    machine: dict[str, Any] = {"device": device, "threads": threads, "batch_size": batch_size}
+    if layers:
+        if label or any(reading.values()):
+            raise PhasefitError("--layers uses no labels; remove --label, --kind, --tree, --separator and --levels")
+        table_options = {"text": tuple(text or ()), "split": split, "data_dir": data_dir, **dialect}
+        show_layers(run, data, out=out, json=json, quiet=quiet, **machine, **table_options)
+        return
     opened = Run.open(run)
     opened.check_encoder()
-    reading = {"kind": kind, "tree": tree, "separator": separator, "levels": as_levels(levels)}
     if data is None:
         if text or label or delimiter or encoding or sheet or any(reading.values()):
             raise PhasefitError("--text, --label and the other options of a table need DATA; add it, or remove them")
@@ -90,10 +108,9 @@ def geometry(
         raise DataError(f"{data} is a task file; geometry needs a single table: give one of its tables")
     else:
         columns = {"text": tuple(text or ()), "label": tuple(label or ())}
-        dialect = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
         table = read(opened, data, quiet, reading, split=split, data_dir=data_dir, **columns, **dialect)
         report_reading(table, quiet)
-        stages = measured(opened, table, quiet, device=device, threads=threads, batch_size=batch_size)
+        stages = measured(opened, table, quiet, **machine)
     if out is not None:
         write(out, stages, quiet)
     show(stages, json)

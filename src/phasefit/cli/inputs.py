@@ -108,7 +108,7 @@ def read_texts(
     `options` are how files are read: the delimiter, the encoding, the sheet, and empty cells.
     """
     from phasefit.data.io.files import readable
-    from phasefit.data.sources import read_dataset, read_table
+    from phasefit.data.sources import read_table, read_test
 
     options |= {"text": text, "usual": usual, "sides": sides, "need_labels": False}
     if source is None or source == "-":
@@ -118,8 +118,7 @@ def read_texts(
             return StreamReading(Path(source).name, source, format, options).table(Path(source).read_bytes())
     if Path(source).expanduser().is_file():
         return read_table(source, **options)
-    dataset = read_dataset(source, data_dir=data_dir, **options)
-    return dataset.test or dataset.train
+    return read_test(source, data_dir=data_dir, **options)
 
 
 def report_reading(table: Table, quiet: bool) -> None:

@@ -104,7 +104,8 @@ def read_dataset(
     options = replace(options, dialects=Dialects(checked_dialect(delimiter, encoding, sheet), read_as), empty=empty)
     origin = _find(source, options, data_dir, what)
     if "train" not in origin.parts:
-        raise DataError(f"{origin.name} has no split 'train'; it has {', '.join(origin.parts) or 'none'}")
+        hint = f"; to score an encoder on it: phasefit evaluate RUN {origin.name}" if origin.card else ""
+        raise DataError(f"{origin.name} has no split 'train'; it has {', '.join(origin.parts) or 'none'}{hint}")
     train = origin.table("train")
     origin = origin.as_labelled(train)
     rest = {part: origin.table(part) if part in origin.parts else None for part in PARTS[1:]}
@@ -112,6 +113,15 @@ def read_dataset(
     if check_used:
         options.dialects.check_used([table.file for table in tables.values() if table is not None], origin.name)
     return Dataset(origin.name, card=origin.card, sha256=content_hash(tables.values()), **cast(Any, tables))
+
+
+def read_test(source: str, *, data_dir: Path | None = None, **options: Any) -> Table:
+    """The test table of a dataset, or its only table if it has no test split."""
+    parts = source_files(source, data_dir)
+    if "test" in parts and "train" not in parts:  # a dataset that is only scored
+        return read_table(source, split="test", data_dir=data_dir, **options)
+    dataset = read_dataset(source, data_dir=data_dir, **options)
+    return dataset.test or dataset.train
 
 
 def source_files(source: str | Path, data_dir: Path | None = None) -> dict[str, Path]:
@@ -217,7 +227,7 @@ def _for_card(card: Card, options: Options, text: tuple[str, ...], label: tuple[
     """The options, completed with the columns of the card; an error if the card does not suit the options."""
     card.check_handled(sides=options.sides, need_labels=options.need_labels, named=len(options.text))
     one_side = options.sides == "each" or len(options.text) == 1  # the label of a pair is not about one side
-    no_labels = card.kind == "triple" or (card.several_texts and one_side and not options.label)
+    no_labels = card.label_kind is None or (card.several_texts and one_side and not options.label)
     reading = options.reading
     if reading == LabelReading() and not options.label:
         reading = LabelReading(card.label_kind, separator=card.separator)

@@ -113,6 +113,17 @@ def _uniformity(near: Floats) -> float:
     return min(float(np.log(np.exp(-2 * squared_distances(near)).mean())), 0.0)
 
 
+def anisotropy(vectors: Floats) -> float | None:
+    """The mean cosine of all pairs of vectors (n, d); None for fewer than two. Needs no n x n matrix."""
+    count = len(vectors)
+    if count < 2:
+        return None
+    points = unit(vectors)
+    total = points.sum(axis=0)
+    own = np.einsum("ij,ij->", points, points)  # pairs of a vector with itself, which do not count
+    return float(np.clip((total @ total - own) / (count * (count - 1)), -1.0, 1.0))
+
+
 def silhouette(near: Floats, codes: Ints) -> float:
     """How much closer texts are to their own class than to the next (Rousseeuw, 1987), from cosines (n, n): -1 to 1.
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from phasefit.baselines import baseline
 from phasefit.baselines.contract import FitOptions, Predict, predictions_of
-from phasefit.data.sources import read_dataset
+from phasefit.data.sources import read_test
 from phasefit.errors import PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import (
@@ -248,8 +248,7 @@ def peak_megabytes() -> float:
 
 def pair_scores(model: Predictor, pairs: str, spec: RunSpec) -> dict[str, Any]:
     """Metrics of cosine similarities against the scores of the test pairs of a dataset."""
-    dataset = read_dataset(pairs, data_dir=spec.data.data_dir, sides="two")
-    whole = dataset.test or dataset.train
+    whole = read_test(pairs, data_dir=spec.data.data_dir, sides="two")
     table = subsample(whole, spec.split.test_rows, spec.seed, "test", []) or whole
     check_scores(table)
     with warnings.catch_warnings():

@@ -25,7 +25,7 @@ SEVERAL_TEXTS = {  # kinds with more than one text per row
     "score": "pairs of texts with scores",
     "triple": "triples of texts without labels",
 }
-OTHER_NAMES = {"pair": "single", "triple": None}  # label kinds, where the dataset kind has another name
+OTHER_NAMES = {"pair": "single", "triple": None, "none": None}  # label kinds, where the dataset kind has another name
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Card:
     title: str
     description: str
     folder: str
-    kind: str = "single"  # the label kind, or pair or triple
+    kind: str = "single"  # the label kind, or pair, triple or none
     text: tuple[str, ...] = ("text",)
     label: tuple[str, ...] = ("label",)
     separator: str | None = None  # between several labels in one cell (multi)
@@ -64,6 +64,11 @@ class Card:
         return f"hub:{self.hub}{options}"
 
     @property
+    def main_part(self) -> str:
+        """The split that describes it: train, or the only one of a dataset that is only scored."""
+        return "train" if "train" in self.splits else next(iter(self.splits))
+
+    @property
     def has_classes(self) -> bool:
         """Whether its labels are classes."""
         return self.label_kind is not None and LABEL_KINDS[self.label_kind].has_classes
@@ -75,7 +80,7 @@ class Card:
 
     @property
     def label_kind(self) -> str | None:
-        """The kind of its labels."""
+        """The kind of its labels; None if it has none."""
         return OTHER_NAMES.get(self.kind, self.kind)
 
     def check_handled(self, *, sides: Sides = "one", need_labels: bool = True, named: int = 0) -> None:
@@ -89,6 +94,10 @@ class Card:
             raise LabelError(f"{content}, but single texts are needed here; use {recipes}")
         if self.kind == "triple" and sides == "two" and need_labels:
             raise LabelError(f"{content}; to learn from triples use --recipe mnr")
+        if self.kind == "none" and need_labels:
+            raise LabelError(
+                f"dataset '{self.name}' holds texts without labels; to learn from them use --recipe simcse or mirror"
+            )
         if self.kind not in SEVERAL_TEXTS and sides == "pairs" and named < 2:
             raise DataError(
                 f"dataset '{self.name}' holds single texts, but pairs of texts are needed here; "
@@ -137,9 +146,10 @@ def data_folders(data_dir: Path | None = None) -> list[Path]:
 
 
 def locate(card: Card, data_dir: Path | None = None) -> Path | None:
-    """The folder with this dataset's files, or None."""
+    """The folder with this dataset's files, or None; without a training set, those of its first split."""
     folders = (folder / card.folder for folder in data_folders(data_dir))
-    return next((folder for folder in folders if folder.is_dir() and split_file(folder, "train")), None)
+    needed = card.splits[card.main_part]
+    return next((folder for folder in folders if folder.is_dir() and split_file(folder, needed)), None)
 
 
 def split_file(folder: Path, split: str) -> Path | None:

@@ -23,7 +23,7 @@ PARTS = ("train", "validation", "test", "unlabelled")
 
 @dataclass(frozen=True)
 class Description:
-    """Sizes, classes and lengths (in words); counts and lengths are those of train."""
+    """Sizes, classes and lengths (in words); counts and lengths are those of train, or of the only split."""
 
     name: str
     title: str
@@ -113,7 +113,7 @@ def _inspect_card(card: Card, data_dir: Path | None) -> Inspection:
     if folder is None:
         return Inspection(describe_card(card, data_dir))
     frames = _frames(card, folder)
-    columns = {name: frames["train"][name].tolist() for name in (*card.text, *card.label)}
+    columns = {name: frames[card.main_part][name].tolist() for name in (*card.text, *card.label)}
     tables = {part: _table(card, part, frame) for part, frame in frames.items()}
     return Inspection(_describe_frames(card, folder, frames), tables, columns)
 
@@ -135,7 +135,7 @@ def _table(card: Card, part: str, frame: pd.DataFrame) -> Table:
 
 def _describe_frames(card: Card, folder: Path, frames: Mapping[str, pd.DataFrame]) -> Description:
     rows = {part: len(frame) for part, frame in frames.items()}
-    train = frames["train"]
+    train = frames[card.main_part]
     texts = [text for column in card.text for text in train[column].tolist()]
     names: Iterable[str] = ()
     if card.label and card.has_classes:
