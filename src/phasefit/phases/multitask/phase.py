@@ -144,7 +144,7 @@ class Multitask(Phase):
         """A batch of each task, of one task on average, or of all rows together."""
         each = [(len(task.data.train), task.rows.index.shape[1]) for task in self._each()]
         if self.options.mix == "union":
-            return sum(rows * texts for rows, texts in each) / len(self._batches) * self.options.accumulate
+            return float(sum(rows * texts for rows, texts in each) / len(self._batches) * self.options.accumulate)
         sizes = [min(self.options.batch_size, rows) * texts for rows, texts in each]
         rows = sum(sizes) if self.options.mix == "mixed" else float(np.mean(sizes))
         return float(rows * self.options.accumulate)
