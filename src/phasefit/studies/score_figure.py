@@ -69,7 +69,7 @@ def draw(
 
     `names` has the names to show, first of the datasets and then of the variants.
     """
-    from phasefit.report.pictures.canvas import GRID, INK, blank, plain
+    from phasefit.report.pictures.canvas import FAINT, GRID, INK, blank, plain
 
     canvas = blank(max(6.0, 2.0 + 0.4 * len(datasets) * len(variants)), 4.0)
     axes = plain(canvas.add_subplot())
@@ -80,6 +80,8 @@ def draw(
         _draw_variant(axes, [row for row in table.rows if row.variant == variant], at, place, shown)
     axes.set_xticks(range(len(datasets)), [_wrapped(name) for name in names[: len(datasets)]])
     axes.set_xlim(-0.5, len(datasets) - 0.5)
+    hollow = "; hollow marks are published results" if any(row.published is not None for row in table.rows) else ""
+    axes.set_xlabel(f"Lines are 95 % intervals over runs{hollow}.", loc="left", color=FAINT, fontsize=7)
     axes.set_ylabel(metric_name(table.metric), color=INK, fontsize=9)
     axes.set_title(figure.title, loc="left", color=INK, fontsize=11)
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
