@@ -207,9 +207,9 @@ def table(args: argparse.Namespace, facts: dict[str, float], scores: dict[str, d
         "",
         f"The lower {args.layers} layers of {args.model or 'the packaged encoder'}, then {args.steps:,} steps of "
         f"masked-word training (15 % of the tokens, batches of {args.batch_size}, learning rate {args.lr:g}, texts cut "
-        f"at {args.max_length} tokens, seed {args.seed}) on {facts['texts']:,} texts of {', '.join(SOURCES)}, each seen "
-        f"once; {facts['seconds']:.0f} CPU seconds on one thread. None of the texts occurs in {', '.join(SCORED)}. The "
-        "prediction head is thrown away. Use it with `phasefit reproduce mirror --model runs/substitute-encoder`.",
+        f"at {args.max_length} tokens, seed {args.seed}) on {facts['texts']:,} texts of {', '.join(SOURCES)}, each "
+        f"seen once; {facts['seconds']:.0f} CPU seconds on one thread. None of the texts is in {', '.join(SCORED)}. "
+        "The prediction head is thrown away. Use it with `phasefit reproduce mirror --model runs/substitute-encoder`.",
         "",
         f"Masked words of {HELD_OUT} other texts: loss {facts['loss']:.2f}, accuracy {100 * facts['accuracy']:.1f} %.",
         "",

@@ -54,14 +54,19 @@ def texts_of(run: Run, data: str, quiet: bool, **reading: Any) -> Table:
 def measured(run: Run, table: Table, quiet: bool, device: str, threads: int | None, batch_size: int) -> dict[str, Any]:
     """The anisotropy of a sample of the texts, by layer."""
     from phasefit.cli.evaluate import print_notes
-    from phasefit.cli.inputs import load
-    from phasefit.cli.progress import counting
+    from phasefit.cli.progress import counting, waiting
+    from phasefit.models.device import check_device
     from phasefit.runs.evaluation.layers import measure_layers, sample_texts
 
     texts = sample_texts(table.texts)
     if len(texts) < len(table):
         print_notes([f"{len(texts):,} of the {len(table):,} texts are used"], quiet)
-    encoder = load(run, device, threads, quiet).encoder
+    check_device(device)
+    with waiting("loading the model", quiet):
+        from phasefit.training.device import set_threads
+
+        set_threads(threads)
+        encoder = run.model(device).encoder
     with counting("measuring", len(texts), quiet) as progress:
         return measure_layers(encoder, texts, batch_size=batch_size, progress=progress)
 
