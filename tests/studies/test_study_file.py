@@ -454,7 +454,7 @@ def test_the_evening_of_the_multitask_report_cuts_all_variants_alike() -> None:
     cells = study.cells()
     assert len(cells) == 2 * (len(REPORT) + 1)
     cuts = {(cell.spec.split.rows, cell.spec.split.validation_rows, cell.spec.split.test_rows) for cell in cells}
-    assert cuts == {(500, 500, 20)}
+    assert cuts == {(250, 300, 20)}
     assert {cell.spec.split.test_size for cell in cells} == {0}, "Quora has no test table"
     assert {(cell.variant, cell.spec.seed) for cell in cells} == {
         (variant.name, seed) for variant in study.variants for seed in (0, 1)
