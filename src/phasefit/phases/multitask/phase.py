@@ -13,8 +13,9 @@ from phasefit.errors import RecipeError
 from phasefit.kinds import kind_of
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import Model
+from phasefit.models.solved_head import Solution
 from phasefit.models.tokens.rows import FrozenVectors, Rows
-from phasefit.phases.contract import Batch, Encoded, Line, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.head import head_for, head_loss
 from phasefit.phases.finetune.line import fitted_line, has_line
 from phasefit.phases.finetune.phase import read_rows
@@ -48,7 +49,7 @@ class Task(nn.Module):
         """Whether its head is new and not fitted as a line."""
         return not self.reuses_head and not has_line(self.head, self.data)
 
-    def line(self, model: Model, frozen: bool) -> Line | None:
+    def line(self, model: Model, frozen: bool) -> Solution | None:
         """The line from cosines to scores, if that is what its head is."""
         if not has_line(self.head, self.data):
             return None
@@ -111,16 +112,16 @@ class Multitask(Phase):
         """Whether a head is new rather than taken from a run or an earlier phase, and not fitted as a line."""
         return any(task.starts_untrained for task in self._each())
 
-    def lines(self) -> dict[str, Line]:
+    def solutions(self, ridge: float | None = None) -> dict[str, Solution]:
         """The lines from cosines to scores, by task."""
         lines = {task.name: task.line(self._model[0], self.options.freeze) for task in self._each()}
         return {name: line for name, line in lines.items() if line is not None}
 
-    def set_lines(self, lines: Mapping[str, Line]) -> None:
+    def set_solutions(self, solutions: Mapping[str, Solution]) -> None:
         """Use these lines."""
         for task in self._each():
-            if task.name in lines:
-                task.head.set_line(*lines[task.name])
+            if task.name in solutions:
+                task.head.set_output(solutions[task.name].weight, solutions[task.name].bias)
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder and shared layer unless frozen, and all heads."""
