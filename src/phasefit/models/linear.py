@@ -57,7 +57,7 @@ def fit_linear(rows: LinearRows, *, C: float, seed: int, steps: int = MOST_STEPS
     if rows.answer == "number":
         from sklearn.linear_model import Ridge
 
-        ridge = Ridge(alpha=1 / C, random_state=seed).fit(rows.features, rows.standard, row_weights)
+        ridge = Ridge(alpha=1 / C, random_state=seed % 2**32).fit(rows.features, rows.standard, row_weights)
         weights[:, 0], bias[0] = ridge.coef_, ridge.intercept_
     elif rows.answer == "set":
         for place, column in enumerate(np.asarray(rows.values).T):
@@ -91,4 +91,4 @@ def _logistic(features: Any, values: np.ndarray, weights: np.ndarray | None, see
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged is good enough
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)  # reported with the data
-        return LogisticRegression(C=C, max_iter=steps, random_state=seed).fit(features, values, weights)
+        return LogisticRegression(C=C, max_iter=steps, random_state=seed % 2**32).fit(features, values, weights)

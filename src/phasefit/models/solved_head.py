@@ -41,7 +41,7 @@ def solve_head(
     inputs = head.inputs(vectors.detach()).cpu().double().numpy()
     scales = _scales(head, vectors)
     rows = LinearRows(inputs / scales, space, values, weights, class_weights)
-    losses: dict[float, float] = field(default_factory=dict)
+    losses: dict[float, float] = {}
     if C is None:
         C, losses = choose_regularisation(rows, seed=seed)
     linear = fit_linear(rows, C=C, seed=seed)
