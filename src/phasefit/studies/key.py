@@ -26,8 +26,9 @@ from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 
 PROTOCOL = 3
 """Increase it by one whenever the same options, data and seed may give different results: when a default changes (of a
-run, a phase, an objective or a view), or the default model, a dataset's card, a split, or the training itself. Keep it for a new option whose default changes nothing, and for new versions of packages, which result.json
-records. With a higher protocol every cell is run again."""
+run, a phase, an objective or a view), or the default model, a dataset's card, a split, or the training itself. Keep it
+for a new option whose default changes nothing, and for new versions of packages, which result.json records. With a
+higher protocol every cell is run again."""
 
 BASELINE_VERSIONS = {"frozen": 2}  # 2: C is chosen by cross-validation
 """Increase the number of a baseline (1 if it is not listed) when it gives different results; only its cells are run

@@ -16,7 +16,6 @@ from phasefit.training.evaluate import scores_of, solve
 from phasefit.training.state import PhaseState
 
 SHARES = (0.3, 0.5, 0.7, 1.0)  # of the trained weights, that `blend = "auto"` compares
-USUAL = 0.5  # without validation rows, and among equals
 
 
 def finish(state: PhaseState, repeat: Mapping[str, Any] | None) -> Iterator[Note]:
@@ -99,12 +98,11 @@ def _blend(state: PhaseState, repeat: Mapping[str, Any] | None) -> Iterator[Note
 
 
 def _best_share(phase: Phase, scores: Mapping[float, Mapping[str, float]]) -> float:
-    """The share with the best watched score, among equals the one nearest to the usual one."""
+    """The share with the best watched score, the largest of equal ones; 1 if there is nothing to compare."""
     sign = -1.0 if phase.lower_is_better else 1.0
-    usual = 1.0 if phase.options.trains_head_and_encoder else USUAL
     known = {share: sign * own[phase.watch] for share, own in scores.items() if phase.watch in own}
     known = {share: score for share, score in known.items() if not math.isnan(score)}
-    return max(known, key=lambda share: (known[share], -abs(share - usual))) if known else usual
+    return max(known, key=lambda share: (known[share], share)) if known else 1.0
 
 
 def _blend_sentence(phase: Phase, share: float, scores: Mapping[str, float]) -> str:
