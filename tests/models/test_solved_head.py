@@ -50,7 +50,9 @@ def test_a_cosine_head_reads_unit_vectors() -> None:
 @pytest.mark.parametrize("pair", ["uv", "uv_diff_prod"])
 def test_pairs_have_joined_vectors(pair: Any) -> None:
     of = vectors(sides=2)
-    left, right = (side.double().numpy() / of.double().reshape(-1, 8).norm(dim=1).mean().item() for side in of.chunk(2, 1))
+    left, right = (
+        side.double().numpy() / of.double().reshape(-1, 8).norm(dim=1).mean().item() for side in of.chunk(2, 1)
+    )
     more = [abs(left - right), left * right] if pair == "uv_diff_prod" else []
     features = np.hstack([left, right, *more])
     head = Head("linear", 8, 3, pair=pair)

@@ -11,8 +11,8 @@ import torch
 from pydantic import ValidationError
 
 from phasefit.data.labels import label_space
-from phasefit.kinds import kind_named
 from phasefit.events import Note, PhaseEnded, PhaseStarted, Scored, StepDone
+from phasefit.kinds import kind_named
 from phasefit.models.model import Model
 from phasefit.phases.contract import PhaseData
 from phasefit.phases.finetune.options import Options
