@@ -51,8 +51,9 @@ def main() -> None:
             if whole is not None:
                 lines += cells(data, seed, whole, load(args, data, seed, validate=True))
     write_lines(args.out / "blend.csv", lines)
-    (args.out / "blend.md").write_text(table(lines), encoding="utf-8")
-    print(table(lines))
+    text = table(lines, command=f"python benchmarks/blend.py --work runs/blend{' --only-done' * args.only_done}")
+    (args.out / "blend.md").write_text(text, encoding="utf-8")
+    print(text)
 
 
 def load(args: argparse.Namespace, data: str, seed: int, *, validate: bool) -> Draw | None:
@@ -106,18 +107,19 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(exact / np.linalg.norm(exact, axis=1, keepdims=True))
 
 
-def table(lines: list[dict[str, Any]]) -> str:
+def table(lines: list[dict[str, Any]], *, command: str) -> str:
     """Accuracy by dataset, and the paired difference to today's few-shot over all draws."""
     sets = list(dict.fromkeys(line["data"] for line in lines))
     draws = len({(line["data"], line["seed"]) for line in lines})
     text = [
         "# Averaging with the untrained encoder, and solved heads",
         "",
-        "`python benchmarks/blend.py --work runs/blend`",
+        f"`{command}`",
         "",
         f"{draws} draws of {len(sets)} datasets, 8 training rows per class, 500 other training rows scored.",
         "Accuracy in per cent, mean over draws; `auto` chooses a share on 2 of the 8 rows per class.",
         f"Difference: to `{TODAY}`, paired over the draws of a line, with its 95 % interval.",
+        "Means of lines with different numbers of draws cannot be compared; only differences can.",
         "",
         f"| variant | draws | mean | difference | {' | '.join(sets)} |",
         "|" + "-|" * (len(sets) + 4),
