@@ -72,8 +72,9 @@ def test_every_task_with_cosines_and_scores_has_its_line(model, tiny_folder, sco
     phase = make_phase("multitask", model, data, tasks=options, max_steps=2, lr=1e-4)
     assert phase.starts_untrained, "the head of the other task is random"
     run(phase)
-    assert list(phase.lines()) == ["sts"]
-    assert line_of(model.heads["sts"]) == pytest.approx(phase.lines()["sts"], rel=1e-4)
+    assert list(phase.solutions()) == ["sts"]
+    line = phase.solutions()["sts"]
+    assert line_of(model.heads["sts"]) == pytest.approx([line.weight.item(), line.bias.item()], rel=1e-4)
     assert line_of(model.heads["sts"])[0] > 0
     alone = make_phase("multitask", fresh_model(tiny_folder), replace(data, tasks={"sts": scored}), tasks=options)
     assert not alone.starts_untrained
@@ -83,13 +84,14 @@ def test_other_heads_and_labels_have_none(model, scored) -> None:
     classes = replace(scored, values=None, space=make_data(model.encoder, *make_table(120)).space)
     assert not has_line(Head("linear", 8, 3, pair="cosine"), classes)
     phase = make_phase("finetune", model, scored, pair="uv")
-    assert phase.lines() == {}
+    assert phase.solutions() == {}
     assert phase.starts_untrained
 
 
 def test_equal_cosines_give_the_mean(model, scored) -> None:
     alike = replace(scored, others=np.arange(len(scored.others))[:, None])
     phase = make_phase("finetune", model, alike, pair="cosine")
-    ((slope, intercept),) = phase.lines().values()
+    (line,) = phase.solutions().values()
+    slope, intercept = line.weight.item(), line.bias.item()
     targets = phase.head_loss.values(alike.values[alike.train])
     assert slope * phase.head.cosines(torch.ones(1, 64)).item() + intercept == pytest.approx(targets.mean(), abs=1e-2)

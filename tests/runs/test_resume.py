@@ -180,6 +180,20 @@ OTHERS: dict[str, dict[str, Any]] = {
         "settings": ("finetune.max_steps=8", "finetune.batch_size=4", "finetune.accumulate=3", "finetune.patience=1"),
     },
     "tied": {"settings": (*SETTINGS, "denoise.decoder=tied", "denoise.noise=mask")},
+    "blended and solved": {
+        "recipe": "few-shot",
+        "refit": True,
+        "settings": (
+            *("contrast.min_steps=4", "contrast.max_steps=4", "contrast.evaluate_every=2", "contrast.lr=1e-3"),
+            *(
+                "contrast.watch=pairs",
+                "contrast.blend=auto",
+                "contrast.average=0.5",
+                "finetune.solve=true",
+                "finetune.ridge=auto",
+            ),
+        ),
+    },
     "refit": {"recipe": "contrast-finetune", "refit": True, "settings": SETTINGS[1:4] + SETTINGS[5:]},
 }
 

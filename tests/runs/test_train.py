@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,31 @@ def test_the_maximum_length_can_be_detected_or_set(table: Path, tiny_folder: Pat
 
 
 # --- refit, continuing, unseen labels ---------------------------------------------------------------------------------
+
+
+def test_refit_repeats_the_share_and_the_penalty(table: Path, tiny_folder: Path, tmp_path: Path) -> None:
+    settings = (
+        *("contrast.min_steps=4", "contrast.max_steps=4", "contrast.evaluate_every=2", "contrast.lr=1e-3"),
+        *("contrast.watch=pairs", "contrast.blend=auto", "finetune.solve=true", "finetune.ridge=auto"),
+    )
+    spec = run_spec(
+        table, model=str(tiny_folder), recipe="few-shot", settings=settings, out=tmp_path / "run", refit=True
+    )
+    listener = Listener()
+    metrics = train(spec, listener).metrics
+    first, again = metrics["phases"], metrics["refit"]["phases"]
+    assert first[0]["best_step"], "otherwise there is nothing to blend"
+    assert first[0]["blend"]["share"] == again[0]["blend"]["share"]
+    assert len(first[0]["blend"]["scores"]) == 4
+    assert first[1]["ridge"] == again[1]["ridge"]
+    assert (first[1]["steps"], again[1]["steps"]) == (0, 0)
+    assert "contrast: " in listener.notes
+    assert "finetune: solved the head; cross-validation chose ridge" in listener.notes
+    card = (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
+    assert "| finetune | 0 |" in card
+    assert load_model(tmp_path / "run").head().kind == "cosine"
+    continued = replace(spec, model=str(tmp_path / "run"), output=replace(spec.output, folder=tmp_path / "more"))
+    assert train(continued, silent).metrics["phases"][1]["steps"] == 0, "the head of a run is solved again"
 
 
 def test_refit_uses_all_rows_and_the_chosen_steps(table: Path, tiny_folder: Path, tmp_path: Path) -> None:

@@ -105,6 +105,16 @@ def test_the_protocol_counts_and_versions_do_not(table: str, monkeypatch: pytest
     assert key_of(table) != before
 
 
+def test_the_version_of_a_baseline_changes_only_its_own_keys(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("frozen", "tfidf", "majority", "few-shot", "finetune", DEFAULTS["recipe"])
+    before = {name: key_of(table, name) for name in names}
+    identity = Cell("one", "frozen", run_spec(table, recipe="frozen")).identity()
+    assert identity["recipe"] == {"name": "frozen", "version": 2}, "its C is chosen by cross-validation since version 2"
+    assert Cell("one", "tfidf", run_spec(table, recipe="tfidf")).identity()["recipe"] == {"name": "tfidf"}
+    monkeypatch.setitem(key.BASELINE_VERSIONS, "frozen", 3)
+    assert [name for name in names if key_of(table, name) != before[name]] == ["frozen"]
+
+
 def test_the_threads_given_by_the_pool_do_not_count(table: str) -> None:
     cell = Cell("one", "v", run_spec(table, recipe="finetune"))
     assert Cell("one", "v", cell.spec, threads=3).key == cell.key

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phasefit.baselines.contract import FitOptions, SavableBaseline
-from phasefit.baselines.linear import fit_linear
 from phasefit.errors import DataError
+from phasefit.models.linear import LinearRows, fit_linear
 from phasefit.models.tfidf.features import row_features
 from phasefit.models.tfidf.model import PAIR, TfidfHead, TfidfModel
 from phasefit.prepare.prepare import Prepared
@@ -38,7 +38,8 @@ class TfIdf(SavableBaseline):
         terms, idf = tuple(map(str, words.get_feature_names_out())), words.idf_.astype(np.float32)
         sides = [list(side) for side in prepared.train.sides[:2]]
         features = row_features(sides, {term: place for place, term in enumerate(terms)}, idf)
-        linear = fit_linear(features, prepared, options.seed, C)
+        rows = LinearRows(features, prepared.space, prepared.values(prepared.train), prepared.train.weights)
+        linear = fit_linear(rows, C=C, seed=options.seed)
         return TfidfModel(TfidfHead(terms, idf, linear, PAIR if len(sides) > 1 else None), prepared.space)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -88,35 +89,37 @@ class Head(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """(n, dimension), or twice that for pairs -> (n, classes) logits."""
-        if self.pair is None:
-            return self._logits(self.layers, vectors)
-        left, right = vectors[:, : self.dimension], vectors[:, self.dimension :]
         if self.pair == "together":
-            both = torch.stack([self._logits(self.layers, left), self._logits(self.second, right)], dim=-1)
-            combined: Tensor = self.combine(both)
+            left, right = vectors[:, : self.dimension], vectors[:, self.dimension :]
+            both = [self.layers(self._scaled(left)), self.second(self._scaled(right))]
+            combined: Tensor = self.combine(torch.stack(both, dim=-1))
             return combined[..., 0]
+        logits: Tensor = self.layers(self.inputs(vectors))
+        return logits
+
+    def inputs(self, vectors: Tensor) -> Tensor:
+        """The input of the layers; `pair = "together"` has two such inputs, one for each order, and no single one."""
+        if self.pair is None:
+            return self._scaled(vectors)
         if self.pair == "cosine":
-            logits: Tensor = self.layers(self.cosines(vectors))
-            return logits
+            return self.cosines(vectors)
+        left, right = vectors[:, : self.dimension], vectors[:, self.dimension :]
         joined = [left, right] + ([(left - right).abs(), left * right] if self.pair == "uv_diff_prod" else [])
-        return self._logits(self.layers, torch.cat(joined, dim=1))
+        return self._scaled(torch.cat(joined, dim=1))
 
     def cosines(self, vectors: Tensor) -> Tensor:
         """The input of the layers of `pair = "cosine"`: (n, 2 * dimension) -> (n, 1)."""
         left, right = vectors[:, : self.dimension], vectors[:, self.dimension :]
         return COSINES * cosine_similarity(left, right, dim=1)[:, None]
 
-    def set_line(self, slope: float, intercept: float) -> None:
-        """Set the only weight and bias of a head that maps a cosine to a score."""
+    def set_output(self, weight: np.ndarray, bias: np.ndarray) -> None:
+        """Set the last layer: (classes, inputs) and (classes,)."""
         with torch.no_grad():
-            self.output.weight.fill_(slope)
-            self.output.bias.fill_(intercept)
+            self.output.weight.copy_(torch.from_numpy(weight))
+            self.output.bias.copy_(torch.from_numpy(bias))
 
-    def _logits(self, layers: nn.Sequential, vectors: Tensor) -> Tensor:
-        if self.kind == "cosine":
-            vectors = SCALE * normalize(vectors, dim=1)
-        logits: Tensor = layers(vectors)
-        return logits
+    def _scaled(self, vectors: Tensor) -> Tensor:
+        return SCALE * normalize(vectors, dim=1) if self.kind == "cosine" else vectors
 
     def size(self) -> Tensor:
         """Half the sum of the squared weights of the last layer; for a cosine head, as applied to unit vectors."""

@@ -16,12 +16,12 @@ from phasefit.data.labels import LabelSpace
 from phasefit.metrics.registry import metric_at
 from phasefit.models.encoder.freezing import freeze_below
 from phasefit.models.model import Model
+from phasefit.models.solved_head import Solution
 from phasefit.models.tokens.tokens import Features, Tokens
 from phasefit.phases.options import PhaseOptions
 from phasefit.seeds import generator
 
 Encoded: TypeAlias = dict[str, Tensor]
-Line: TypeAlias = tuple[float, float]  # slope and intercept
 
 
 @dataclass(frozen=True)
@@ -134,12 +134,20 @@ class Phase(nn.Module, ABC):
         both scores; None: they must score higher."""
         return None
 
-    def lines(self) -> dict[str, Line]:
-        """The least-squares lines of heads that read a single number, by head; they depend on the encoder."""
+    @property
+    def is_solved(self) -> bool:
+        """Whether all that it trains is solved, so that it takes no steps."""
+        return False
+
+    def solutions(self, ridge: float | None = None) -> dict[str, Solution]:
+        """The layers of heads that are solved rather than trained, by task; they depend on the encoder.
+
+        `ridge` is the penalty that an earlier fit chose.
+        """
         return {}
 
-    def set_lines(self, lines: Mapping[str, Line]) -> None:
-        """Use these lines; the result of `lines`, of this process or another."""
+    def set_solutions(self, solutions: Mapping[str, Solution]) -> None:
+        """Use these layers; the result of `solutions`, of this process or another."""
 
     @abstractmethod
     def groups(self) -> dict[str, list[nn.Parameter]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from phasefit.errors import PluginError, RecipeError, did_you_mean
 
@@ -88,6 +88,18 @@ class PhaseOptions(Strict):
     patience: int = Field(
         4, ge=0, description="evaluations without improvement before the phase stops; 0: never stop early"
     )
+    average: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="average the weights of the last steps: this share of all steps, e.g. 0.3; with validation rows, "
+        "only if the average scores at least as high as the best weights; 0: no average",
+    )
+    blend: Annotated[float, Field(ge=0, le=1)] | Literal["auto"] = Field(
+        1.0,
+        description="share of the trained weights in the encoder that the phase leaves; the rest are its weights from "
+        "before the phase; 1: only trained weights; auto: chosen on the validation rows",
+    )
 
     @classmethod
     def phase_class(cls) -> type[Phase]:
@@ -106,6 +118,36 @@ class PhaseOptions(Strict):
         share = self.small_table_batch if rows <= SMALL_TABLE else 1.0
         size = max(int(share * self.batch_size), FEWEST_TEXTS)
         return self.model_copy(update={"batch_size": size, "small_table_batch": 1.0})
+
+    @property
+    def adds_random_layer(self) -> bool:
+        """Whether it adds a layer with random weights to the encoder."""
+        return False
+
+    @property
+    def trains_head_and_encoder(self) -> bool:
+        """Whether it trains a head together with the encoder, so that each fits only the other."""
+        return self.trains_head and not getattr(self, "freeze", False)
+
+    @model_validator(mode="after")
+    def _can_blend(self) -> Self:
+        if self.blend == 1:
+            return self
+        if self.adds_random_layer:
+            raise ValueError(
+                "dense = 'paper' starts as a random layer, and averaging with random weights makes no sense; remove "
+                "blend, or use dense = 'identity'"
+            )
+        if self.makes_texts:
+            raise ValueError("blend would separate the encoder from the decoder that generates texts; remove blend")
+        if getattr(self, "freeze", False):
+            raise ValueError("freeze = true does not train the encoder, so 'blend' has no effect; remove it")
+        if self.trains_head_and_encoder and self.blend != "auto":
+            raise ValueError(
+                "the head is trained for the trained encoder, so a fixed blend may harm it; use blend = 'auto', which "
+                "compares shares on the validation rows, or set blend in an earlier phase"
+            )
+        return self
 
     @property
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:

@@ -82,7 +82,8 @@ def started(event: PhaseStarted) -> str:
     """The line for the start of a phase."""
     facts = "".join(f", {count(value)} {name.replace('_', ' ')}" for name, value in event.facts.items())
     chosen = f"watching {watched(event.watch)}" if event.watch else "keeping the last weights"
-    return f"up to {of_steps(event.steps)}, {chosen}{facts}"
+    steps = f"up to {of_steps(event.steps)}" if event.steps else "solved without steps"
+    return f"{steps}, {chosen}{facts}"
 
 
 def ended(event: PhaseEnded, watch: str) -> str:

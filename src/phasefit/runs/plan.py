@@ -107,15 +107,16 @@ def _plan_phase(phase: Phase, accelerator: Accelerator, seed: int, encoding: flo
     from phasefit.training.schedule import Schedule
 
     schedule = limit_evaluations(phase, Schedule.of(phase.options, len(phase.batches)))
+    total = 0 if phase.is_solved else schedule.total
     once = phase.skip_encoding()
-    facts, step_seconds = _timed(phase, accelerator, seed, min(TIMED_STEPS, schedule.total))
+    facts, step_seconds = _timed(phase, accelerator, seed, min(TIMED_STEPS, total))
     rows = 0 if once else phase.evaluation_rows()
-    evaluations = schedule.total // schedule.every + 1
-    steps = median(step_seconds[2:] or step_seconds[1:] or step_seconds) * schedule.total
+    evaluations = total // schedule.every + 1
+    steps = median(step_seconds[2:] or step_seconds[1:] or step_seconds or [0.0]) * total
     return PhasePlan(
         phase.name,
         int(facts["rows"]),
-        schedule.total,
+        total,
         int(facts["pairs"]) if "pairs" in facts else None,
         int(facts["parameters"]),
         int(facts["trained"]),
@@ -132,6 +133,8 @@ def _timed(phase: Phase, accelerator: Accelerator, seed: int, steps: int) -> tup
     for event in train_phase(phase, accelerator, seed=seed, fixed_steps=steps):
         if isinstance(event, PhaseStarted):
             facts = event.facts
+            if not steps:  # solved, which takes seconds
+                break
         elif isinstance(event, StepDone):
             seconds.append(event.seconds)
             if len(seconds) > 1 and sum(seconds) > TIMED_SECONDS:

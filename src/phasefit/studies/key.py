@@ -26,9 +26,13 @@ from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 
 PROTOCOL = 3
 """Increase it by one whenever the same options, data and seed may give different results: when a default changes (of a
-run, a phase, an objective or a view), or the default model, a dataset's card, a baseline, a split, or the training
-itself. Keep it for a new option whose default changes nothing, and for new versions of packages, which result.json
-records. With a higher protocol every cell is run again."""
+run, a phase, an objective or a view), or the default model, a dataset's card, a split, or the training itself. Keep it
+for a new option whose default changes nothing, and for new versions of packages, which result.json records. With a
+higher protocol every cell is run again."""
+
+BASELINE_VERSIONS = {"frozen": 2}  # 2: C is chosen by cross-validation
+"""Increase the number of a baseline (1 if it is not listed) when it gives different results; only its cells are run
+again."""
 
 SOURCES = ("source", "validation", "test", "unlabelled")
 SEPARATE = ("name", "settings", "model", "seed", *SOURCES)  # have their own entries in the identity
@@ -69,7 +73,8 @@ def run_identity(spec: RunSpec, pairs: str | None = None) -> dict[str, Any]:
 def recipe_identity(name: str, settings: Settings) -> dict[str, Any]:
     """The phases with all options that differ from their defaults, from the file or from settings."""
     if name in BASELINES or name == DEFAULT_RECIPE:
-        return {"name": name, **({"settings": dict(settings)} if settings else {})}
+        version = {"version": BASELINE_VERSIONS[name]} if name in BASELINE_VERSIONS else {}
+        return {"name": name, **version, **({"settings": dict(settings)} if settings else {})}
     recipe = read_recipe(name, settings)
     contents = {str(path): f"sha256 {_of_file(path)}" for path in recipe.files()}
     whole = differing(recipe, without=("name", "phases"))

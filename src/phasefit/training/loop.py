@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
-from typing import TypeVar
+from typing import Any
 
 from accelerate import Accelerator
 from accelerate.optimizer import AcceleratedOptimizer
-from accelerate.utils import broadcast_object_list
 from torch import nn
 
 from phasefit.data.batches import Batches, Draw
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
 from phasefit.models.encoder.dropout import dropout_rate
-from phasefit.objectives import NothingToLearn
+from phasefit.models.solved_head import Solution
 from phasefit.phases.contract import Phase
+from phasefit.training.averaging import encoder_weights
 from phasefit.training.best import Best
 from phasefit.training.empty_batches import EmptyBatchWarnings
+from phasefit.training.evaluate import scores_of, solve
 from phasefit.training.evaluations import evaluation_facts, limit_evaluations
+from phasefit.training.finishing import finish
 from phasefit.training.gradients import add_gradients
 from phasefit.training.optimiser import make_optimiser
 from phasefit.training.schedule import Schedule
 from phasefit.training.state import PhaseState
-
-T = TypeVar("T")
 
 
 def train_phase(
@@ -38,19 +38,26 @@ def train_phase(
     phases: int = 1,
     fixed_steps: int | None = None,
     planned_steps: int | None = None,
+    repeat: Mapping[str, Any] | None = None,
     resume: Callable[[PhaseState], None] | None = None,
     on_step_end: Callable[[PhaseState], None] | None = None,
 ) -> Iterator[Event]:
     """Train one phase and restore its best weights.
 
-    With `fixed_steps` (refitting), run that many steps of a schedule for `planned_steps`, without evaluation. `resume`
-    restores a saved state before the first step; `on_step_end` receives the state after every step and may save it.
+    With `fixed_steps` (refitting), run that many steps of a schedule for `planned_steps`, without evaluation; `repeat`
+    holds the other choices of the fit to repeat. `resume` restores a saved state before the first step; `on_step_end`
+    receives the state after every step and may save it.
     """
     schedule = limit_evaluations(phase, Schedule.of(phase.options, len(phase.batches), planned_steps))
+    if phase.is_solved:
+        schedule = replace(schedule, total=0)
     last = schedule.total if fixed_steps is None else min(fixed_steps, schedule.total)
     started = time.perf_counter()
     phase.to(accelerator.device)
     state = PhaseState(phase, make_optimiser(phase), Best(phase), accelerator)
+    if phase.options.blend != 1:
+        state.before = encoder_weights(phase)
+    unaveraged = schedule.total - round(phase.options.average * schedule.total)  # the steps before the averaged ones
     empty_batches = EmptyBatchWarnings(phase.name)
     yield PhaseStarted(phase.name, index, phases, last, phase.watch, phase.facts() | _sizes(phase))
     yield from (Note(text) for text in phase.notes())
@@ -58,10 +65,12 @@ def train_phase(
     if fixed_steps is None and (schedule.every != usual or phase.evaluation_cap is not None):
         yield Note(_limited(phase, schedule))
 
+    solutions: dict[str, Solution] = {}
+    ridge = (repeat or {}).get("ridge")
     if resume is not None:
         resume(state)
     else:
-        _fit_lines(phase, accelerator)
+        solutions = solve(phase, accelerator, ridge)
     if resume is None and fixed_steps is None and not phase.starts_untrained:
         yield from _evaluate(phase, accelerator, state.best, 0, 0.0)
     module, stepper = accelerator.prepare(phase, state.optimiser)
@@ -77,14 +86,15 @@ def train_phase(
         if fixed_steps is None and schedule.evaluates(state.step):
             yield from _evaluate(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
             state.stopped = 0 < phase.options.patience <= state.best.misses
+        if state.step > unaveraged:
+            state.average.add(phase)
         state.seconds = earlier_seconds + time.perf_counter() - started
         if on_step_end is not None:
             on_step_end(state)
-    if not state.best.restore():
-        state.best.kept.step = state.step
-    if state.best.second.weights:
-        yield _choose(phase, accelerator, state.best)
-    _fit_lines(phase, accelerator)
+    yield from finish(state, None if fixed_steps is None else repeat or {})
+    if state.step:
+        solutions = solve(phase, accelerator, ridge)
+    yield from _report_solutions(phase, solutions, state.choices)
     best = state.best.kept
     reverted = bool(state.step and not best.step and best.scores)
     if reverted:
@@ -103,6 +113,7 @@ def train_phase(
         schedule.total,
         evaluation_facts(phase, schedule) if fixed_steps is None else {},
         reverted,
+        state.choices,
     )
 
 
@@ -142,49 +153,22 @@ def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]
 
 
 def _evaluate(phase: Phase, accelerator: Accelerator, best: Best, step: int, epoch: float) -> list[Event]:
-    scores = _scores(phase, accelerator)
+    scores = scores_of(phase, accelerator)
     if not scores:
         return []
     improved = best.see(step, scores, phase.contributions)
     return [Scored(phase.name, step, epoch, scores, phase.watch, improved)]
 
 
-def _scores(phase: Phase, accelerator: Accelerator) -> dict[str, float]:
-    """Evaluate in the main process only: if scores differed by rounding, one process could stop and the others hang."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NothingToLearn)  # few validation rows may have no positives
-        scores = phase.validate() if accelerator.is_main_process else {}
-    shared, phase.contributions = _from_main_process(accelerator, (scores, phase.contributions))
-    return shared
-
-
-def _choose(phase: Phase, accelerator: Accelerator, best: Best) -> Note:
-    """Keep the better of the two candidates that evaluations on a sample found, on all validation rows."""
-    cap, phase.evaluation_cap = phase.evaluation_cap, None
-    later = _scores(phase, accelerator)[phase.watch]
-    best.swap()
-    earlier = _scores(phase, accelerator)[phase.watch]
-    if not (earlier < later if phase.lower_is_better else earlier > later):
-        best.swap()
-    rows = sum(rows for rows, _ in phase.evaluation_parts())
-    phase.evaluation_cap = cap
-    kept, other = (later, earlier) if best.kept.step > best.second.step else (earlier, later)
-    compared = f"{phase.watch} {kept:.4f} against {other:.4f} at step {best.second.step}"
-    return Note(f"{phase.name}: chose step {best.kept.step} on all {rows:,} validation rows: {compared}")
-
-
-def _fit_lines(phase: Phase, accelerator: Accelerator) -> None:
-    """Fit heads that are lines, in the main process for all: rounding must not make the processes differ."""
-    lines = phase.lines() if accelerator.is_main_process else {}
-    phase.set_lines(_from_main_process(accelerator, lines))
-
-
-def _from_main_process(accelerator: Accelerator, value: T) -> T:
-    """The value of the main process."""
-    shared = [value]
-    if accelerator.num_processes > 1:
-        broadcast_object_list(shared)
-    return shared[0]
+def _report_solutions(phase: Phase, solutions: Mapping[str, Solution], choices: dict[str, Any]) -> Iterator[Note]:
+    """Record the penalty of a head that was solved, and report it if it was chosen."""
+    for solution in solutions.values():
+        if solution.C is None:
+            continue
+        choices["ridge"] = 1 / solution.C
+        if solution.losses:
+            choices["ridge_losses"] = {f"{1 / C:.3g}": loss for C, loss in solution.losses.items()}
+            yield Note(f"{phase.name}: solved the head; cross-validation chose ridge {1 / solution.C:.3g}")
 
 
 def _limited(phase: Phase, schedule: Schedule) -> str:

@@ -6,7 +6,7 @@ Batches, noise, dropout and the learning rate are not part of it: they are funct
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from torch import Tensor, nn
 
 from phasefit.errors import ModelError
 from phasefit.phases.contract import Phase
+from phasefit.training.averaging import StepAverage, trained_weights
 from phasefit.training.best import Best
 
 OPTIMISER, BEST, SECOND, GENERATOR = "optimiser.", "best.", "second.", "generator."
+BEFORE, AVERAGE = "before.", "average."
 CONTRIBUTIONS = "contributions"
 
 
@@ -33,15 +35,20 @@ class PhaseState:
     step: int = 0
     seconds: float = 0.0  # training time up to `step`, including earlier processes of a resumed run
     stopped: bool = False  # patience has run out
+    before: dict[str, Tensor] = field(default_factory=dict)  # the encoder before the phase, if it will be blended
+    average: StepAverage = field(default_factory=StepAverage)  # of the last steps
+    choices: dict[str, Any] = field(default_factory=dict)  # made at the end of the phase, for its record
 
     def tensors(self) -> dict[str, Tensor]:
         """Moments of the optimiser, best weights so far, and states of the default generators.
 
-        With the best weights come those that they replaced, if both are to be compared in the end, and the
-        contributions of each validation row.
+        With the best weights come those that they replaced, if both are to be compared in the end, the contributions of
+        each validation row, the encoder before the phase and the average of the last steps, if they are needed.
         """
         tensors = {BEST + name: value for name, value in self.best.kept.weights.items()}
         tensors |= {SECOND + name: value for name, value in self.best.second.weights.items()}
+        tensors |= {BEFORE + name: value for name, value in self.before.items()}
+        tensors |= {AVERAGE + name: value for name, value in self.average.weights.items()}
         if self.best.contributions is not None:
             tensors[CONTRIBUTIONS] = torch.from_numpy(np.asarray(self.best.contributions, dtype=np.float64))
         for number, moments in self.optimiser.state_dict()["state"].items():
@@ -57,6 +64,7 @@ class PhaseState:
             "step": self.step,
             "seconds": self.seconds,
             "stopped": self.stopped,
+            "averaged": self.average.count,
             "best": self.best.facts(),
             "scaler": scaler.state_dict() if scaler is not None else None,
         }
@@ -67,6 +75,7 @@ class PhaseState:
         best, second = _with_prefix(BEST, tensors), _with_prefix(SECOND, tensors)
         self._check_best(BEST, best, facts["best"]["peak"] is not None)
         self._check_best(SECOND, second, facts["best"].get("second") is not None)
+        self._load_averages(tensors, facts.get("averaged", 0))
         contributions = tensors.get(CONTRIBUTIONS)
         if contributions is not None and contributions.dim() != 1:
             raise _mismatch(CONTRIBUTIONS)
@@ -80,14 +89,18 @@ class PhaseState:
             self.accelerator.scaler.load_state_dict(facts["scaler"])
         _set_generators(self.accelerator.device, _with_prefix(GENERATOR, tensors))
 
+    def _load_averages(self, tensors: Mapping[str, Tensor], count: int) -> None:
+        """Restore the encoder before the phase and the average of the last steps."""
+        before, average = _with_prefix(BEFORE, tensors), _with_prefix(AVERAGE, tensors)
+        _check_shapes(BEFORE, before, self.before)
+        self._check_best(AVERAGE, average, count > 0)
+        device = self.accelerator.device
+        self.before, self.average.count = before, count
+        self.average.weights = {name: value.to(device, copy=True) for name, value in average.items()}
+
     def _check_best(self, prefix: str, best: Mapping[str, Tensor], exists: bool) -> None:
         """Refuse best weights that are not those of this phase, or that are missing."""
-        trained = {name: value.shape for name, value in self.phase.named_parameters() if value.requires_grad}
-        expected = trained if exists else {}
-        shapes = {name: value.shape for name, value in best.items()}
-        if shapes != expected:
-            different = {name for name in {*shapes, *expected} if shapes.get(name) != expected.get(name)}
-            raise _mismatch(f"{prefix}{min(different)}")
+        _check_shapes(prefix, best, trained_weights(self.phase) if exists else {})
 
     def _checked_moment(self, number: str, name: str, value: Tensor) -> int:
         """The number of the parameter that a moment of the optimiser belongs to."""
@@ -96,6 +109,13 @@ class PhaseState:
         if not known or (value.dim() and value.shape != parameters[int(number)].shape):
             raise _mismatch(f"{OPTIMISER}{name}")
         return int(number)
+
+
+def _check_shapes(prefix: str, saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+    shapes, expected = ({name: value.shape for name, value in each.items()} for each in (saved, wanted))
+    if shapes != expected:
+        different = {name for name in {*shapes, *expected} if shapes.get(name) != expected.get(name)}
+        raise _mismatch(f"{prefix}{min(different)}")
 
 
 def _mismatch(tensor: str) -> ModelError:

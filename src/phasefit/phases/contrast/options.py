@@ -86,6 +86,11 @@ class Options(PhaseOptions, ContrastSettings, ChunkOptions):
         "validation pairs; auto: probe",
     )
 
+    @property
+    def adds_random_layer(self) -> bool:
+        """Whether its dense layer starts with random weights."""
+        return self.dense == "paper"
+
     def check(self, where: str) -> None:
         """Check the objective, the stop words and the class texts."""
         check_contrast(self, where)

@@ -58,6 +58,11 @@ class Options(PhaseOptions, DenoiseSettings):
         return "texts"
 
     @property
+    def adds_random_layer(self) -> bool:
+        """Whether its dense layer starts with random weights."""
+        return self.dense == "paper"
+
+    @property
     def makes_texts(self) -> bool:
         """Whether the decoder is a VAE."""
         return self.variant == "vae"

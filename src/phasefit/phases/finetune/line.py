@@ -14,7 +14,8 @@ from torch import Tensor
 from phasefit.kinds import kind_of
 from phasefit.kinds.losses import HeadLoss
 from phasefit.models.heads import Head
-from phasefit.phases.contract import Line, PhaseData
+from phasefit.models.solved_head import Solution
+from phasefit.phases.contract import PhaseData
 from phasefit.seeds import generator
 
 MOST_ROWS = 1000  # enough for two numbers
@@ -26,7 +27,9 @@ def has_line(head: Head, data: PhaseData) -> bool:
     return head.pair == "cosine" and head.classes == 1 and not kind_of(data.space).has_classes
 
 
-def fitted_line(head: Head, loss: HeadLoss, data: PhaseData, encode: Callable[[np.ndarray], Tensor], seed: int) -> Line:
+def fitted_line(
+    head: Head, loss: HeadLoss, data: PhaseData, encode: Callable[[np.ndarray], Tensor], seed: int
+) -> Solution:
     """The least-squares line of the training rows, or of a sample of them; `encode` returns the vectors of rows."""
     rows = data.train
     if len(rows) > MOST_ROWS:
@@ -40,4 +43,5 @@ def fitted_line(head: Head, loss: HeadLoss, data: PhaseData, encode: Callable[[n
     centred, slope = inputs - middle, 0.0
     if centred.std() > SAME and (spread := float((weights * centred**2).sum())) > 0:
         slope = float((weights * centred * (targets - mean)).sum() / spread)
-    return slope, float(mean - slope * middle)
+    intercept = float(mean - slope * middle)
+    return Solution(np.array([[slope]], dtype=np.float32), np.array([intercept], dtype=np.float32))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -59,10 +59,15 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     trains_head = grows_head = True
     kind: Literal["finetune"] = "finetune"
     freeze: bool = Field(False, description="train only the head; each text is encoded once")
-    ridge: float = Field(
+    solve: bool = Field(
+        False,
+        description="solve the head instead of training it: logistic regression on the vectors of the frozen encoder, "
+        "or ridge regression for scores; takes no steps",
+    )
+    ridge: Annotated[float, Field(ge=0)] | Literal["auto"] = Field(
         0.0,
-        ge=0,
-        description="L2 penalty on the last layer of the head, 1/C of logistic regression; try 0.3 with few rows",
+        description="L2 penalty on the last layer of the head, 1/C of logistic regression; try 0.3 with few rows; "
+        "auto: chosen by cross-validation on the training rows (solve = true)",
     )
     objective: str | dict[str, Any] | None = Field(
         None, description='objective to add to cross-entropy: its name, or { name = "supcon", temperature = 0.3 }'
@@ -120,6 +125,25 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     def _known(cls, value: str) -> str:
         watchable(value)
         return value
+
+    @model_validator(mode="after")
+    def _solvable(self) -> Self:
+        if not self.solve:
+            if self.ridge == "auto":
+                raise ValueError("ridge = 'auto' needs solve = true, which solves the head for each penalty")
+            return self
+        if not self.freeze:
+            raise ValueError("solve = true solves the head on the vectors of a frozen encoder; add freeze = true")
+        if self.head not in ("linear", "cosine"):
+            raise ValueError(f"head = '{self.head}' cannot be solved; use head = 'linear' or head = 'cosine'")
+        if self.pair == "together":
+            raise ValueError("pair = 'together' has a layer for each order and cannot be solved; use another pair")
+        if not self.ridge:
+            raise ValueError("solve = true needs a penalty on the head; set ridge = 'auto', or a number above 0")
+        for name in ("label_smoothing", "focal", "upper_levels", "slack", "average"):
+            if getattr(self, name):
+                raise ValueError(f"solve = true takes no steps, so '{name}' has no effect; remove one of them")
+        return self
 
     @model_validator(mode="after")
     def _frozen_alone(self) -> Self:

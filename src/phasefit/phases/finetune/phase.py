@@ -12,11 +12,12 @@ from phasefit.kinds import kind_of
 from phasefit.metrics.paired import paired_error
 from phasefit.models.heads import PairKind
 from phasefit.models.model import TASK, Model
+from phasefit.models.solved_head import Solution, solve_head
 from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.models.tokens.tokens import Features
 from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
-from phasefit.phases.contract import Batch, Encoded, Line, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.auxiliary_objective import AuxiliaryObjective
 from phasefit.phases.finetune.head import head_for, head_loss, stacked
 from phasefit.phases.finetune.line import fitted_line, has_line
@@ -70,8 +71,8 @@ class Finetune(Phase):
 
     @property
     def starts_untrained(self) -> bool:
-        """Whether the head is new rather than taken from a run, and not fitted as a line."""
-        return not self._reuses_head and not has_line(self.head, self.data)
+        """Whether the head is new rather than taken from a run, and not solved."""
+        return not self._reuses_head and not self.is_solved and not has_line(self.head, self.data)
 
     @property
     def gathers(self) -> bool:
@@ -84,16 +85,37 @@ class Finetune(Phase):
             return None
         return self.options.slack * paired_error(best, later)
 
-    def lines(self) -> dict[str, Line]:
-        """The line from cosines to scores, if that is what the head is."""
-        if not has_line(self.head, self.data):
-            return {}
-        return {TASK: fitted_line(self.head, self.head_loss, self.data, self._vectors, derive(self.seed, self.name))}
+    @property
+    def is_solved(self) -> bool:
+        """Whether the head is solved instead of trained."""
+        return self.options.solve
 
-    def set_lines(self, lines: Mapping[str, Line]) -> None:
-        """Use this line."""
-        for line in lines.values():
-            self.head.set_line(*line)
+    def solutions(self, ridge: float | None = None) -> dict[str, Solution]:
+        """The line from cosines to scores, if that is what the head is, or the layer of a head that is solved."""
+        data, seed = self.data, derive(self.seed, self.name)
+        if has_line(self.head, data):
+            return {TASK: fitted_line(self.head, self.head_loss, data, self._vectors, seed)}
+        if not self.options.solve:
+            return {}
+        penalty = self.options.ridge if ridge is None else ridge
+        balance = self.head_loss.weights
+        return {
+            TASK: solve_head(
+                self.head,
+                self._vectors(data.train),
+                data.space,
+                data.values[data.train],
+                seed=seed,
+                C=None if penalty == "auto" else 1 / penalty,
+                weights=None if data.weights is None else data.weights[data.train],
+                class_weights=None if balance is None else balance.cpu().double().numpy(),
+            )
+        }
+
+    def set_solutions(self, solutions: Mapping[str, Solution]) -> None:
+        """Use this line or layer."""
+        for solution in solutions.values():
+            self.head.set_output(solution.weight, solution.bias)
 
     @property
     def encodes_once(self) -> bool:
@@ -158,7 +180,7 @@ class Finetune(Phase):
         values = batch.tensor(self.head_loss.values(self.data.values[rows]))
         weights = batch.weights(self.data.weights, rows)
         plain: Tensor = self.head_loss(self.head(encoded["vectors"]), values, weights)
-        if self.options.ridge:
+        if self.options.ridge and self.options.ridge != "auto":
             plain = plain + self.options.ridge / len(self.data.train) * self.head.size()
         if self.beside is None:
             return StepOutput(plain, {})

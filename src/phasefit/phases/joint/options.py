@@ -50,6 +50,11 @@ class Options(PhaseOptions):
             )
         return self
 
+    @property
+    def adds_random_layer(self) -> bool:
+        """Whether a dense layer of either part starts with random weights."""
+        return "paper" in (self.denoise.dense, self.contrast.dense)
+
     def check(self, where: str) -> None:
         """Check the objective and the files of contrast."""
         check_contrast(self.contrast, where)

@@ -12,7 +12,8 @@ from phasefit.data.batches import Batches, TaskBatches, UnionBatches
 from phasefit.errors import RecipeError
 from phasefit.metrics.registry import MEAN
 from phasefit.models.model import Model
-from phasefit.phases.contract import Batch, Encoded, Line, Phase, PhaseData, StepOutput, encoder_groups
+from phasefit.models.solved_head import Solution
+from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.multitask.options import Options, TaskSettings
 from phasefit.phases.multitask.task import Task
 from phasefit.seeds import derive
@@ -64,16 +65,16 @@ class Multitask(Phase):
         """Whether a head is new rather than taken from a run or an earlier phase, and not fitted as a line."""
         return any(task.starts_untrained for task in self._each())
 
-    def lines(self) -> dict[str, Line]:
+    def solutions(self, ridge: float | None = None) -> dict[str, Solution]:
         """The lines from cosines to scores, by task."""
         lines = {task.name: task.line(self._model[0], self.options.freeze) for task in self._each()}
         return {name: line for name, line in lines.items() if line is not None}
 
-    def set_lines(self, lines: Mapping[str, Line]) -> None:
+    def set_solutions(self, solutions: Mapping[str, Solution]) -> None:
         """Use these lines."""
         for task in self._each():
-            if task.name in lines:
-                task.head.set_line(*lines[task.name])
+            if task.name in solutions:
+                task.head.set_output(solutions[task.name].weight, solutions[task.name].bias)
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder and shared layer unless frozen, and all heads."""

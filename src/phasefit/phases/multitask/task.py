@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.kinds import kind_of
 from phasefit.models.model import Model
+from phasefit.models.solved_head import Solution
 from phasefit.models.tokens.rows import FrozenVectors, Rows
-from phasefit.phases.contract import Line, PhaseData
+from phasefit.phases.contract import PhaseData
 from phasefit.phases.finetune.head import head_for, head_loss
 from phasefit.phases.finetune.line import fitted_line, has_line
 from phasefit.phases.finetune.phase import read_rows
@@ -43,7 +44,7 @@ class Task(nn.Module):
         """Whether its head is new and not fitted as a line."""
         return not self.reuses_head and not has_line(self.head, self.data)
 
-    def line(self, model: Model, frozen: bool) -> Line | None:
+    def line(self, model: Model, frozen: bool) -> Solution | None:
         """The line from cosines to scores, if that is what its head is."""
         if not has_line(self.head, self.data):
             return None

@@ -119,6 +119,7 @@ class PhaseResult:
     best: Mapping[str, float]
     stopped_early: bool
     reverted: bool = False  # no evaluation was better than the one before the first step
+    share: float = 1.0  # of the trained weights in the encoder that it left
 
     @property
     def kept(self) -> str:
@@ -129,7 +130,14 @@ class PhaseResult:
     @property
     def remark(self) -> str:
         """How the phase ended, to be appended to its score."""
-        return ", no improvement, changes discarded" if self.reverted else ", stopped early" * self.stopped_early
+        if self.reverted:
+            return ", no improvement, changes discarded"
+        return ", stopped early" * self.stopped_early + self.blended
+
+    @property
+    def blended(self) -> str:
+        """How much of the encoder comes from before the phase, to be appended to its score."""
+        return "" if self.share == 1 else f", blended with {1 - self.share:.0%} of the weights before the phase"
 
 
 def phase_results(phases: Entries) -> list[PhaseResult]:
@@ -140,6 +148,8 @@ def phase_results(phases: Entries) -> list[PhaseResult]:
         if not isinstance(best, Mapping):
             best = {} if best is None else {watch: best}
         best = {watch: best[watch]} if watch in best else best
-        ended = bool(phase.get("stopped_early")), bool(phase.get("reverted"))
+        blend = phase.get("blend")
+        share = blend.get("share") if isinstance(blend, Mapping) else None
+        ended = bool(phase.get("stopped_early")), bool(phase.get("reverted")), 1.0 if share is None else float(share)
         results.append(PhaseResult(str(phase["name"]), phase.get("steps"), phase.get("seconds"), best, *ended))
     return results

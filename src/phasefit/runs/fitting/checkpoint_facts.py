@@ -12,6 +12,7 @@ from phasefit.recipes.recipe import Recipe
 from phasefit.runs.fitting.checkpointer import SNAPSHOT
 from phasefit.training.checkpoints import Checkpoint
 
+Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Scores = dict[str, Number | None]
 
 
@@ -37,6 +38,7 @@ class StateFacts(Document):
     step: Count
     seconds: Finite
     stopped: bool
+    averaged: Count = 0
     best: BestFacts
     scaler: dict[str, Any] | None
 
@@ -51,6 +53,18 @@ class SnapshotFacts(Document):
     stages: list[str]
 
 
+class AverageFacts(Document):
+    """Whether the average of the last steps was used."""
+
+    used: bool
+
+
+class BlendFacts(Document):
+    """The share of the trained weights in the encoder."""
+
+    share: Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
 class PhaseFacts(Document):
     """The record of a finished phase."""
 
@@ -62,6 +76,9 @@ class PhaseFacts(Document):
     watch: str | None
     best: Scores | None
     stopped_early: bool
+    average: AverageFacts | None = None
+    blend: BlendFacts | None = None
+    ridge: Positive | None = None
 
 
 class HistoryRow(Document):

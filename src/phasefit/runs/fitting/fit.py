@@ -23,6 +23,8 @@ from phasefit.runs.fitting.index_rows import index_rows
 from phasefit.runs.fitting.snapshots import BEFORE, Snapshots
 from phasefit.training.loop import train_phase
 
+CHOICES = ("average", "blend", "ridge")  # of a phase, which refitting repeats
+
 
 @dataclass
 class Fitted:
@@ -44,10 +46,12 @@ class Fitted:
         cut = None if content["cut"] is None else Truncation.from_json(content["cut"])
         return cls(list(content["phases"]), History(content["history"]), cut, snapshots)
 
-    def steps_of(self, phase: str) -> dict[str, int]:
-        """Arguments for `train_phase` to repeat a phase: the steps that validation chose, and the schedule's length."""
+    def steps_of(self, phase: str) -> dict[str, Any]:
+        """Arguments for `train_phase` to repeat a phase: the steps that validation chose, the schedule's length, and
+        what was averaged."""
         chosen = next(record for record in self.phases if record["name"] == phase)
-        return {"fixed_steps": chosen["best_step"], "planned_steps": chosen["planned_steps"]}
+        repeat = {name: chosen[name] for name in CHOICES if name in chosen}
+        return {"fixed_steps": chosen["best_step"], "planned_steps": chosen["planned_steps"], "repeat": repeat}
 
 
 def fit(
@@ -139,4 +143,5 @@ def _record(event: PhaseEnded, history: History) -> dict[str, Any]:
         "reverted": event.reverted,
         "stopped_early": event.stopped_early,
         "evaluation": event.evaluation,
+        **event.choices,
     }

@@ -59,7 +59,9 @@ def _head_only_notes(spec: RunSpec, recipe: Recipe) -> list[str]:
     others = [name for name, one in zip(recipe.phase_names, recipe.phases, strict=True) if not _is_frozen(one)]
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
         given = [option for option in ("epochs", "lr") if f"{name}.{option}" in spec.recipe.settings]
-        if others and given and _is_frozen(options):
+        if given and getattr(options, "solve", False):
+            notes.append(f"in recipe '{recipe.name}', {name} is solved, so {' and '.join(given)} have no effect")
+        elif others and given and _is_frozen(options):
             instead = " ".join(f"--set {others[-1]}.{option}=..." for option in given)
             notes.append(
                 f"in recipe '{recipe.name}', {name} trains only the head on a frozen encoder, so {' and '.join(given)} "

@@ -1,0 +1,116 @@
+"""A finetune phase whose head is solved: no steps, every kind of label, and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+
+from phasefit.data.labels import label_space
+from phasefit.events import Note, PhaseEnded, PhaseStarted, Scored, StepDone
+from phasefit.kinds import kind_named
+from phasefit.models.model import Model
+from phasefit.phases.contract import PhaseData
+from phasefit.phases.finetune.options import Options
+from phasefit.training.device import make_accelerator
+from phasefit.training.loop import train_phase
+from tiny import data_for, make_data, make_phase, make_table, run, same, tree, weights
+
+SOLVED: dict[str, Any] = {"freeze": True, "solve": True, "head": "cosine", "ridge": "auto"}
+
+
+def rows_of(kind: str, model: Model) -> PhaseData:
+    texts, labels = make_table(60)
+    if kind == "tree":
+        return make_data(model.encoder, texts, tree(labels))
+    data = make_data(model.encoder, texts, labels)
+    if kind == "score":
+        scores = data.codes + np.linspace(0, 0.5, len(texts))
+        return replace(data, space=label_space(scores.tolist()), values=scores)
+    if kind == "multi":
+        sets = [frozenset({label, "text"} - {"music"}) for label in labels]
+        space = kind_named("multi").build(sets)
+        return replace(data, space=space, values=space.values(sets))
+    return data_for("cosine", data) if kind == "pairs of scores" else data
+
+
+@pytest.mark.parametrize("kind", ["single", "tree", "multi", "score", "pairs of scores"])
+def test_every_kind_is_solved_without_steps(model: Model, kind: str) -> None:
+    data = rows_of(kind, model)
+    before = weights(model.encoder)
+    phase = make_phase("finetune", model, data, **SOLVED | {"head": "linear"})
+    events = run(phase)
+    started, ended = events[0], events[-1]
+    assert isinstance(started, PhaseStarted)
+    assert started.steps == 0
+    assert not [event for event in events if isinstance(event, StepDone)]
+    assert isinstance(ended, PhaseEnded)
+    assert (ended.steps, ended.best_step, ended.planned_steps, ended.reverted) == (0, 0, 0, False)
+    assert ended.best[phase.watch] > 0.3
+    assert 0.01 <= ended.choices["ridge"] <= 1 / 0.3 + 1e-9
+    assert len(ended.choices["ridge_losses"]) == 6
+    assert sum(isinstance(event, Scored) for event in events) == 1
+    (note,) = (event.text for event in events if isinstance(event, Note))
+    assert note == f"finetune: solved the head; cross-validation chose ridge {ended.choices['ridge']:.3g}"
+    assert same(before, weights(model.encoder))
+
+
+def test_it_is_where_training_with_the_same_penalty_ends(model: Model, data: PhaseData) -> None:
+    solved = make_phase("finetune", model, data, **SOLVED | {"ridge": 0.3})
+    run(solved)
+    trained = make_phase(
+        "finetune",
+        model,
+        data,
+        name="trained",
+        **{"freeze": True, "head": "cosine", "ridge": 0.3, "dropout": 0.0, "weight_decay": 0.0, "patience": 0},
+        **{"max_steps": 1500, "min_steps": 1500, "lr": 0.05, "batch_size": 42, "evaluate_every": 1500, "clip": 0.0},
+    )
+    run(trained)
+    vectors = trained._vectors(data.train)
+    with torch.no_grad():
+        one, other = (phase.head.eval()(vectors).softmax(dim=1) for phase in (solved, trained))
+    assert torch.allclose(one, other, atol=0.02)
+
+
+def test_refitting_uses_the_chosen_penalty(model: Model, data: PhaseData) -> None:
+    phase = make_phase("finetune", model, data, **SOLVED)
+    events = list(train_phase(phase, make_accelerator("cpu"), seed=0, fixed_steps=0, repeat={"ridge": 1 / 3}))
+    assert isinstance(events[-1], PhaseEnded)
+    assert events[-1].choices == {"ridge": pytest.approx(1 / 3)}
+    assert not [event for event in events if isinstance(event, Note | Scored)]
+
+
+def test_balanced_classes_and_row_weights_count(model: Model, data: PhaseData) -> None:
+    heads = []
+    row_weights = np.where(data.codes == 0, 3.0, 0.5)
+    for own, more in ((data, {}), (data, {"class_weights": "balanced"}), (replace(data, weights=row_weights), {})):
+        uneven = replace(own, train=data.train[10:])
+        phase = make_phase("finetune", model, uneven, **SOLVED | {"ridge": 1.0} | more)
+        run(phase)
+        heads.append(weights(phase.head))
+    assert not same(heads[0], heads[2])
+    assert len({tuple(head["layers.1.bias"].tolist()) for head in heads}) >= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"freeze": False}, "add freeze = true"),
+        ({"head": "mlp"}, "head = 'mlp' cannot be solved"),
+        ({"pair": "together"}, "pair = 'together' has a layer for each order"),
+        ({"ridge": 0.0}, "needs a penalty"),
+        ({"solve": False}, "ridge = 'auto' needs solve = true"),
+        ({"focal": 2.0}, "'focal' has no effect"),
+        ({"label_smoothing": 0.1}, "'label_smoothing' has no effect"),
+        ({"average": 0.5}, "'average' has no effect"),
+        ({"blend": 0.5}, "'blend' has no effect"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValidationError, match=sentence):
+        Options(**SOLVED | options)
