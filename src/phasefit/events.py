@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class PhaseEnded:
     planned_steps: int = 0  # steps that the learning rate schedule was planned for
     evaluation: dict[str, int] = field(default_factory=dict)  # rows of an evaluation, of how many, every how many steps
     reverted: bool = False  # no evaluation was better than the one before the first step, whose weights are restored
+    results: dict[str, Any] = field(default_factory=dict)  # what only this kind of phase reports, as JSON values
 
 
 @dataclass(frozen=True)

@@ -139,4 +139,5 @@ def _record(event: PhaseEnded, history: History) -> dict[str, Any]:
         "reverted": event.reverted,
         "stopped_early": event.stopped_early,
         "evaluation": event.evaluation,
+        **event.results,
     }
