@@ -27,8 +27,6 @@ from phasefit.phases.self_train.segments import WHOLE, Segment, assign_folds, se
 from phasefit.phases.self_train.state import Rounds, WeightCopy
 from phasefit.seeds import derive, generator
 
-CHEAP = 4  # rows of an evaluation, relative to the labelled rows: a fifth of the work, because folds are not evaluated
-
 
 class SelfTrain(Phase):
     """Supervised contrast in rounds: on the labelled rows, then also on texts that the round before has labelled.
@@ -247,12 +245,9 @@ class SelfTrain(Phase):
     # --- evaluation and reports ---------------------------------------------------------------------------------------
 
     def evaluates(self, step: int, usual: bool) -> bool:
-        """Only encoders that are trained on all labelled rows: at the end, and if that is cheap, after every pass."""
+        """Only encoders that are trained on all labelled rows, when they are finished."""
         segment = self._segment(step)
-        if segment.model != WHOLE or step == segment.last:
-            return segment.model == WHOLE
-        cheap = self.evaluation_rows() <= CHEAP * len(self._codes)
-        return cheap and (step - segment.first + 1) % ceil(len(self._codes) / self.step_rows()) == 0
+        return segment.model == WHOLE and step == segment.last
 
     def validate(self) -> dict[str, float]:
         """The probe on validation rows."""
