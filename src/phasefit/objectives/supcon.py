@@ -19,8 +19,8 @@ class SupCon(Objective):
 
     For trees it averages this loss over whole paths and, with a share of `upper_levels`, over each level above. Weights
     by agreement alone would hurt: siblings are many, and half a weight each outweighs the few texts of the same path.
-    With probabilities of classes,
-    positives are weighted by the probability that both texts have the same class. An anchor without a positive in the batch is skipped instead of producing NaN.
+    With probabilities of classes, positives are weighted by the probability that both texts have the same class. An
+    anchor without a positive in the batch is skipped instead of producing NaN.
     """
 
     temperature: float = 0.1

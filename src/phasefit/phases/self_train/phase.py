@@ -220,9 +220,9 @@ class SelfTrain(Phase):
             self.rounds.record(number, pseudo_labels=count, share=count / len(self._texts))
 
     def _calibrate(self, number: int) -> None:
-        """Set the temperature of each encoder, from held-out predictions of rows that it is trained on itself.
+        """Set the temperature of each encoder, from the predictions of other folds for rows that it is trained on.
 
-        The rows that test an encoder therefore have no part in its pseudo-labels.
+        The labels of the rows that test an encoder reach it only through this one number: other folds learn them.
         """
         logs = self.rounds.held_out[number].cpu().numpy()
         for model in range(self.options.folds + 1):

@@ -1,4 +1,4 @@
-"""Pseudo-labels: the probabilities of a head that is solved on labelled vectors, calibrated, and balanced over classes."""
+"""Pseudo-labels: calibrated probabilities of a head that is solved on labelled vectors, balanced over classes."""
 
 from __future__ import annotations
 
