@@ -67,7 +67,7 @@ class PhaseEnded:
     planned_steps: int = 0  # steps that the learning rate schedule was planned for
     evaluation: dict[str, int] = field(default_factory=dict)  # rows of an evaluation, of how many, every how many steps
     reverted: bool = False  # no evaluation was better than the one before the first step, whose weights are restored
-    choices: dict[str, Any] = field(default_factory=dict)  # average, blend and ridge, if the phase chose them
+    choices: dict[str, Any] = field(default_factory=dict)  # average, blend, ridge or rounds, if the phase chose them
 
 
 @dataclass(frozen=True)

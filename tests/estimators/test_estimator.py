@@ -161,6 +161,16 @@ def test_unlabelled_texts(make) -> None:
     assert rows == {"denoise": 48 + 25, "finetune": 48}
 
 
+def test_the_rounds_of_self_training(tiny_folder: Path) -> None:
+    settings = {"self-train.max_steps": 20, "self-train.rounds": 1, "finetune.max_steps": 2}
+    classifier = TextClassifier("self-train", model=str(tiny_folder), settings=settings)
+    classifier.fit(TEXTS, LABELS, unlabelled=make_table(25, seed=4)[0])
+    rounds = classifier.phases_[0]["rounds"]
+    assert [entry["round"] for entry in rounds] == [0, 1]
+    assert rounds[0]["kept"]
+    assert 0 < rounds[1]["pseudo_labels"] <= 25
+
+
 def test_settings_of_every_type(make) -> None:
     settings = {
         "finetune.lrs": {"head": 1e-2},

@@ -20,6 +20,12 @@ TEXTS, NAMES = make_table(60)
 CLASSES = {"text": TEXTS, "label": NAMES}
 SCORES = {"text": TEXTS, "label": [row / 7 for row in range(60)]}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "unlabelled": (CLASSES, {"recipe": "self-train"}, "self-train: learns from unlabelled texts, but there are none"),
+    "pseudo-labels": (
+        SCORES,
+        {"recipe": "self-train", "kind": "score"},
+        "self-train: pseudo-labels need one class per text, but the labels are of kind 'score'",
+    ),
     "focal": (
         SCORES,
         {"settings": ("finetune.focal=2",), "kind": "score"},

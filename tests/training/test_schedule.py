@@ -67,3 +67,9 @@ def test_evaluation_is_after_every_epoch_and_at_the_end() -> None:
 def test_long_epochs_have_several_evaluations_and_not_every_short_one_has_one() -> None:
     assert evaluations(schedule(1700, epochs=1)) == [LONGEST_WAIT, 2 * LONGEST_WAIT, 3 * LONGEST_WAIT, 1700]
     assert len(evaluations(schedule(2, epochs=200))) <= MOST_EVALUATIONS
+
+
+def test_every_segment_has_its_own_schedule() -> None:
+    whole = schedule(30, warmup=0.2)
+    alone = schedule(10, warmup=0.2)
+    assert [whole.factor(17, (step, 10)) for step in range(1, 11)] == pytest.approx(factors(alone))

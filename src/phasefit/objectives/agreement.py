@@ -2,7 +2,8 @@
 
 Classes are integers of shape (n,): equal or not. Tree paths are integers of shape (n, levels): the share of leading
 levels that agree, so an equal child under a different parent does not count. Several labels per text are booleans of
-shape (n, classes): the Jaccard index.
+shape (n, classes): the Jaccard index. Uncertain classes are floats of shape (n, classes), probabilities that sum to 1:
+the probability that both texts have the same class.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ def pair_agreement(left: Tensor, right: Tensor) -> Tensor:
         both = (left & right).sum(-1)
         either = (left | right).sum(-1)
         return torch.where(either > 0, both / either.clamp(min=1), torch.zeros_like(both, dtype=torch.float32))
+    if left.dtype.is_floating_point:
+        return (left * right).sum(-1)
     return same_so_far(left, right).float().mean(-1)
 
 

@@ -19,7 +19,8 @@ class SupCon(Objective):
 
     For trees it averages this loss over whole paths and, with a share of `upper_levels`, over each level above. Weights
     by agreement alone would hurt: siblings are many, and half a weight each outweighs the few texts of the same path.
-    An anchor without a positive in the batch is skipped instead of producing NaN.
+    With probabilities of classes, positives are weighted by the probability that both texts have the same class. An
+    anchor without a positive in the batch is skipped instead of producing NaN.
     """
 
     temperature: float = 0.1
@@ -41,7 +42,7 @@ class SupCon(Objective):
         agreements = agreement(targets)
         if bool(((agreements == 1) | itself).all()):
             return self._nothing("all texts have the same label", embeddings)
-        is_tree = targets.dim() == 2 and targets.shape[1] > 1 and targets.dtype != torch.bool
+        is_tree = targets.dim() == 2 and targets.shape[1] > 1 and targets.dtype in (torch.int32, torch.int64)
         weight = self._by_level(targets, itself) if is_tree else agreements.masked_fill(itself, 0.0)
         weight = weight.to(embeddings.dtype)
         mass = weight.sum(1)

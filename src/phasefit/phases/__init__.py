@@ -24,6 +24,7 @@ PHASES: Registry[type[PhaseOptions]] = Registry(
         "mnr": "phasefit.phases.in_batch_negatives.options:MNROptions",
         "cosine": "phasefit.phases.cosine.options:Options",
         "finetune": "phasefit.phases.finetune.options:Options",
+        "self-train": "phasefit.phases.self_train.options:Options",
         "multitask": "phasefit.phases.multitask.options:Options",
     },
 )

@@ -84,6 +84,14 @@ class StepOutput(NamedTuple):
     scalars: dict[str, Tensor]
 
 
+@dataclass(frozen=True)
+class AfterStep:
+    """What a phase did after a step, in its buffers: notes about it, and whether the phase is over."""
+
+    notes: list[str] = field(default_factory=list)
+    over: bool = False
+
+
 class Phase(nn.Module, ABC):
     """One kind of training step on the encoder of a model, with the modules it adds (decoder, head, proxies).
 
@@ -161,6 +169,24 @@ class Phase(nn.Module, ABC):
     def before_step(self, step: int) -> None:
         """Called before every step, to refresh state periodically. State must be stored in buffers."""
 
+    def set_steps(self, total: int) -> None:
+        """Called before the first step, with the number of steps that the learning rate schedule is planned for."""
+
+    def segment(self, step: int) -> tuple[int, int] | None:
+        """The position of a step in its segment, from 1, and the length of the segment; None: there is only one.
+
+        Every segment has its own learning rate schedule and a fresh optimiser.
+        """
+        return None
+
+    def after_step(self, step: int, *, last: bool) -> AfterStep | None:
+        """Called after every step, before an evaluation; None if nothing was done. State must be stored in buffers."""
+        return None
+
+    def evaluates(self, step: int, usual: bool) -> bool:
+        """Whether to evaluate after a step; `usual` is what the schedule plans."""
+        return usual
+
     @abstractmethod
     def encode(self, batch: Batch) -> Encoded:
         """Encode a batch; the first axis of each tensor is the rows of the draw."""
@@ -217,6 +243,10 @@ class Phase(nn.Module, ABC):
     def notes(self) -> list[str]:
         """Notes to report before the phase starts."""
         return []
+
+    def results(self) -> dict[str, Any]:
+        """What the phase adds to its entry in metrics.json, as JSON values."""
+        return {}
 
 
 def encoder_groups(encoder: nn.Module) -> dict[str, list[nn.Parameter]]:

@@ -160,6 +160,11 @@ class PhaseOptions(Strict):
         return self.needs == "texts"
 
     @property
+    def needs_unlabelled(self) -> bool:
+        """Whether it cannot do without unlabelled texts."""
+        return False
+
+    @property
     def takes_pairs(self) -> bool:
         """Whether rows may be labelled pairs of texts."""
         return False

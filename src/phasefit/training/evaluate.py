@@ -20,19 +20,19 @@ def scores_of(phase: Phase, accelerator: Accelerator) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingToLearn)  # few validation rows may have no positives
         scores = phase.validate() if accelerator.is_main_process else {}
-    shared, phase.contributions = _from_main_process(accelerator, (scores, phase.contributions))
+    shared, phase.contributions = from_main_process(accelerator, (scores, phase.contributions))
     return shared
 
 
 def solve(phase: Phase, accelerator: Accelerator, ridge: float | None = None) -> dict[str, Solution]:
     """Solve heads that need no steps, in the main process for all: rounding must not make the processes differ."""
     solutions = phase.solutions(ridge) if accelerator.is_main_process else {}
-    shared = _from_main_process(accelerator, solutions)
+    shared = from_main_process(accelerator, solutions)
     phase.set_solutions(shared)
     return shared
 
 
-def _from_main_process(accelerator: Accelerator, value: T) -> T:
+def from_main_process(accelerator: Accelerator, value: T) -> T:
     """The value of the main process."""
     shared = [value]
     if accelerator.num_processes > 1:

@@ -10,17 +10,18 @@ from typing import Any
 
 from accelerate import Accelerator
 from accelerate.optimizer import AcceleratedOptimizer
+from accelerate.utils import broadcast
 from torch import nn
 
 from phasefit.data.batches import Batches, Draw
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
 from phasefit.models.encoder.dropout import dropout_rate
 from phasefit.models.solved_head import Solution
-from phasefit.phases.contract import Phase
+from phasefit.phases.contract import AfterStep, Phase
 from phasefit.training.averaging import encoder_weights
 from phasefit.training.best import Best
 from phasefit.training.empty_batches import EmptyBatchWarnings
-from phasefit.training.evaluate import scores_of, solve
+from phasefit.training.evaluate import from_main_process, scores_of, solve
 from phasefit.training.evaluations import evaluation_facts, limit_evaluations
 from phasefit.training.finishing import finish
 from phasefit.training.gradients import add_gradients
@@ -53,6 +54,7 @@ def train_phase(
         schedule = replace(schedule, total=0)
     last = schedule.total if fixed_steps is None else min(fixed_steps, schedule.total)
     started = time.perf_counter()
+    phase.set_steps(schedule.total)
     phase.to(accelerator.device)
     state = PhaseState(phase, make_optimiser(phase), Best(phase), accelerator)
     if phase.options.blend != 1:
@@ -83,11 +85,14 @@ def train_phase(
             done = _step(state, module, stepper, next(steps), schedule, seed, last)
         yield done
         yield from empty_batches.notes()
-        if fixed_steps is None and schedule.evaluates(state.step):
+        after = _after_step(phase, accelerator, state.step, last)
+        yield from (Note(text) for text in after.notes)
+        if fixed_steps is None and phase.evaluates(state.step, schedule.evaluates(state.step)):
             yield from _evaluate(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
             state.stopped = 0 < phase.options.patience <= state.best.misses
         if state.step > unaveraged:
             state.average.add(phase)
+        state.stopped = state.stopped or after.over
         state.seconds = earlier_seconds + time.perf_counter() - started
         if on_step_end is not None:
             on_step_end(state)
@@ -113,7 +118,7 @@ def train_phase(
         schedule.total,
         evaluation_facts(phase, schedule) if fixed_steps is None else {},
         reverted,
-        state.choices,
+        state.choices | phase.results(),
     )
 
 
@@ -129,7 +134,10 @@ def _step(
     """Run step number `state.step` of the optimiser."""
     phase, accelerator, step = state.phase, state.accelerator, state.step
     started = time.perf_counter()
-    factor = schedule.factor(step)
+    segment = phase.segment(step)
+    if segment is not None and segment[0] == 1:
+        state.optimiser.state.clear()
+    factor = schedule.factor(step, segment)
     for group in state.optimiser.param_groups:
         group["lr"] = group["peak_lr"] * factor
     phase.before_step(step)
@@ -140,6 +148,15 @@ def _step(
     stepper.zero_grad()
     epoch, took = step / schedule.per_epoch, time.perf_counter() - started
     return StepDone(phase.name, step, last, epoch, loss, phase.options.lr * factor, took, scalars)
+
+
+def _after_step(phase: Phase, accelerator: Accelerator, step: int, last: int) -> AfterStep:
+    """Let the phase do its work between steps; rounding must not make the processes differ."""
+    after = from_main_process(accelerator, phase.after_step(step, last=step == last))
+    if after is not None and accelerator.num_processes > 1:
+        for tensor in (*phase.parameters(), *phase.buffers()):
+            broadcast(tensor.detach())
+    return after or AfterStep()
 
 
 def _steps(batches: Batches, accumulate: int, taken: int) -> Iterator[list[Draw]]:

@@ -32,8 +32,12 @@ class Schedule:
         every = usual if options.evaluate_every == "auto" else options.evaluate_every
         return cls(total, per_epoch, every, options.schedule, round(options.warmup * total))
 
-    def factor(self, step: int) -> float:
-        """The factor of the learning rate at this step."""
+    def factor(self, step: int, segment: tuple[int, int] | None = None) -> float:
+        """The factor of the learning rate at this step, or at a position in a segment of this length."""
+        if segment is not None:
+            position, length = segment
+            warmup = round(self.warmup * length / self.total)
+            return Schedule(length, self.per_epoch, self.every, self.shape, warmup).factor(position)
         if step <= self.warmup:
             return step / max(self.warmup, 1)
         if self.shape == "constant":
