@@ -76,3 +76,12 @@ def test_no_step_is_timed_after_the_time_is_up(
     table = write_csv(tmp_path / "queries.csv", *make_table(80))
     plan(run_spec(table, model=str(tiny_folder), recipe="finetune"), lambda _: None)
     assert len(steps) == 2
+
+
+def test_a_solved_head_takes_no_steps(tiny_folder: Path, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "queries.csv", *make_table(40))
+    settings = ("finetune.freeze=true", "finetune.head=cosine", "finetune.solve=true", "finetune.ridge=auto")
+    request = run_spec(table, model=str(tiny_folder), recipe="finetune", settings=settings)
+    (finetune,) = plan(request, lambda _: None).phases
+    assert finetune.steps == 0
+    assert finetune.seconds > 0, "each text is encoded once"

@@ -140,7 +140,7 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
             raise ValueError("pair = 'together' has a layer for each order and cannot be solved; use another pair")
         if not self.ridge:
             raise ValueError("solve = true needs a penalty on the head; set ridge = 'auto', or a number above 0")
-        for name in ("label_smoothing", "focal", "upper_levels", "slack", "average"):
+        for name in ("label_smoothing", "focal", "upper_levels", "average"):
             if getattr(self, name):
                 raise ValueError(f"solve = true takes no steps, so '{name}' has no effect; remove one of them")
         return self
