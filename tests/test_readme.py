@@ -134,7 +134,7 @@ def test_the_page_about_runs_lists_every_file(beginner: Path) -> None:
 
 def test_the_page_about_recipes_runs(beginner: Path) -> None:
     text = page("recipes")
-    assert run_commands(text) == 7
+    assert run_commands(text) == 8
     assert (beginner / "mine.toml").is_file()
     (recipe,) = blocks("toml", text)
     assert parse_recipe(recipe, name="my-recipe", where="recipes.md").phase_names == ["contrast", "finetune"]

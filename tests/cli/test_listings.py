@@ -100,7 +100,7 @@ def test_what_has_options_is_listed(phasefit):
     ("what", "pieces"),
     [
         ("objectives", ("supcon", "temperature = 0.1", "multiple-negatives", 'directions = "one"')),
-        ("views", ("delete-words", "ratio = 0.1", "table (required)", 'words = "english"', "dropout")),
+        ("views", ("delete-words", "ratio = 0.1", 'table = "english"', 'words = "english"', "dropout")),
     ],
 )
 def test_objectives_and_views_are_listed_with_their_options(phasefit, what, pieces):

@@ -54,8 +54,14 @@ def built(kind: str, model: Model, data: PhaseData, options: dict[str, Any]) -> 
     return make_phase(kind, model, data, batch_size=14, **options)
 
 
-def test_every_phase_uses_the_weights() -> None:
-    assert {kind for kind in PHASES if PHASES.get(kind).weighs_rows} == set(KINDS) == set(PHASES)
+def test_every_phase_uses_the_weights_but_self_train_which_weighs_by_confidence() -> None:
+    weighing = {kind for kind in PHASES if PHASES.get(kind).weighs_rows}
+    assert weighing == set(KINDS) == set(PHASES) - {"self-train"}
+
+
+def test_self_train_refuses_weights_by_name() -> None:
+    with pytest.raises(RecipeError, match="'self-train' does not support sample_weight"):
+        PHASES.get("self-train")(kind="self-train").check_row_weights("here")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

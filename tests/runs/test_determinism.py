@@ -55,8 +55,14 @@ def train_all(table: Path, model: Path) -> None:
     gc.freeze()  # every phase collects garbage and need not look at what was imported
     for name in NAMES:
         source = table.with_name(source_of(name))
+        machine = {"device": "cpu", "threads": 1}
+        texts = (
+            str(table.with_name("texts.csv"))
+            if any(phase.needs_unlabelled for phase in read_recipe(name).phases)
+            else None
+        )
         request = run_spec(
-            source, model=str(model), recipe=name, settings=tuple(settings(name)), device="cpu", threads=1, seed=7
+            source, model=str(model), recipe=name, settings=tuple(settings(name)), unlabelled=texts, seed=7, **machine
         )
         result = fit_spec(request, lambda event: None)
         folder = Path(name)
@@ -130,6 +136,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts, labels = make_table(sizes=(60, 30, 8))
     pairs = "".join(f"{text},{other}\n" for text, other in zip(texts, texts[::-1], strict=True))
     (folder / "pairs.csv").write_text(f"text_a,text_b\n{pairs}", encoding="utf-8")
+    (folder / "texts.csv").write_text("text\n" + "".join(f"more of {text}\n" for text in texts), encoding="utf-8")
     sides = zip(texts, texts[::-1], strict=True)
     scores = "".join(f"{text},{other},{row / 7:.2f}\n" for row, (text, other) in enumerate(sides))
     (folder / "similar.csv").write_text(f"text_a,text_b,label\n{scores}", encoding="utf-8")

@@ -54,9 +54,11 @@ def cells_of(dataset: str, scale: str) -> dict[str, Cell]:
 )
 def test_plain_fine_tuning_gets_the_steps_of_all_phases(dataset: str, scale: str, tiny_folder: Path) -> None:
     cells = cells_of(dataset, scale)
-    steps = {name: planned_steps(cells[name].spec, tiny_folder) for name in ("finetune", "three-phase", *MATCHED)}
+    matched = [name for name in MATCHED if name in cells]  # the unfrozen reading is too slow for an evening on SST5
+    assert MATCHED[0] in matched
+    steps = {name: planned_steps(cells[name].spec, tiny_folder) for name in ("finetune", "three-phase", *matched)}
     assert steps["finetune"] < (1 - TOLERANCE) * steps["three-phase"]
-    for name in MATCHED:
+    for name in matched:
         assert steps[name] == pytest.approx(steps["three-phase"], rel=TOLERANCE), name
 
 
