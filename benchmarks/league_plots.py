@@ -9,6 +9,7 @@ from statistics import geometric_mean, mean
 from league_scores import Scoreboard, by_set, cpu
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from plots import COLOURS, FAINT, INK, MARKERS, OTHERS, heading, save, tidy, unique
 
@@ -85,7 +86,8 @@ def _name_points(
         box = next((one for one in boxes if not any(_overlap(one, other) for other in taken)), boxes[0])
         taken.append(box)
         note = {"textcoords": "offset pixels", "xytext": (box[0] - x, box[1] - y), "fontsize": 8}
-        axes.annotate(titles[name], points[name], color=colours[name], **note)
+        text = axes.annotate(titles[name], points[name], color=colours[name], zorder=5, **note)
+        text.set_path_effects([withStroke(linewidth=3, foreground="white")])  # readable on top of a line
 
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
