@@ -132,8 +132,8 @@ def read_plan(path: Path = FILE) -> Plan:
     """The plan in a file."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     regimes = tuple(Regime(**{**one, "sets": tuple(one.get("sets", ()))}) for one in content["regimes"])
-    sets = {name: tuple(names) for name, names in content["sets"].items()}
-    return Plan(**sets, regimes=regimes, contestants=contestants(content), references=tuple(content["references"]))
+    development, held_out = (tuple(content["sets"][name]) for name in ("development", "held_out"))
+    return Plan(development, held_out, regimes, contestants(content), tuple(content["references"]))
 
 
 def contestants(content: Mapping[str, Any]) -> tuple[Contestant, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import geometric_mean, mean
+from typing import Any
 
 from league_scores import Scoreboard, by_set, cpu
 from matplotlib.axes import Axes
@@ -85,7 +86,7 @@ def _name_points(
         boxes += [(x - 8 - width, y + dy, x - 8, y + dy + height) for dy in (4, -16, 16, -28)]
         box = next((one for one in boxes if not any(_overlap(one, other) for other in taken)), boxes[0])
         taken.append(box)
-        note = {"textcoords": "offset pixels", "xytext": (box[0] - x, box[1] - y), "fontsize": 8}
+        note: dict[str, Any] = {"textcoords": "offset pixels", "xytext": (box[0] - x, box[1] - y), "fontsize": 8}
         text = axes.annotate(titles[name], points[name], color=colours[name], zorder=5, **note)
         text.set_path_effects([withStroke(linewidth=3, foreground="white")])  # readable on top of a line
 
@@ -101,7 +102,13 @@ def _ranks(board: Scoreboard, regime: str, axes: Axes) -> None:
         colour, marker = looks[name]
         axes.scatter(placed[name], [height] * len(placed[name]), s=14, color=colour, alpha=0.35, linewidths=0, zorder=3)
         axes.plot(mean(placed[name]), height, marker, color=colour, markersize=9, zorder=4)
-        note = {"textcoords": "offset points", "xytext": (0, 8), "ha": "center", "fontsize": 8, "color": colour}
+        note: dict[str, Any] = {
+            "textcoords": "offset points",
+            "xytext": (0, 8),
+            "ha": "center",
+            "fontsize": 8,
+            "color": colour,
+        }
         axes.annotate(f"{mean(placed[name]):.1f}", (mean(placed[name]), height), **note)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(-0.6, len(names) - 0.2)
