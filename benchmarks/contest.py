@@ -4,6 +4,9 @@ Each contestant's own interpreter runs it, so it uses only the standard library.
 packages and one function that trains on a `Job` and predicts its test texts, each timed as a part of the clock:
 
     fit.py TRAIN.csv TEST.csv --model FOLDER --seed 0 --threads 2 --budget default --out result.json
+
+`--settings JSON` replaces the budget. `--answers FILE` also writes the answer to each test text: whether it is right,
+the probability of the predicted class and that of the true class.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any, TypeAlias
 from measuring import peak
 
 Budgets: TypeAlias = Mapping[str, Mapping[str, Any]]
+DIGITS = 7  # of probabilities in a file
 
 
 class Clock:
@@ -92,7 +96,20 @@ class Job:
         return [places[label] for label in self.labels]
 
 
-def main(budgets: Budgets, packages: Sequence[str], solve: Callable[[Job], Sequence[str]]) -> None:
+@dataclass(frozen=True)
+class Prediction:
+    """The probability of every class for each test text; columns in the order of `classes`."""
+
+    classes: Sequence[str]
+    probabilities: Sequence[Sequence[float]]
+
+    @property
+    def labels(self) -> list[str]:
+        """The most probable class of each text."""
+        return [str(self.classes[max(range(len(row)), key=row.__getitem__)]) for row in self.probabilities]
+
+
+def main(budgets: Budgets, packages: Sequence[str], solve: Callable[[Job], Sequence[str] | Prediction]) -> None:
     """Read the rows, run the contestant, score its predictions, write the result."""
     parser = argparse.ArgumentParser(description="train on one table, predict another, report time and memory")
     add = parser.add_argument
@@ -102,12 +119,16 @@ def main(budgets: Budgets, packages: Sequence[str], solve: Callable[[Job], Seque
     add("--seed", type=int, default=0)
     add("--threads", type=int, default=os.cpu_count() or 1)
     add("--budget", choices=list(budgets), default="default" if "default" in budgets else next(iter(budgets)))
+    add("--settings", type=json.loads, help="settings as JSON, instead of a budget")
     add("--out", type=Path, required=True)
+    add("--answers", type=Path, help="also write the answer to each test text")
     args = parser.parse_args()
     os.environ.update(environment(args.threads))  # before torch is imported
     (texts, labels), (test_texts, test_labels) = read_rows(args.train), read_rows(args.test)
-    job = Job(texts, labels, test_texts, args.model, args.seed, args.threads, budgets[args.budget])
-    predicted = list(map(str, solve(job)))
+    settings = budgets[args.budget] if args.settings is None else args.settings
+    job = Job(texts, labels, test_texts, args.model, args.seed, args.threads, settings)
+    solved = solve(job)
+    predicted = solved.labels if isinstance(solved, Prediction) else list(map(str, solved))
     result = {
         **{f"{part}_seconds": round(seconds, 3) for part, seconds in job.clock.seconds.items()},
         "fit_cpu_seconds": round(job.clock.cpu_seconds["fit"], 3),
@@ -117,6 +138,22 @@ def main(budgets: Budgets, packages: Sequence[str], solve: Callable[[Job], Seque
         "settings": words(job.settings),
     }
     args.out.write_text(json.dumps(result), encoding="utf-8")
+    if args.answers is not None:
+        content = answers(test_labels, predicted, solved if isinstance(solved, Prediction) else None)
+        content["cpu_seconds"] = {part: round(seconds, 3) for part, seconds in job.clock.cpu_seconds.items()}
+        args.answers.write_text(json.dumps(content), encoding="utf-8")
+
+
+def answers(truth: Sequence[str], predicted: Sequence[str], prediction: Prediction | None) -> dict[str, Any]:
+    """What paired tests, log loss and calibration need of each test text; an unknown class has probability 0."""
+    content: dict[str, Any] = {"right": [int(label == guess) for label, guess in zip(truth, predicted, strict=True)]}
+    if prediction is not None:
+        places = {str(label): place for place, label in enumerate(prediction.classes)}
+        rows = [list(map(float, row)) for row in prediction.probabilities]
+        of_true = [row[places[label]] if label in places else 0.0 for row, label in zip(rows, truth, strict=True)]
+        content["confidence"] = [round(max(row), DIGITS) for row in rows]
+        content["true_probability"] = [round(value, DIGITS) for value in of_true]
+    return content
 
 
 def environment(threads: int) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from contest import Job
+    from contest import Job, Prediction
 
 PACKAGES = ("fast-fit", "torch", "transformers", "datasets")
 README = {
@@ -33,10 +33,11 @@ BUDGETS: dict[str, dict[str, Any]] = {
 PREDICT_BATCH = 64  # the README's per_device_eval_batch_size
 
 
-def solve(job: Job) -> list[str]:
+def solve(job: Job) -> Prediction:
     """Train with FastFitTrainer; reading the model from disk counts as loading."""
     import datasets
     import torch
+    from contest import Prediction
 
     # fastfit.train imports `load_metric`, which would ask the hub for a script; nothing is evaluated here.
     datasets.load_metric = lambda *_, **__: None
@@ -72,7 +73,7 @@ def solve(job: Job) -> list[str]:
             use_cpu=True,
         )
         model = trainer.train()
-    tokenizer, codes = trainer.tokenizer, []
+    tokenizer, probabilities = trainer.tokenizer, []
     tokenizer.model_input_names = ["input_ids", "attention_mask"]  # the trainer renamed them
     with job.clock.part("predict"):
         model.eval()
@@ -82,8 +83,9 @@ def solve(job: Job) -> list[str]:
                 texts, padding=True, truncation=True, max_length=job.settings["max_text_length"], return_tensors="pt"
             )
             with torch.no_grad():
-                codes += model.inference_forward(batch["input_ids"], batch["attention_mask"]).argmax(1).tolist()
-    return [trainer.labels[code] for code in codes]
+                scores = model.inference_forward(batch["input_ids"], batch["attention_mask"])
+            probabilities += torch.softmax(scores, dim=1).tolist()  # as transformers' pipeline does
+    return Prediction(list(map(str, trainer.labels)), probabilities)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """phasefit as users call it; run by its own environment.
 
-The budgets are the same for all datasets, and the full table shows all of them: none is selected by its score.
+The budgets are the same for all datasets, and the full table shows all of them: none is selected by its score. Settings
+with a dot in their name are options of a phase, the others are parameters of `TextClassifier`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from contest import Job
+    from contest import Job, Prediction
 
 PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers")
 BUDGETS: dict[str, dict[str, Any]] = {
@@ -25,8 +26,10 @@ BUDGETS: dict[str, dict[str, Any]] = {
 }
 
 
-def solve(job: Job) -> list[str]:
+def solve(job: Job) -> Prediction:
     """Fit without validation rows, as all contestants do, and predict."""
+    from contest import Prediction
+
     import phasefit.runs.execution  # noqa: F401 (imported by the first call of `fit`)
     from phasefit import TextClassifier
     from phasefit.events import Stage
@@ -43,11 +46,10 @@ def solve(job: Job) -> list[str]:
             if loading:
                 job.clock.begin("load")
 
-    recipe, settings = job.settings["recipe"], {name: job.settings[name] for name in job.settings if name != "recipe"}
     classifier = TextClassifier(
-        recipe,
+        **{name: value for name, value in job.settings.items() if "." not in name},
         model=job.model,
-        settings=settings,
+        settings={name: value for name, value in job.settings.items() if "." in name},
         validation_size=0.0,
         seed=job.seed,
         device="cpu",
@@ -57,7 +59,8 @@ def solve(job: Job) -> list[str]:
     with job.clock.part("fit"):
         classifier.fit(job.texts, job.labels)
     with job.clock.part("predict"):
-        return [str(label) for label in classifier.predict(job.test_texts)]
+        probabilities = classifier.predict_proba(job.test_texts)
+    return Prediction([str(label) for label in classifier.classes_], probabilities.tolist())
 
 
 if __name__ == "__main__":

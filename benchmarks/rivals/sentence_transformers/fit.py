@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from contest import Job
+    from contest import Job, Prediction
 
 PACKAGES = ("sentence-transformers", "torch", "transformers", "scikit-learn")
 BUDGETS: dict[str, dict[str, Any]] = {
-    "default": {"encoder": "frozen", "head": "logistic regression"},
+    "default": {"encoder": "frozen", "head": "logistic regression", "C": "cross-validation"},
     "batch-hard": {
         "encoder": "BatchHardSoftMarginTripletLoss",
         "head": "logistic regression",
+        "C": "cross-validation",
         "num_train_epochs": 10,
         "per_device_train_batch_size": 32,
         "learning_rate": 5e-5,
@@ -27,20 +28,27 @@ BUDGETS: dict[str, dict[str, Any]] = {
 }
 
 
-def solve(job: Job) -> list[str]:
+def solve(job: Job) -> Prediction:
     """Encode, fit the regression, predict."""
+    from contest import Prediction
+    from logistic import best_c
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer  # noqa: F401 (imports are not timed)
     from sklearn.linear_model import LogisticRegression
 
     with job.clock.part("load"):
         model = SentenceTransformer(job.model, device="cpu")
-    head = LogisticRegression(max_iter=1000)
+
+    def head(c: float) -> Any:
+        return LogisticRegression(C=c, max_iter=1000)
+
     with job.clock.part("fit"):
         if job.settings["encoder"] != "frozen":
             train(model, job)
-        head.fit(model.encode(job.texts, show_progress_bar=False), job.labels)
+        vectors = model.encode(job.texts, show_progress_bar=False)
+        fitted = head(best_c(head, vectors, job.labels, job.settings["C"], job.seed)).fit(vectors, job.labels)
     with job.clock.part("predict"):
-        return list(head.predict(model.encode(job.test_texts, show_progress_bar=False)))
+        probabilities = fitted.predict_proba(model.encode(job.test_texts, show_progress_bar=False))
+    return Prediction(list(fitted.classes_), probabilities.tolist())
 
 
 def train(model: Any, job: Job) -> None:
@@ -49,7 +57,7 @@ def train(model: Any, job: Job) -> None:
     from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments, losses
     from sentence_transformers.training_args import BatchSamplers
 
-    options = {name: value for name, value in job.settings.items() if name not in ("encoder", "head")}
+    options = {name: value for name, value in job.settings.items() if name not in ("encoder", "head", "C")}
     with tempfile.TemporaryDirectory() as folder:
         arguments = SentenceTransformerTrainingArguments(
             **options,

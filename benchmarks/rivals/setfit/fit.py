@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from contest import Job
+    from contest import Job, Prediction
 
 PACKAGES = ("setfit", "torch", "transformers", "sentence-transformers", "scikit-learn")
 BUDGETS: dict[str, dict[str, Any]] = {
@@ -21,8 +21,9 @@ BUDGETS: dict[str, dict[str, Any]] = {
 }
 
 
-def solve(job: Job) -> list[str]:
+def solve(job: Job) -> Prediction:
     """Train like SetFit's quick start, without evaluation, checkpoints or trackers."""
+    from contest import Prediction
     from datasets import Dataset
     from setfit import SetFitModel, Trainer, TrainingArguments
 
@@ -42,8 +43,8 @@ def solve(job: Job) -> list[str]:
         rows = Dataset.from_dict({"text": job.texts, "label": job.codes})
         Trainer(model=model, args=arguments, train_dataset=rows).train()
     with job.clock.part("predict"):
-        codes = model.predict(job.test_texts, show_progress_bar=False)
-        return [job.classes[int(code)] for code in codes]
+        probabilities = model.predict_proba(job.test_texts, as_numpy=True, show_progress_bar=False)
+    return Prediction(job.classes, probabilities.tolist())  # the head sorts its classes, which are codes
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
 """A plain fine-tune: transformers' AutoModelForSequenceClassification and Trainer; run by its own environment.
 
 Batches are padded to their longest text, as in the library's course. The learning rate is at the upper end of the usual
-range, because few rows give few steps.
+range, because few rows give few steps. With `min_steps`, few rows get more epochs, until there are as many steps.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Mapping
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from contest import Job
+    from contest import Job, Prediction
 
 PACKAGES = ("transformers", "torch", "accelerate")
 COMMON = {"learning_rate": 1e-4, "per_device_train_batch_size": 32, "warmup_steps": 0.1}
@@ -23,9 +25,10 @@ BUDGETS: dict[str, dict[str, Any]] = {
 PREDICT_BATCH = 64
 
 
-def solve(job: Job) -> list[str]:
+def solve(job: Job) -> Prediction:
     """Tokenise, train, predict."""
     import torch
+    from contest import Prediction
     from transformers import (
         AutoModelForSequenceClassification,
         AutoTokenizer,
@@ -43,7 +46,7 @@ def solve(job: Job) -> list[str]:
         tokens = tokenizer(job.texts, truncation=True, max_length=256)["input_ids"]
         rows = [{"input_ids": ids, "labels": code} for ids, code in zip(tokens, job.codes, strict=True)]
         arguments = TrainingArguments(
-            **job.settings,
+            **arguments_for(job.settings, len(rows)),
             output_dir=folder,
             seed=job.seed,
             report_to="none",
@@ -55,15 +58,23 @@ def solve(job: Job) -> list[str]:
         collate = DataCollatorWithPadding(tokenizer)
         trainer = Trainer(model=model, args=arguments, train_dataset=rows, data_collator=collate)
         trainer.train()
-    codes = []
+    probabilities: list[list[float]] = []
     with job.clock.part("predict"):
         model.eval()
         for start in range(0, len(job.test_texts), PREDICT_BATCH):
             texts = job.test_texts[start : start + PREDICT_BATCH]
             batch = tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")
             with torch.no_grad():
-                codes += model(**batch).logits.argmax(1).tolist()
-    return [job.classes[code] for code in codes]
+                probabilities += torch.softmax(model(**batch).logits, dim=1).tolist()
+    return Prediction(job.classes, probabilities)
+
+
+def arguments_for(settings: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """Training arguments, with enough epochs for `min_steps`."""
+    arguments = {name: value for name, value in settings.items() if name != "min_steps"}
+    steps = ceil(rows / settings["per_device_train_batch_size"])  # of an epoch
+    least = ceil(settings.get("min_steps", 0) / steps)
+    return arguments | {"num_train_epochs": max(settings["num_train_epochs"], least)}
 
 
 if __name__ == "__main__":
