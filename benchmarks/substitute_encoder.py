@@ -222,8 +222,8 @@ def table(args: argparse.Namespace, facts: dict[str, float], scores: dict[str, d
         f"sha256 of model.safetensors: `{sha256(args.out)}` (other machines and versions of torch may differ).",
         "",
         "Limits: the layers come from an encoder that was trained for similarity, and masked-word training on so few "
-        "texts need not erase that. The substitute is far smaller than BERT and has seen far fewer texts. The number of "
-        "layers was chosen after scoring the untrained lower layers on these test pairs.",
+        "texts need not erase that. The substitute is far smaller than BERT and has seen far fewer texts. The number "
+        "of layers was chosen after scoring the untrained lower layers on these test pairs.",
     ]
 
 
