@@ -185,6 +185,14 @@ def test_whatever_a_stranger_writes_is_a_table_or_one_sentence(
         assert (tmp_path / "out" / "report.html").is_file()
 
 
+def test_a_damaged_file_is_refused_before_a_folder_is_created(ledger: Ledger, tmp_path: Path) -> None:
+    (ledger.path / f"{cells(2)[1].key}.json").write_text("", encoding="utf-8")
+    one = Study("s", "S", (Data("snips", {"data": "snips"}),), (Variant("majority", "majority"),), (0, 1))
+    with pytest.raises(RunError, match="is not a usable result"):
+        run_study(one, lambda event: None, out=tmp_path / "out", portion=Portion(ledger, run=False))
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
 def test_links_and_pipes_are_not_read(ledger: Ledger, tmp_path: Path) -> None:
     first, second = cells(2)

@@ -64,7 +64,7 @@ def difference_error(runs: Sequence[Run], base: Sequence[Run], metric: str) -> f
 
 def _fisher(correlation: float, rows: int) -> float:
     """The standard error of a correlation."""
-    return (1 - correlation**2) / sqrt(max(rows - 1, 1))
+    return (1 - min(abs(correlation), 1.0) ** 2) / sqrt(max(rows - 1, 1))
 
 
 def _combined(parts: Sequence[np.ndarray | None], *, shared: bool) -> float | None:
