@@ -43,13 +43,15 @@ def main() -> None:
     parser.add_argument("--studies", default=",".join(OPTIONS), help="only these, separated by commas")
     parser.add_argument("--substitute", type=Path, help="the folder that substitute_encoder.py wrote")
     args = parser.parse_args()
-    for name in args.studies.split(","):
+    names = args.studies.split(",")
+    for name in names:
         if name not in OPTIONS:
             raise SystemExit(f"there is no study '{name}'; choose from {', '.join(OPTIONS)}")
+    for name in names:
         if name == SUBSTITUTE and args.substitute is None:
             print(f"{name}: left as it is; pass --substitute FOLDER")
             continue
-        model = () if name != SUBSTITUTE else ("--model", str(args.substitute))
+        model = () if name != SUBSTITUTE else ("--model", str(args.substitute.resolve()))
         results = write_study(name, [*OPTIONS[name], *model])
         PAGE.write_text(with_claims(PAGE.read_text(encoding="utf-8"), name, results), encoding="utf-8")
         print(f"{name}: {len(results['cells'])} of {results['planned']} cells")

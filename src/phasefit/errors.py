@@ -132,4 +132,5 @@ CONSTRAINTS = (
     (r"Input should be a valid number.*", "must be a number"),
     (r"Input should be a valid boolean.*", "must be true or false"),
     (r"Input should be (.*)", r"must be \1"),
+    (r"\S+ should have at least 1 item after validation, not 0", "must not be empty"),
 )

@@ -76,6 +76,7 @@ def test_a_claim_is_read_from_its_text() -> None:
         ("base > A in B on SNIP in test.accuracy", "there is no dataset 'SNIP'; did you mean 'SNIPS'?"),
         ("base > A in B on SNIPS in test.acuracy", "unknown score 'test.acuracy'"),
         ("base > A in B on SNIPS in accuracy", "unknown score 'accuracy'"),
+        ("A in B < base on SNIPS in test.accuracy", "it repeats claim 1; remove one of them"),
     ],
 )
 def test_a_wrong_claim_is_refused_with_its_place(text: str, message: str) -> None:
@@ -126,7 +127,10 @@ def test_our_expectations_are_marked_and_do_not_count_against_the_paper() -> Non
 def test_claims_about_losses_are_about_numbers() -> None:
     (verdict,) = judged(study("better < base on SNIPS in test.log_loss"))
     assert verdict.verdict == "holds"
-    assert shown(verdict)[2].startswith("+0.1050 [")
+    assert shown(verdict)[2].startswith("-0.1050 [-")  # the first variant of the text minus the second
+    assert (verdict.claim.left, verdict.difference) == ("base", pytest.approx(0.105))
+    (other,) = judged(study("base < better on SNIPS in test.accuracy"))
+    assert (other.verdict, shown(other)[1]) == ("holds", "-5.5 points, Large")
 
 
 def test_without_all_cells_a_claim_counts_as_not_run() -> None:

@@ -185,6 +185,24 @@ def test_whatever_a_stranger_writes_is_a_table_or_one_sentence(
         assert (tmp_path / "out" / "report.html").is_file()
 
 
+def test_a_damaged_file_is_refused_before_a_folder_is_created(ledger: Ledger, tmp_path: Path) -> None:
+    (ledger.path / f"{cells(2)[1].key}.json").write_text("", encoding="utf-8")
+    one = Study("s", "S", (Data("snips", {"data": "snips"}),), (Variant("majority", "majority"),), (0, 1))
+    with pytest.raises(RunError, match="is not a usable result"):
+        run_study(one, lambda event: None, out=tmp_path / "out", portion=Portion(ledger, run=False))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_ledger_that_cannot_be_written_to_is_refused_before_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing_starts(monkeypatch)
+    monkeypatch.setattr("phasefit.studies.ledger.os.access", lambda path, mode: False)
+    with pytest.raises(RunError, match="ledger cannot be written to: Permission denied; give another folder"):
+        run_study(study(), lambda event: None, out=tmp_path / "out", portion=Portion(Ledger(tmp_path / "ledger")))
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
 def test_links_and_pipes_are_not_read(ledger: Ledger, tmp_path: Path) -> None:
     first, second = cells(2)
@@ -203,6 +221,8 @@ def test_the_folder_must_be_a_folder_with_a_plain_name(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(RunError, match="is a file; give a folder"):
         Ledger(tmp_path / "file")
+    with pytest.raises(RunError, match="file' is a file; give a folder"):
+        Ledger(tmp_path / "file" / "deeper" / "ledger")
     with pytest.raises(RunError, match="control characters"):
         Ledger(tmp_path / "a\x1b[0m")
     assert open_ledger(None) is None

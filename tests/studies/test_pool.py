@@ -15,6 +15,8 @@ import pytest
 
 from inline_cells import inline_cells
 from phasefit.errors import Interrupted
+from phasefit.events import Note
+from phasefit.files.lock import acquire_lock, is_locked, release_lock
 from phasefit.studies import pool
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import (
@@ -29,6 +31,7 @@ from phasefit.studies.pool import (
 )
 from phasefit.studies.result import RESULT, RUN, finished_result
 from phasefit.studies.threads import threads_per_job
+from phasefit.studies.work import carry_out
 from specs import run_spec
 
 
@@ -214,3 +217,54 @@ def test_cells_end_with_a_result_an_error_or_a_stop(
     assert (by_cell["trial 3"].result, by_cell["trial 3"].why) == (None, "")
     assert not cell_folder(cache, cells[3]).exists()
     assert not any(process.is_alive() for process in processes)
+
+
+def test_cells_of_another_process_are_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inline_cells(monkeypatch)
+    monkeypatch.setattr("phasefit.studies.cell_queue.EVERY", 0.01)
+    first, second, third = cells()
+    folder = cell_folder(tmp_path, first)
+    folder.mkdir()
+    lock = acquire_lock(folder)
+    events: list[CellEvent] = []
+
+    def other_process(event: CellEvent) -> None:
+        events.append(event)
+        if isinstance(event, Note):
+            release_lock(folder, lock)
+            carry_out(first, folder)
+
+    assert len(run_cells([first, second, third], tmp_path, listen=other_process)) == 3
+    assert [event.cell for event in events if isinstance(event, CellStarted)] == [second, third]
+    assert [event.text for event in events if isinstance(event, Note)] == [
+        "the remaining cells are run by another process; waiting for their results"
+    ]
+    assert events[-1].cell == first  # type: ignore[union-attr]
+    assert not is_locked(folder)
+
+
+def test_a_lock_that_nobody_holds_is_an_error_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inline_cells(monkeypatch)
+    (one,) = cells(1)
+    cell_folder(tmp_path, one).mkdir()
+    (cell_folder(tmp_path, one) / ".lock").write_text("planted", encoding="utf-8")
+    with pytest.raises(CellError, match="is not a lock file of phasefit"):
+        run_cells([one], tmp_path)
+
+
+def test_a_cell_that_another_process_starts_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inline_cells(monkeypatch)
+    first, second = cells(2)
+    folder = cell_folder(tmp_path, first)
+    folder.mkdir()
+    locks: list[Any] = []
+
+    def other_process(event: CellEvent) -> None:
+        if isinstance(event, CellStarted) and event.cell == first and not locks:
+            locks.append(acquire_lock(folder))  # after this process has chosen the cell
+        if isinstance(event, CellDone) and event.cell == second:
+            release_lock(folder, locks[0])
+
+    assert len(run_cells([first, second], tmp_path, listen=other_process)) == 2

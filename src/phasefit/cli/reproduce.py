@@ -25,8 +25,8 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="three-phase, triple-entropy, label-aware, mirror, multitask, or your own study file (TOML). Without "
-            "NAME, lists the studies and their tables.",
+            help="three-phase, triple-entropy, label-aware, mirror, multitask, tree, or your own study file (TOML). "
+            "Without NAME, lists the studies and their tables.",
         ),
     ] = None,
     table: Annotated[
@@ -210,10 +210,11 @@ def show_plan(
         print_json({"study": info.name, "scale": scale, **plan, "cut": list(scaled.changes)})
         return
     write = stdout().print
+    seeds = "1 seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
     folds = f" x {study.folds} folds" if study.folds else ""
     write(f"{info.file.title} ({info.file.paper}), {scale} scale", soft_wrap=True, markup=False)
     each = ", ".join(f"{name} {count}" for name, count in runs_per_dataset(study).items())
-    write(f"{plan['runs']:,} runs, {len(study.seeds)} seeds{folds}: {each}", soft_wrap=True, markup=False)
+    write(f"{plan['runs']:,} runs, {seeds}{folds}: {each}", soft_wrap=True, markup=False)
     write(f"variants: {', '.join(plan['variants'])}", soft_wrap=True, markup=False)
     for title in plan["tables"]:
         write(f"  {title}", soft_wrap=True, markup=False)

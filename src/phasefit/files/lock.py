@@ -12,6 +12,7 @@ from phasefit.errors import RunError
 from phasefit.files import system
 
 LOCK = ".lock"
+IN_USE = "another process is using"  # how the message about a lock that is held begins
 
 
 def acquire_lock(path: Path) -> FileLock:
@@ -21,7 +22,7 @@ def acquire_lock(path: Path) -> FileLock:
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise RunError(f"another process is using {path}; wait until it is done, or stop it") from error
+        raise RunError(f"{IN_USE} {path}; wait until it is done, or stop it") from error
     except OSError as error:
         raise RunError(f"the run folder {path} cannot be written to: {error.strerror or error}") from error
     return lock
@@ -45,11 +46,21 @@ def release_lock(path: Path, lock: FileLock) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process is using the folder."""
+    """Whether a process is using the folder, or its lock cannot be acquired for another reason."""
+    return bool(_problem(path))
+
+
+def is_in_use(path: Path) -> bool:
+    """Whether a process is using the folder; False for any other problem, which does not pass by waiting."""
+    return _problem(path).startswith(IN_USE)
+
+
+def _problem(path: Path) -> str:
+    """Why the folder cannot be locked; empty if it can."""
     if not (path / LOCK).exists():
-        return False
+        return ""
     try:
         acquire_lock(path).release()
-    except RunError:
-        return True
-    return False
+    except RunError as error:
+        return str(error)
+    return ""

@@ -23,6 +23,7 @@ class Claim:
     dataset: str
     score: str
     ours: bool = False  # our expectation, which no paper claims
+    lower: bool = False  # whether the text has the lower score first
 
 
 def parse_claim(
@@ -47,4 +48,4 @@ def parse_claim(
     except PhasefitError as error:
         raise RecipeError(f"{where}: {error}") from None
     left, right = (one, other) if sign == ">" else (other, one)
-    return Claim(text, left, right, dataset, score, ours)
+    return Claim(text, left, right, dataset, score, ours, lower=sign == "<")

@@ -121,15 +121,16 @@ def _published(claim: Claim, study: Study) -> tuple[float | None, str | None]:
 
 
 def shown(one: ClaimVerdict) -> list[str]:
-    """The cells of a row with these `HEADINGS`."""
-    score = one.claim.score
-    published = "" if one.published is None else f"{spelled_gain(one.published, score)}, {one.published_model}"
+    """The cells of a row with these `HEADINGS`; differences are of the first variant in the text minus the second."""
+    score, sign = one.claim.score, -1 if one.claim.lower else 1
+    published = "" if one.published is None else f"{spelled_gain(sign * one.published, score)}, {one.published_model}"
     if one.claim.ours:
         published = "our expectation"
-    ours = "" if one.difference is None else spelled_gain(one.difference, score)
+    ours = "" if one.difference is None else spelled_gain(sign * one.difference, score)
     ours = f"so far {ours}" if ours and one.verdict == NOT_RUN else ours
     if one.low is not None and one.high is not None:
-        ours += f" [{spelled_interval(one.low, one.high, score)}]"
+        low, high = sorted((sign * one.low, sign * one.high))
+        ours += f" [{spelled_interval(low, high, score)}]"
     p = "" if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"
     verdict = f"{one.verdict} ({one.reason})" if one.reason else one.verdict
     return [one_line(text) for text in (one.claim.text, published, ours, p, f"{one.cells} of {one.planned}", verdict)]

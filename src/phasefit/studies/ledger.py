@@ -8,10 +8,12 @@ strangers: each is checked against its checksum, its types and the key of its ce
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from errno import EACCES
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,13 +46,26 @@ class Entry(SavedResult):
 
 
 class Ledger:
-    """The results in a folder, which is created when the first one is added."""
+    """The results in a folder, which is created before the first one is added."""
 
     def __init__(self, path: Path) -> None:
         refuse_controls(path)
         if path.exists() and not path.is_dir():
             raise RunError(f"--ledger {path} is a file; give a folder")
+        inside = next((parent for parent in path.parents if parent.exists()), None)
+        if inside is not None and not inside.is_dir():
+            raise RunError(f"--ledger {path}: '{inside}' is a file; give a folder")
         self.path = path
+
+    def check_writable(self) -> None:
+        """Create the folder; RunError if results cannot be added to it, which would be noticed only after a run."""
+        try:
+            make_folders(self.path)
+            if not os.access(self.path, os.W_OK):
+                raise PermissionError(EACCES, os.strerror(EACCES))
+        except OSError as error:
+            why = getattr(error, "strerror", None) or error
+            raise RunError(f"--ledger {self.path} cannot be written to: {why}; give another folder") from None
 
     def find(self, cell: Cell) -> Result | None:
         """The result of a cell; None if it is not in, RunError for a damaged file or one of another cell."""

@@ -23,7 +23,9 @@ from typing import Any
 from phasefit.errors import Interrupted, PhasefitError
 from phasefit.events import Note
 from phasefit.files.atomic import discard_tree
+from phasefit.files.lock import IN_USE
 from phasefit.studies.cell import Cell, cell_folder
+from phasefit.studies.cell_queue import CellQueue
 from phasefit.studies.ledger import Ledger
 from phasefit.studies.result import Result, finished_result, read_result
 from phasefit.studies.threads import threads_per_job
@@ -82,13 +84,17 @@ def run_cells(
 ) -> dict[str, Result]:
     """The results by key; raises if a cell fails. No new cell starts once `enough` returns True.
 
-    Of the cells without a result, only those with a `chosen` key are run; default: all.
+    Of the cells without a result, only those with a `chosen` key are run; default: all. Those that another process runs
+    in the same cache are left to it, and their results are used.
     """
     results: dict[str, Result] = {}
     different = {cell.key: cell for cell in cells}
     waiting: list[Cell] = []
 
     def ended(event: CellEnded) -> None:
+        if event.why.startswith(IN_USE):
+            queue.put_back(event.cell)
+            return
         if event.result is None:
             raise CellError(f"{event.cell.name}: {event.why}")
         results[event.cell.key] = event.result
@@ -100,10 +106,17 @@ def run_cells(
             ended(CellEnded(cell, result, cached=True))
         elif chosen is None or cell.key in chosen:
             waiting.append(cell)
+    note = Note("the remaining cells are run by another process; waiting for their results")
+    queue = CellQueue(waiting, cache, enough=enough, waits=lambda: listen(note))
+
+    def taken_ended(event: CellEnded) -> None:
+        queue.ended()
+        ended(event)
+
     run_stream(
-        lambda: waiting.pop(0) if waiting and not enough() else None,
+        queue.take,
         cache,
-        ended,
+        taken_ended,
         jobs=jobs,
         keep=keep,
         done=len(results),

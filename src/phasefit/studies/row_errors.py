@@ -1,7 +1,8 @@
 """The standard error of scores and of their differences that is due to the number of scored rows. Imports no torch.
 
 From the jackknife replicates of each run. Results without them are approximated: shares by the binomial distribution,
-correlations by Fisher's formula, differences by the least possible number of rows on which two models disagree.
+correlations by Fisher's formula, differences of shares by the least possible number of rows on which two models
+disagree, and those of correlations as if the two models had nothing in common, so that small ones prove nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def row_error(runs: Sequence[Run], metric: str) -> float | None:
     if bounds == SHARE:  # all right or all wrong is no proof: two more of each (Agresti and Coull)
         share = (mean * rows + 2) / (rows + 4)
         return sqrt(share * (1 - share) / (rows + 4))
-    return (1 - mean**2) / sqrt(max(rows - 1, 1)) if bounds == CORRELATION else known
+    return _fisher(mean, rows) if bounds == CORRELATION else known
 
 
 def difference_error(runs: Sequence[Run], base: Sequence[Run], metric: str) -> float | None:
@@ -50,12 +51,20 @@ def difference_error(runs: Sequence[Run], base: Sequence[Run], metric: str) -> f
     ]
     known = _combined(parts, shared=same_rows(runs, metric.partition(".")[0]))
     rows, bounds = _rows(runs, metric), metric_at(metric).bounds
+    if rows is not None and known is None and bounds == CORRELATION:
+        means = [float(np.mean([value for value, _ in side])) for side in (runs, base)]
+        return sqrt(sum(_fisher(mean, rows) ** 2 for mean in means))
     if rows is None or bounds != SHARE:
         return known
     if known is None:
         gain = abs(float(np.mean([one - other for (one, _), (other, _) in zip(runs, base, strict=True)])))
         known = sqrt(max(gain - gain**2, 0.0) / rows)
     return max(known, 1 / (rows + 2))  # equal answers are no proof either (Agresti and Min)
+
+
+def _fisher(correlation: float, rows: int) -> float:
+    """The standard error of a correlation."""
+    return (1 - min(abs(correlation), 1.0) ** 2) / sqrt(max(rows - 1, 1))
 
 
 def _combined(parts: Sequence[np.ndarray | None], *, shared: bool) -> float | None:
@@ -75,6 +84,7 @@ def _replicates(result: Result, metric: str) -> np.ndarray | None:
 
 def _rows(runs: Sequence[Run], metric: str) -> int | None:
     """The least number of scored rows; None if unknown, e.g. for several tasks."""
-    counts = [result.rows.get(metric.partition(".")[0]) for _, result in runs]
+    split = metric.partition(".")[0]
+    counts = [result.rows.get(split) or result.metrics.get(split, {}).get("rows") for _, result in runs]
     known = [count for count in counts if isinstance(count, int) and count > 0]
     return min(known) if len(known) == len(counts) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from phasefit.baselines import BASELINES
 from phasefit.control_characters import has_controls, one_line
 from phasefit.errors import RecipeError, constraint, did_you_mean
-from phasefit.studies.claim import parse_claim
+from phasefit.studies.claim import Claim, parse_claim
 from phasefit.studies.study_file import FULL, FigurePart, StudyFile
 
 
@@ -144,10 +144,16 @@ def _check_names(file: StudyFile, where: str) -> None:
             _all_known(figures, table.datasets or file.dataset, at, "dataset")
             for of_dataset in figures.values():
                 _all_known(of_dataset, table.variants or file.variant, at, "variant")
+    _check_seeds(file, where)
+    claims: dict[Claim, int] = {}
     for number, claim in enumerate(file.claim, start=1):
         if has_controls(claim.text):
             raise RecipeError(f"{where}, claim {number}: the text has control characters; remove them")
-        parse_claim(claim.text, file.variant, file.dataset, f"{where}, claim {number}")
+        parsed = parse_claim(claim.text, file.variant, file.dataset, f"{where}, claim {number}", claim.ours)
+        meaning = replace(parsed, text="", lower=False)
+        if meaning in claims:
+            raise RecipeError(f"{where}, claim {number}: it repeats claim {claims[meaning]}; remove one of them")
+        claims[meaning] = number
     for figure in file.figure:
         _check_figure(figure, file, f"{where}, figure '{figure.title}'")
     for name, scale in file.scale.items():
@@ -165,6 +171,20 @@ def _check_names(file: StudyFile, where: str) -> None:
             for seed in seeds or ():
                 if seed not in (scale.seeds or file.seeds):
                     raise RecipeError(f"{place}, '{part}': the seed {seed} is not one of the scale's; add it to them")
+
+
+def _check_seeds(file: StudyFile, where: str) -> None:
+    """Raise for seeds that are listed twice, which would count the same runs as repetitions."""
+    lists: dict[str, Sequence[int]] = {where: file.seeds}
+    for name, scale in file.scale.items():
+        place = f"{where}, scale '{name}'"
+        lists[place] = scale.seeds or ()
+        for part, change in (*scale.dataset.items(), *scale.variant.items()):
+            lists[f"{place}, '{part}'"] = change.seeds or ()
+    for place, seeds in lists.items():
+        twice = next((seed for index, seed in enumerate(seeds) if seed in seeds[:index]), None)
+        if twice is not None:
+            raise RecipeError(f"{place}: 'seeds' lists {twice} twice; list each seed once")
 
 
 def _check_figure(figure: FigurePart, file: StudyFile, place: str) -> None:

@@ -38,6 +38,7 @@ from phasefit.files.lock import acquire_lock, release_lock
 from phasefit.files.manifest import FINISHED, MANIFEST, versions
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
+from phasefit.metrics.jackknife import replicates
 from phasefit.models.predictor import TASK, Predictor
 from phasefit.prepare.prepare import Prepared, prepare
 from phasefit.prepare.splitting import subsample
@@ -105,7 +106,7 @@ def carry_out(cell: Cell, folder: Path, keep: bool = False) -> dict[str, Any]:
             "metrics": slim(metrics),
             "rows": rows,
             "replicates": left_out,
-            "own_test": has_own(cell.spec, "test"),
+            "own_test": True if cell.pairs is not None else has_own(cell.spec, "test"),
             "own_validation": has_own(cell.spec, "validation"),
             "seconds": round(time.perf_counter() - started, 3),
             "memory_mb": round(peak_megabytes(), 1),
@@ -149,10 +150,11 @@ def _trained(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any], 
     else:
         result = train(spec.replace(overwrite=run.exists()), listen, report=collect)
     metrics = dict(result.metrics)
+    rows = _rows(read_json(run / MANIFEST).get("data", {}))
     if cell.pairs is not None:
-        metrics["test"] = pair_scores(result.model, cell.pairs, cell.spec)
-    facts = read_json(run / MANIFEST).get("data", {})
-    return metrics, _rows(facts), left_out
+        metrics["test"], left_out = pair_scores(result.model, cell.pairs, cell.spec)
+        rows["test"] = metrics["test"]["rows"]
+    return metrics, rows, left_out
 
 
 def _is_resumable(run: Path) -> bool:
@@ -171,7 +173,8 @@ def _rows(facts: dict[str, Any]) -> dict[str, Any]:
 def _baseline(cell: Cell) -> tuple[dict[str, Any], dict[str, Any], Replicates]:
     """Metrics, rows and replicates of a baseline, on the same rows and with the same scoring."""
     if cell.pairs is not None:
-        return {"test": pair_scores(_untrained(cell.spec), cell.pairs, cell.spec)}, {}, {}
+        scores, left_out = pair_scores(_untrained(cell.spec), cell.pairs, cell.spec)
+        return {"test": scores}, {"test": scores["rows"]}, left_out
     spec = cell.spec
     prepared = prepare(spec.data, spec.split, seed=spec.seed, needs=needs_of_cell(cell))
     predict = _fitted_baseline(spec, prepared)
@@ -246,11 +249,13 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def pair_scores(model: Predictor, pairs: str, spec: RunSpec) -> dict[str, Any]:
-    """Metrics of cosine similarities against the scores of the test pairs of a dataset."""
-    whole = read_test(pairs, data_dir=spec.data.data_dir, sides="two")
+def pair_scores(model: Predictor, pairs: str, spec: RunSpec) -> tuple[dict[str, Any], Replicates]:
+    """Metrics of cosine similarities against the scores of the test pairs of a dataset, and their replicates."""
+    whole = read_test(pairs, data_dir=spec.data.data_dir, sides="two", kind="score")  # few scores look like classes
     table = subsample(whole, spec.split.test_rows, spec.seed, "test", []) or whole
     check_scores(table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TextsCut)
-        return similarity_metrics(table, pair_cosines(model, table))
+        cosines = pair_cosines(model, table)
+    left_out = replicates(lambda rows: similarity_metrics(table.take(rows), cosines[rows]), len(table))
+    return similarity_metrics(table, cosines), left_out
