@@ -147,10 +147,66 @@ def test_an_average_with_a_lower_score_is_not_used(
     assert f"macro_f1 {score:.4f} against 0.4000" in notes[-1]
 
 
+@pytest.mark.parametrize("kind", [*ENCODERS, "finetune"])
+def test_a_soup_is_the_mean_of_trainings_from_the_same_weights(tiny_folder: Path, kind: str) -> None:
+    phase = built(tiny_folder, kind, validation=0, soup=3, warmup=0)
+    start, steps, rates = weights(phase), [], []
+
+    def watch(state: PhaseState) -> None:
+        steps.append(weights(phase))
+        rates.append(state.optimiser.param_groups[0]["lr"])
+
+    train(phase, on_step_end=watch)
+    assert len(steps) == 3 * STEPS
+    assert rates == 3 * rates[:STEPS], "each training has its own schedule"
+    assert not same(steps[STEPS - 1], steps[2 * STEPS - 1]), "each training has other batches"
+    assert distance(steps[STEPS], start) < distance(steps[STEPS - 1], start), "the second one starts anew"
+    mean = {name: (steps[STEPS - 1][name] + steps[2 * STEPS - 1][name]) / 2 for name in start}
+    alone = {name: 3 * steps[-1][name] - 2 * mean[name] for name in start}  # the third training, from the mean of all
+    assert 0 < distance(alone, start) < 3 * distance(steps[STEPS - 1], start)
+
+
+def distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> float:
+    return float(sum((one[name] - other[name]).square().sum() for name in one)) ** 0.5
+
+
+def test_a_soup_is_evaluated_as_a_whole_and_reverted_if_it_is_worse(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phase = built(tiny_folder, "contrast", soup=2)
+    given = iter([0.9, 0.1])  # before the first step and at the end
+    monkeypatch.setattr(phase, "validate", lambda: {phase.watch: next(given)})
+    before = weights(phase.encoder)
+    after, ended, notes = train(phase)
+    assert (ended.steps, ended.best_step, ended.reverted, ended.choices["soup"]) == (2 * STEPS, 0, True, 2)
+    assert same(before, after)
+    assert "contrast: averaged the weights of 2 trainings" in notes
+
+
+def test_refitting_repeats_a_soup(tiny_folder: Path) -> None:
+    whole = train(built(tiny_folder, "contrast", validation=0, soup=2))[0]
+    more = {"fixed_steps": 2 * STEPS, "planned_steps": 2 * STEPS, "repeat": {}}
+    assert same(whole, train(built(tiny_folder, "contrast", validation=0, soup=2), **more)[0])
+
+
+@pytest.mark.parametrize("kind", ["contrast", "finetune"])
+@pytest.mark.parametrize("step", [2, STEPS, STEPS + 1, 2 * STEPS])
+def test_a_resumed_soup_is_the_same(tiny_folder: Path, kind: str, step: int) -> None:
+    check_resume(tiny_folder, kind, step, {"soup": 2, "blend": "auto"})
+
+
 @pytest.mark.parametrize("kind", ["contrast", "denoise", "finetune"])
 @pytest.mark.parametrize("step", [2, 5, STEPS])
 def test_a_resumed_phase_leaves_the_same_weights(tiny_folder: Path, kind: str, step: int) -> None:
-    options = {"blend": "auto", "average": 0.5}
+    saved, ended = check_resume(tiny_folder, kind, step, {"blend": "auto", "average": 0.5})
+    assert any(name.startswith("average.") for name in saved) == (step > 3)
+    assert ended.best_step, "otherwise there is nothing to blend"
+
+
+def check_resume(
+    tiny_folder: Path, kind: str, step: int, options: dict[str, Any]
+) -> tuple[dict[str, torch.Tensor], PhaseEnded]:
+    """A phase that is resumed from a step ends with the same weights; returns the saved tensors and the last event."""
     saved: dict[str, Any] = {}
 
     def save(state: PhaseState) -> None:
@@ -161,7 +217,6 @@ def test_a_resumed_phase_leaves_the_same_weights(tiny_folder: Path, kind: str, s
 
     whole, ended, _ = train(built(tiny_folder, kind, **options), on_step_end=save)
     assert any(name.startswith("before.") for name in saved["tensors"])
-    assert any(name.startswith("average.") for name in saved["tensors"]) == (step > 3)
     again = built(tiny_folder, kind, **options)
 
     def resume(state: PhaseState) -> None:
@@ -171,7 +226,7 @@ def test_a_resumed_phase_leaves_the_same_weights(tiny_folder: Path, kind: str, s
     resumed, ended_again, _ = train(again, resume=resume)
     assert same(whole, resumed)
     assert ended.choices == ended_again.choices
-    assert ended.best_step, "otherwise there is nothing to blend"
+    return saved["tensors"], ended
 
 
 @pytest.mark.parametrize(
@@ -186,6 +241,8 @@ def test_a_resumed_phase_leaves_the_same_weights(tiny_folder: Path, kind: str, s
         ("multitask", {"freeze": True}, "'blend' has no effect"),
         ("contrast", {"blend": 1.5}, "less than or equal to 1"),
         ("contrast", {"blend": "half"}, "auto"),
+        ("contrast", {"soup": 2, "average": 0.3}, "remove one of them"),
+        ("self-train", {"soup": 2}, "remove soup"),
     ],
 )
 def test_what_makes_no_sense_is_refused(kind: str, options: dict[str, Any], sentence: str) -> None:
@@ -196,4 +253,4 @@ def test_what_makes_no_sense_is_refused(kind: str, options: dict[str, Any], sent
 @pytest.mark.parametrize("kind", PHASES)
 def test_the_default_leaves_the_trained_weights(kind: str) -> None:
     options = PHASES.get(kind)(kind=kind)
-    assert (options.blend, options.average) == (1, 0)
+    assert (options.blend, options.average, options.soup) == (1, 0, 1)

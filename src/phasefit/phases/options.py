@@ -95,6 +95,13 @@ class PhaseOptions(Strict):
         description="average the weights of the last steps: this share of all steps, e.g. 0.3; with validation rows, "
         "only if the average scores at least as high as the best weights; 0: no average",
     )
+    soup: int = Field(
+        1,
+        ge=1,
+        description="train this many times from the same weights, each time with other batches, and average the "
+        "results (Wortsman et al., 2022); epochs, min_steps and max_steps are those of one training; evaluated only "
+        "at the end",
+    )
     blend: Annotated[float, Field(ge=0, le=1)] | Literal["auto"] = Field(
         1.0,
         description="share of the trained weights in the encoder that the phase leaves; the rest are its weights from "
@@ -147,6 +154,14 @@ class PhaseOptions(Strict):
                 "the head is trained for the trained encoder, so a fixed blend may harm it; use blend = 'auto', which "
                 "compares shares on the validation rows, or set blend in an earlier phase"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _can_average_trainings(self) -> Self:
+        if self.soup > 1 and self.average:
+            raise ValueError("soup averages whole trainings and average the steps of one; remove one of them")
+        if self.soup > 1 and self.kind == "self-train":
+            raise ValueError("self-training consists of several trainings itself; remove soup")
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""Averages of weights: along the last steps of a phase, and with the encoder from before the phase."""
+"""Averages of weights: along the last steps of a phase, of several trainings, and with those before the phase."""
 
 from __future__ import annotations
 
@@ -32,11 +32,17 @@ def trained_weights(phase: Phase) -> dict[str, Tensor]:
     return {name: value for name, value in phase.named_parameters() if value.requires_grad}
 
 
+def copied_weights(phase: Phase) -> dict[str, Tensor]:
+    """A copy of the parameters that the phase trains."""
+    return {name: value.detach().to("cpu", copy=True) for name, value in trained_weights(phase).items()}
+
+
 def put_trained_weights(phase: Phase, weights: Mapping[str, Tensor]) -> None:
-    """Copy these weights into the phase."""
+    """Copy these weights into the phase; parameters without one stay as they are."""
     with torch.no_grad():
         for name, value in trained_weights(phase).items():
-            value.copy_(weights[name])
+            if name in weights:
+                value.copy_(weights[name])
 
 
 def encoder_weights(phase: Phase) -> dict[str, Tensor]:

@@ -27,7 +27,10 @@ def finish(state: PhaseState, repeat: Mapping[str, Any] | None) -> Iterator[Note
         state.best.kept.step = state.step
     if state.best.second.weights:
         yield _choose(state.phase, state.accelerator, state.best)
-    if state.average.count:
+    if state.average.count and state.phase.options.soup > 1:
+        state.choices["soup"] = state.average.count
+        yield Note(f"{state.phase.name}: averaged the weights of {state.average.count} trainings")
+    elif state.average.count:
         yield from _average(state, repeat)
     if state.before and state.best.kept.step:
         yield from _blend(state, repeat)

@@ -18,7 +18,7 @@ from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepD
 from phasefit.models.encoder.dropout import dropout_rate
 from phasefit.models.solved_head import Solution
 from phasefit.phases.contract import AfterStep, Phase
-from phasefit.training.averaging import encoder_weights
+from phasefit.training.averaging import copied_weights, encoder_weights, put_trained_weights
 from phasefit.training.best import Best
 from phasefit.training.empty_batches import EmptyBatchWarnings
 from phasefit.training.evaluate import from_main_process, scores_of, solve
@@ -59,6 +59,8 @@ def train_phase(
     state = PhaseState(phase, make_optimiser(phase), Best(phase), accelerator)
     if phase.options.blend != 1:
         state.before = encoder_weights(phase)
+    if schedule.soup > 1:
+        state.start = copied_weights(phase)
     unaveraged = schedule.total - round(phase.options.average * schedule.total)  # the steps before the averaged ones
     empty_batches = EmptyBatchWarnings(phase.name)
     yield PhaseStarted(phase.name, index, phases, last, phase.watch, phase.facts() | _sizes(phase))
@@ -85,12 +87,13 @@ def train_phase(
             done = _step(state, module, stepper, next(steps), schedule, seed, last)
         yield done
         yield from empty_batches.notes()
+        _end_training(state, schedule, last)
         after = _after_step(phase, accelerator, state.step, last)
         yield from (Note(text) for text in after.notes)
         if fixed_steps is None and phase.evaluates(state.step, schedule.evaluates(state.step)):
             yield from _evaluate(phase, accelerator, state.best, state.step, state.step / schedule.per_epoch)
             state.stopped = 0 < phase.options.patience <= state.best.misses
-        if state.step > unaveraged:
+        if phase.options.average and state.step > unaveraged:
             state.average.add(phase)
         state.stopped = state.stopped or after.over
         state.seconds = earlier_seconds + time.perf_counter() - started
@@ -134,9 +137,10 @@ def _step(
     """Run step number `state.step` of the optimiser."""
     phase, accelerator, step = state.phase, state.accelerator, state.step
     started = time.perf_counter()
-    segment = phase.segment(step)
+    segment = phase.segment(step) or schedule.segment(step)
     if segment is not None and segment[0] == 1:
         state.optimiser.state.clear()
+        put_trained_weights(phase, state.start)
     factor = schedule.factor(step, segment)
     for group in state.optimiser.param_groups:
         group["lr"] = group["peak_lr"] * factor
@@ -148,6 +152,16 @@ def _step(
     stepper.zero_grad()
     epoch, took = step / schedule.per_epoch, time.perf_counter() - started
     return StepDone(phase.name, step, last, epoch, loss, phase.options.lr * factor, took, scalars)
+
+
+def _end_training(state: PhaseState, schedule: Schedule, last: int) -> None:
+    """After the last step of each training of a soup, add its weights; after the last of all, use their average."""
+    segment = schedule.segment(state.step)
+    if segment is None or (segment[0] < segment[1] and state.step < last):
+        return
+    state.average.add(state.phase)
+    if state.step == last:
+        put_trained_weights(state.phase, state.average.weights)
 
 
 def _after_step(phase: Phase, accelerator: Accelerator, step: int, last: int) -> AfterStep:

@@ -20,6 +20,7 @@ class Schedule:
     every: int
     shape: str
     warmup: int
+    soup: int = 1  # the steps are those of this many trainings, one after another
 
     @classmethod
     def of(cls, options: PhaseOptions, batches: int, total: int | None = None) -> Schedule:
@@ -27,7 +28,9 @@ class Schedule:
         per_epoch = max(ceil(batches / options.accumulate), 1)
         if total is None:
             total = max(ceil(options.epochs * per_epoch), options.min_steps)
-            total = min(total, options.max_steps or total)
+            total = min(total, options.max_steps or total) * options.soup
+        if options.soup > 1:  # the average of all trainings is evaluated, not each of them
+            return cls(total, per_epoch, total, options.schedule, round(options.warmup * total), options.soup)
         usual = max(min(per_epoch, LONGEST_WAIT), ceil(total / MOST_EVALUATIONS))
         every = usual if options.evaluate_every == "auto" else options.evaluate_every
         return cls(total, per_epoch, every, options.schedule, round(options.warmup * total))
@@ -44,6 +47,11 @@ class Schedule:
             return 1.0
         done = (step - 1 - self.warmup) / max(self.total - self.warmup, 1)
         return 1.0 - done if self.shape == "linear" else 0.5 * (1.0 + cos(pi * done))
+
+    def segment(self, step: int) -> tuple[int, int] | None:
+        """The position of a step in its training and the steps of that training; None: there is only one training."""
+        length = self.total // self.soup
+        return None if self.soup == 1 else ((step - 1) % length + 1, length)
 
     def evaluates(self, step: int) -> bool:
         """Whether to evaluate after this step."""

@@ -20,7 +20,7 @@ from phasefit.training.averaging import StepAverage, trained_weights
 from phasefit.training.best import Best
 
 OPTIMISER, BEST, SECOND, GENERATOR = "optimiser.", "best.", "second.", "generator."
-BEFORE, AVERAGE = "before.", "average."
+BEFORE, START, AVERAGE = "before.", "start.", "average."
 CONTRIBUTIONS = "contributions"
 
 
@@ -36,18 +36,20 @@ class PhaseState:
     seconds: float = 0.0  # training time up to `step`, including earlier processes of a resumed run
     stopped: bool = False  # patience has run out
     before: dict[str, Tensor] = field(default_factory=dict)  # the encoder before the phase, if it will be blended
-    average: StepAverage = field(default_factory=StepAverage)  # of the last steps
+    start: dict[str, Tensor] = field(default_factory=dict)  # the trained weights before the phase, for a soup
+    average: StepAverage = field(default_factory=StepAverage)  # of the last steps, or of the trainings of a soup
     choices: dict[str, Any] = field(default_factory=dict)  # made at the end of the phase, for its record
 
     def tensors(self) -> dict[str, Tensor]:
         """Moments of the optimiser, best weights so far, and states of the default generators.
 
         With the best weights come those that they replaced, if both are to be compared in the end, the contributions of
-        each validation row, the encoder before the phase and the average of the last steps, if they are needed.
+        each validation row, the weights before the phase and their average, if they are needed.
         """
         tensors = {BEST + name: value for name, value in self.best.kept.weights.items()}
         tensors |= {SECOND + name: value for name, value in self.best.second.weights.items()}
         tensors |= {BEFORE + name: value for name, value in self.before.items()}
+        tensors |= {START + name: value for name, value in self.start.items()}
         tensors |= {AVERAGE + name: value for name, value in self.average.weights.items()}
         if self.best.contributions is not None:
             tensors[CONTRIBUTIONS] = torch.from_numpy(np.asarray(self.best.contributions, dtype=np.float64))
@@ -90,12 +92,14 @@ class PhaseState:
         _set_generators(self.accelerator.device, _with_prefix(GENERATOR, tensors))
 
     def _load_averages(self, tensors: Mapping[str, Tensor], count: int) -> None:
-        """Restore the encoder before the phase and the average of the last steps."""
+        """Restore the weights before the phase and the average of the last steps, or of finished trainings."""
         before, average = _with_prefix(BEFORE, tensors), _with_prefix(AVERAGE, tensors)
+        start = _with_prefix(START, tensors)
         _check_shapes(BEFORE, before, self.before)
+        _check_shapes(START, start, self.start)
         self._check_best(AVERAGE, average, count > 0)
         device = self.accelerator.device
-        self.before, self.average.count = before, count
+        self.before, self.start, self.average.count = before, start, count
         self.average.weights = {name: value.to(device, copy=True) for name, value in average.items()}
 
     def _check_best(self, prefix: str, best: Mapping[str, Tensor], exists: bool) -> None:
