@@ -45,7 +45,8 @@ def compare(model: Model, exported: Exported, checked: Mapping[str, Table], prec
         warnings.simplefilter("ignore")  # texts are cut on purpose
         tasks = {task: _task(model, exported, task, checked[task], precision) for task in model.heads}
         texts = [text for table in checked.values() for text in table.texts]
-        texts = [*texts[:: max(1, len(texts) // MOST_EMBEDDED)][:MOST_EMBEDDED], *WILD]
+        own = texts[:: max(1, len(texts) // MOST_EMBEDDED)][:MOST_EMBEDDED]
+        texts = [*own, *WILD]
         ours, theirs = model.embed(texts), exported.embed(texts)
         wild = [_wild(model, exported, task) for task in model.heads]
     scale = max(1.0, float(np.abs(ours).max()))
@@ -54,7 +55,7 @@ def compare(model: Model, exported: Exported, checked: Mapping[str, Table], prec
         tasks,
         len(texts),
         _largest(ours, theirs) / scale,
-        float(_cosines(ours, theirs).mean()),
+        float(_cosines(ours[: len(own)], theirs[: len(own)]).mean()),
         len(WILD),
         max(wild, default=0.0),
     )
