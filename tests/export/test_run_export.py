@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from phasefit_runtime import load
 from typer.testing import CliRunner, Result
 
@@ -163,7 +164,7 @@ def test_a_graph_that_differs_is_refused(run: Run, tmp_path: Path, monkeypatch: 
 
     def changed(graph: Graph) -> Any:
         with_bias = graph.heads[0].output.bias
-        with_bias.data += 0.5 * np.arange(len(with_bias))  # the graph is traced, then the model is restored
+        with_bias.data += 0.5 * torch.arange(len(with_bias))  # the graph is traced, then the model is restored
         return original(graph)
 
     model = run.model("cpu")
