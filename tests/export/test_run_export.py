@@ -278,7 +278,11 @@ def test_only_exports_are_overwritten(run: Run, tmp_path: Path) -> None:
     (mine / "thesis.txt").write_text("years of work")
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(mine)
-    for name, problem in (("mine", "not an exported model"), ("file", "a file or a link"), ("link", "a file or a link")):
+    for name, problem in (
+        ("mine", "not an exported model"),
+        ("file", "a file or a link"),
+        ("link", "a file or a link"),
+    ):
         with pytest.raises(RunError, match=problem):
             export_run(run, ExportOptions(tmp_path / name, overwrite=True), silent)
     assert (mine / "thesis.txt").read_text() == "years of work"

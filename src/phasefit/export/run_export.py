@@ -178,9 +178,7 @@ def _variants(
         yield Variant(lambda folder: (folder / "model.onnx").write_bytes(source.read_bytes()) and None)
 
 
-def _write(
-    run: Run, model: Model, graph: Graph, variant: Variant, options: ExportOptions, folder: Path
-) -> Built:
+def _write(run: Run, model: Model, graph: Graph, variant: Variant, options: ExportOptions, folder: Path) -> Built:
     folder.mkdir()
     variant.write(folder)
     files.write_tokenizer(model, folder)
