@@ -1,4 +1,4 @@
-"""An exported folder as a Predictor. The only file that imports phasefit_runtime; imports neither torch nor it early."""
+"""An exported folder as a Predictor, without torch. The only file that imports phasefit_runtime, when it is needed."""
 
 from __future__ import annotations
 
