@@ -1,4 +1,4 @@
-"""An exported folder gives the answers of the run: every label kind, pair encoding, way to read long texts and prompt."""
+"""An exported folder answers as the run does: every label kind, pair encoding, way to read long texts, and prompt."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from phasefit_runtime import load
 
 from exporting import KINDS, PAIRS, ROWS, add_task, one_task, table_of, write_export
 from phasefit.export.checks import compare
 from phasefit.export.graph import Graph
+from phasefit.models.exported import ExportedModel
 from phasefit.models.model import Model
 from tiny import FAMILIES, fresh_model
 
@@ -55,27 +55,27 @@ def test_every_combination(tmp_path: Path, tiny_encoder: Callable[..., Path], lo
 
 def check_equal(tmp_path: Path, folder: Path, long: str, prompt: str, tasks: list[tuple[str, Any]]) -> None:
     model = model_of(folder, long, prompt, tasks)
-    exported = load(write_export(model, tmp_path / "out"), threads=1)
+    exported = ExportedModel.load(write_export(model, tmp_path / "out"), threads=1)
     tables = {f"{kind}-{pair}": table_of(kind, pair) for kind, pair in tasks}
     figures = compare(model, exported, tables, "fp32")
     assert not figures.problems(), figures
     assert figures.tasks.keys() == set(model.heads)
-    assert exported.tasks == list(model.heads)
+    assert list(exported.heads) == list(model.heads)
     assert {one.labelled for one in figures.tasks.values()} == {ROWS}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family(tmp_path: Path, tiny_encoder: Callable[..., Path], family: str) -> None:
     model = one_task(tiny_encoder(family))
-    exported = load(write_export(model, tmp_path / "out"), threads=1)
+    exported = ExportedModel.load(write_export(model, tmp_path / "out"), threads=1)
     figures = compare(model, exported, {"default": table_of("single")}, "fp32")
     assert not figures.problems(), figures
 
 
 def test_an_encoder_without_a_head_only_embeds(tmp_path: Path, tiny_encoder: Callable[..., Path]) -> None:
     model = fresh_model(tiny_encoder())
-    exported = load(write_export(model, tmp_path / "out"), threads=1)
-    assert not exported.tasks
+    exported = ExportedModel.load(write_export(model, tmp_path / "out"), threads=1)
+    assert not exported.heads
     figures = compare(model, exported, {"default": table_of("single")}, "fp32")
     assert not figures.problems()
     assert not figures.tasks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -50,7 +51,7 @@ def test_good_figures_pass(figures: Figures) -> None:
 )
 def test_what_is_refused(figures: Figures, problem: str) -> None:
     (found,) = figures.problems()
-    assert pytest.importorskip("re").match(problem, found), found
+    assert re.match(problem, found), found
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,8 @@ def test_what_passes(figures: Figures) -> None:
 
 def test_several_tasks_are_named() -> None:
     figures = replace(INT8, tasks={"a": TASK, "b": replace(TASK, after=0.9)})
-    assert figures.problems() == ["accuracy of task 'b' falls from 94.71 to 90.00 on 1,000 rows (at most 0.5 points are "
-                                  "allowed)"]  # fmt: skip
+    (problem,) = figures.problems()
+    assert problem.startswith("accuracy of task 'b' falls from 94.71 to 90.00 on 1,000 rows")
 
 
 def test_ties_of_classes() -> None:

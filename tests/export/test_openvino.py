@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasefit_runtime import load
 
 from exporting import one_task
 from phasefit.export import openvino_library
 from phasefit.export.run_export import ExportOptions, export_run
 from phasefit.runs.results import save_model
 from phasefit.runs.run import Run
+from phasefit_runtime import load
 from tiny import make_table, write_csv
 
 pytestmark = pytest.mark.long  # importing NNCF takes seconds

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from phasefit_runtime import load
 from typer.testing import CliRunner, Result
 
 from exporting import add_task, one_task, table_of
@@ -28,6 +27,7 @@ from phasefit.export.run_export import ExportOptions, export_run
 from phasefit.models.model import Model
 from phasefit.runs.results import save_model
 from phasefit.runs.run import Run
+from phasefit_runtime import load
 from running import train
 from specs import run_spec
 from tiny import fresh_model, make_table, write_csv
@@ -132,7 +132,7 @@ def test_int8_that_loses_too_much_tries_a_more_exact_variant(
 
     def compare(model: Any, exported: Any, *rest: Any) -> Any:
         figures = original(model, exported, *rest)
-        seen.append((exported.folder / "model.onnx").stat().st_size)
+        seen.append((exported.runtime.folder / "model.onnx").stat().st_size)
         task = replace(figures.tasks["default"], equal=0 if len(seen) == 1 else figures.tasks["default"].rows)
         return replace(figures, tasks={"default": task})
 
@@ -358,7 +358,7 @@ def test_a_full_disk_leaves_nothing(run: Run, tmp_path: Path, monkeypatch: pytes
         fill(path)
 
     monkeypatch.setattr(system, "write", fail)
-    with pytest.raises(RunError, match="cannot be written to .*: No space left on device"):
+    with pytest.raises(RunError, match=r"cannot be written to .*: No space left on device"):
         export_run(run, ExportOptions(tmp_path / "out"), silent, clock=FakeClock(2.0))
     assert not list(tmp_path.iterdir())
 
