@@ -145,6 +145,7 @@ def test_int8_that_loses_too_much_tries_a_more_exact_variant(
     assert result.figures.size == seen[1] < (tmp_path / "out/model.onnx").stat().st_size + 1
 
 
+@pytest.mark.long
 def test_all_variants_are_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def compare(*args: Any) -> Any:
         figures = original(*args)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,15 +27,15 @@ WARM_UP = 2
 
 def speed_ratios(model: Model, exported: ExportedModel, checked: Mapping[str, Table], clock: Clock) -> dict[int, float]:
     """Times as fast as torch, by batch size, on rows of the first task."""
-    task, table = next(iter(checked.items()))
+    task = next(iter(model.heads), next(iter(checked)))
     output = "outputs_0" if len(model.heads) else "embedding"
     ratios = {}
     with _one_thread():
         for size, rounds in ROUNDS.items():
-            feeds = timed_batch(model, table, task, size)
-            jobs = (
-                lambda feeds=feeds: run_torch(model, feeds, task),
-                lambda feeds=feeds: exported.run_graph(output, feeds),
+            feeds = timed_batch(model, checked[task], task, size)
+            jobs: tuple[Callable[[], np.ndarray], ...] = (
+                partial(run_torch, model, feeds, task),
+                partial(exported.run_graph, output, feeds),
             )
             for _ in range(WARM_UP):
                 for job in jobs:
