@@ -15,7 +15,6 @@ from phasefit.export.checks import compare
 from phasefit.export.graph import Graph
 from phasefit.models.exported import ExportedModel
 from phasefit.models.model import Model
-from phasefit_runtime import load
 from tiny import FAMILIES, fresh_model
 
 

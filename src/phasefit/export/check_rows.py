@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.data.columns import Sides
 from phasefit.data.sources import read_table
 from phasefit.data.table import Table
 from phasefit.data.task_file import is_task_file, read_task_file
@@ -107,7 +108,7 @@ def _read(run: Run, task: str, source: str, options: Mapping[str, Any]) -> Table
         given["label"] = ()
     elif not any(name in given for name in ("kind", "tree", "separator", "levels")):
         own = {**reading.labels, **kind_of(run.spaces[task]).reading(run.spaces[task])}
-    sides = "pairs" if pairs else "one" if run.heads else "each"
+    sides: Sides = "pairs" if pairs else "one" if run.heads else "each"
     usual = reading.columns if not run.heads or (reading.columns and bool(reading.columns.others) == pairs) else None
     table = read_table(source, split="test", usual=usual, sides=sides, need_labels=False, **{**own, **given})
     if run.heads and table.labels is not None:

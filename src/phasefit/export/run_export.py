@@ -57,7 +57,7 @@ class ExportResult:
 class Variant:
     """One way to write the files of the engine; later ones are more exact and slower."""
 
-    write: Callable[[Path], None]
+    write: Callable[[Path], object]
     in_float32: str = ""
 
 
@@ -175,7 +175,7 @@ def _variants(
             lambda folder: onnx_library.quantise_onnx(source, folder / "model.onnx", keep_narrowing=True), FEED_FORWARD
         )
     else:
-        yield Variant(lambda folder: (folder / "model.onnx").write_bytes(source.read_bytes()) and None)
+        yield Variant(lambda folder: (folder / "model.onnx").write_bytes(source.read_bytes()))
 
 
 def _write(run: Run, model: Model, graph: Graph, variant: Variant, options: ExportOptions, folder: Path) -> Built:
