@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -124,3 +125,11 @@ def test_the_card_has_the_figures() -> None:
         assert name in text
         assert value in text
     assert dict(figure_rows(figures))["size on disk"] == "23.0 MB"
+
+
+def test_forced_figures_are_valid_json() -> None:
+    figures = replace(with_task(INT8, difference=float("nan")), wild_difference=float("inf"))
+    content = json.loads(json.dumps(figures.to_json(), allow_nan=False))
+    assert content["wild_difference"] is None
+    assert content["tasks"]["default"]["difference"] is None
+    assert content["speed"] == {"1": 5.0, "32": 2.5}
