@@ -72,8 +72,6 @@ def export_run(
     rows = _read_rows(run, options, listen)
     listen(Stage("loading the model"))
     model = run.model("cpu")
-    if options.with_texts:
-        files.check_texts(model)
     with tempfile.TemporaryDirectory(prefix="phasefit-export-") as work:
         built, figures, problems = _build(run, model, rows, options, Path(work), listen, clock)
         forced = bool(problems)
@@ -99,6 +97,8 @@ def check(run: Run, options: ExportOptions) -> None:
     """Refuse what cannot be exported, before torch is imported."""
     run.check_encoder()
     files.check_target(options.folder, overwrite=options.overwrite)
+    if options.with_texts:
+        files.check_texts(run)
     onnx_library.check_installed()
     if options.engine == "openvino":
         openvino_library.check_installed(quantise=options.int8)
