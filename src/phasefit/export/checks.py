@@ -16,8 +16,9 @@ from phasefit.kinds.decision import Decision
 from phasefit.runs.evaluation.score import score_outputs
 
 if TYPE_CHECKING:
-    from phasefit.models.model import Model
     from phasefit_runtime import Model as Exported
+
+    from phasefit.models.model import Model
 
 MOST_EMBEDDED = 200  # texts
 SCORE_STEP = 0.05  # int8: scores that differ by at most this many standard deviations count as equal decisions

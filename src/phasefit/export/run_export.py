@@ -178,7 +178,9 @@ def _variants(
         yield Variant(lambda folder: (folder / "model.onnx").write_bytes(source.read_bytes()) and None)
 
 
-def _write(run: Run, model: Model, graph: Graph, variant: Variant, options: ExportOptions, folder: Path) -> Built:
+def _write(
+    run: Run, model: Model, graph: Graph, variant: Variant, options: ExportOptions, folder: Path
+) -> Built:
     folder.mkdir()
     variant.write(folder)
     files.write_tokenizer(model, folder)
@@ -197,11 +199,12 @@ def _figures(
     clock: Callable[[], float],
 ) -> Figures:
     """Compare the folder with torch, as the runtime runs it."""
-    from phasefit.export.checks import compare
-    from phasefit.export.speed import speed_ratios
     from phasefit_runtime import ExportError, load
     from phasefit_runtime.engine import load_engine
     from phasefit_runtime.manifest import read_manifest
+
+    from phasefit.export.checks import compare
+    from phasefit.export.speed import speed_ratios
 
     total = sum(map(len, rows.checked.values()))
     listen(Stage(f"comparing with torch on {total:,} rows"))

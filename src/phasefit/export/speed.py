@@ -16,9 +16,10 @@ from phasefit.export.batches import timed_batch
 from phasefit.kinds import kind_of
 
 if TYPE_CHECKING:
+    from phasefit_runtime.engine import Engine
+
     from phasefit.data.table import Table
     from phasefit.models.model import Model
-    from phasefit_runtime.engine import Engine
 
 Clock: TypeAlias = Callable[[], float]  # CPU seconds of this process
 ROUNDS = {1: 15, 32: 5}  # by batch size
