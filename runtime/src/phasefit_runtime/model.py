@@ -54,6 +54,11 @@ class Model:
         self._even = any(task.pair for task in manifest.tasks.values())  # its graph joins each two texts of a batch
 
     @property
+    def engine(self) -> Engine:
+        """The loaded graph."""
+        return self._engine
+
+    @property
     def tasks(self) -> list[str]:
         """The names of its tasks; empty if it only embeds."""
         return list(self.manifest.tasks)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.data.columns import Sides
 from phasefit.data.sources import read_table
 from phasefit.data.table import Table
 from phasefit.data.task_file import is_task_file, read_task_file
 from phasefit.errors import DataError
+from phasefit.kinds import kind_of
 from phasefit.models.predictor import TASK
 from phasefit.prepare.splitting import known_only
 from phasefit.runs.rows_again import read_rows_again
@@ -101,10 +103,12 @@ def joined(tables: list[Table]) -> Table:
 def _read(run: Run, task: str, source: str, options: Mapping[str, Any]) -> Table:
     reading, pairs = run.table(task), run.takes_pairs(task)
     given = {name: value for name, value in options.items() if value}
-    own = {} if any(name in given for name in ("kind", "tree", "separator", "levels")) else dict(reading.labels)
+    own: dict[str, Any] = {}
     if not run.heads:
-        own, given = {}, {**given, "label": ()}
-    sides = "pairs" if pairs else "one" if run.heads else "each"
+        given["label"] = ()
+    elif not any(name in given for name in ("kind", "tree", "separator", "levels")):
+        own = {**reading.labels, **kind_of(run.spaces[task]).reading(run.spaces[task])}
+    sides: Sides = "pairs" if pairs else "one" if run.heads else "each"
     usual = reading.columns if not run.heads or (reading.columns and bool(reading.columns.others) == pairs) else None
     table = read_table(source, split="test", usual=usual, sides=sides, need_labels=False, **{**own, **given})
     if run.heads and table.labels is not None:

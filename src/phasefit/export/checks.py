@@ -16,10 +16,8 @@ from phasefit.kinds.decision import Decision
 from phasefit.runs.evaluation.score import score_outputs
 
 if TYPE_CHECKING:
-    from phasefit_runtime import Model as Exported
-
+    from phasefit.models.exported import ExportedModel
     from phasefit.models.model import Model
-
 MOST_EMBEDDED = 200  # texts
 SCORE_STEP = 0.05  # int8: scores that differ by at most this many standard deviations count as equal decisions
 WILD = (
@@ -38,14 +36,14 @@ WILD = (
 )
 
 
-def compare(model: Model, exported: Exported, checked: Mapping[str, Table], precision: Precision) -> Figures:
+def compare(model: Model, exported: ExportedModel, checked: Mapping[str, Table], precision: Precision) -> Figures:
     """All figures but the speed."""
-    exported.on_cut = lambda sentence: None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # texts are cut on purpose
         tasks = {task: _task(model, exported, task, checked[task], precision) for task in model.heads}
         texts = [text for table in checked.values() for text in table.texts]
-        texts = [*texts[:: max(1, len(texts) // MOST_EMBEDDED)][:MOST_EMBEDDED], *WILD]
+        own = texts[:: max(1, len(texts) // MOST_EMBEDDED)][:MOST_EMBEDDED]
+        texts = [*own, *WILD]
         ours, theirs = model.embed(texts), exported.embed(texts)
         wild = [_wild(model, exported, task) for task in model.heads]
     scale = max(1.0, float(np.abs(ours).max()))
@@ -54,15 +52,15 @@ def compare(model: Model, exported: Exported, checked: Mapping[str, Table], prec
         tasks,
         len(texts),
         _largest(ours, theirs) / scale,
-        float(_cosines(ours, theirs).mean()),
+        float(_cosines(ours[: len(own)], theirs[: len(own)]).mean()),
         len(WILD),
         max(wild, default=0.0),
     )
 
 
-def _task(model: Model, exported: Exported, task: str, table: Table, precision: Precision) -> TaskFigures:
+def _task(model: Model, exported: ExportedModel, task: str, table: Table, precision: Precision) -> TaskFigures:
     space, decision = model.space_of(task), model.decision(task)
-    ours, theirs = model.predict_outputs(table.inputs, task=task), exported.predict_outputs(table.inputs, task)
+    ours, theirs = model.predict_outputs(table.inputs, task=task), exported.predict_outputs(table.inputs, task=task)
     difference = _largest(ours, theirs) / _unit(space)
     step = SCORE_STEP if precision == "int8" else MOST_DIFFERENCE
     equal, ties = same_decisions(space, decision, ours, theirs, step)
@@ -75,11 +73,11 @@ def _task(model: Model, exported: Exported, task: str, table: Table, precision: 
     return TaskFigures(len(table), difference, int(equal.sum()), int((ties & ~equal).sum()), **figures)
 
 
-def _wild(model: Model, exported: Exported, task: str) -> float:
+def _wild(model: Model, exported: ExportedModel, task: str) -> float:
     inputs: Sequence[Any] = WILD
     if model.head(task).pair is not None:
         inputs = list(zip(WILD, [*WILD[1:], WILD[0]], strict=True))
-    ours, theirs = model.predict_outputs(inputs, task=task), exported.predict_outputs(inputs, task)
+    ours, theirs = model.predict_outputs(inputs, task=task), exported.predict_outputs(inputs, task=task)
     return _largest(ours, theirs) / _unit(model.space_of(task))
 
 

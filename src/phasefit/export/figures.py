@@ -98,7 +98,7 @@ class Figures:
     def to_json(self) -> dict[str, Any]:
         """Plain data for the manifest."""
         content = asdict(self) | {"speed": {str(batch): round(ratio, 3) for batch, ratio in self.speed.items()}}
-        return {name: value for name, value in content.items() if name != "precision" and value != ""}
+        return {name: _finite(value) for name, value in content.items() if name != "precision" and value != ""}
 
     @property
     def _each(self) -> list[TaskFigures]:
@@ -126,3 +126,10 @@ def _loss_problem(one: TaskFigures, of: str) -> str:
 
 def _cosine_problem(cosine: float) -> str:
     return f"the mean cosine with torch's embeddings is only {cosine:.4f} (at least {LEAST_COSINE} is required)"
+
+
+def _finite(value: Any) -> Any:
+    """The value with null in place of numbers that JSON cannot express."""
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

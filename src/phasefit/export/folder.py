@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,7 @@ def write_texts(model: Model, tables: Mapping[str, Table], folder: Path) -> int:
             continue
         own = table if len(table) <= MOST_TEXTS else table.take(_sample(len(table)))
         texts += own.texts
-        labels = own.labels or [None] * len(own)
+        labels: Sequence[Label | None] = own.labels or [None] * len(own)
         of = {"task": task} if len(tables) > 1 else {}
         rows += [{**of, "text": text, "label": _plain(label)} for text, label in zip(own.texts, labels, strict=True)]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -146,7 +147,7 @@ def publish(source: Path, target: Path) -> None:
         with new_folder(target) as temporary:
             for path in sorted(source.iterdir(), key=lambda path: path.name == MANIFEST):  # the manifest last
                 system.create(temporary / path.name)
-                system.write(temporary / path.name, lambda place, path=path: shutil.copyfile(path, place))
+                system.write(temporary / path.name, partial(shutil.copyfile, path))
     except OSError as error:
         raise RunError(f"the export cannot be written to {target}: {error.strerror or error}") from error
 

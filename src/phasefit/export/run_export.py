@@ -57,7 +57,7 @@ class ExportResult:
 class Variant:
     """One way to write the files of the engine; later ones are more exact and slower."""
 
-    write: Callable[[Path], None]
+    write: Callable[[Path], object]
     in_float32: str = ""
 
 
@@ -175,12 +175,10 @@ def _variants(
             lambda folder: onnx_library.quantise_onnx(source, folder / "model.onnx", keep_narrowing=True), FEED_FORWARD
         )
     else:
-        yield Variant(lambda folder: (folder / "model.onnx").write_bytes(source.read_bytes()) and None)
+        yield Variant(lambda folder: (folder / "model.onnx").write_bytes(source.read_bytes()))
 
 
-def _write(
-    run: Run, model: Model, graph: Graph, variant: Variant, options: ExportOptions, folder: Path
-) -> Built:
+def _write(run: Run, model: Model, graph: Graph, variant: Variant, options: ExportOptions, folder: Path) -> Built:
     folder.mkdir()
     variant.write(folder)
     files.write_tokenizer(model, folder)
@@ -199,22 +197,18 @@ def _figures(
     clock: Callable[[], float],
 ) -> Figures:
     """Compare the folder with torch, as the runtime runs it."""
-    from phasefit_runtime import ExportError, load
-    from phasefit_runtime.engine import load_engine
-    from phasefit_runtime.manifest import read_manifest
-
     from phasefit.export.checks import compare
     from phasefit.export.speed import speed_ratios
+    from phasefit.models.exported import ExportedModel
 
-    total = sum(map(len, rows.checked.values()))
-    listen(Stage(f"comparing with torch on {total:,} rows"))
+    listen(Stage(f"comparing with torch on {sum(map(len, rows.checked.values())):,} rows"))
     try:
-        figures = compare(model, load(built.folder, threads=1), rows.checked, precision)
+        exported = ExportedModel.load(built.folder, threads=1)
+        figures = compare(model, exported, rows.checked, precision)
         listen(Stage("measuring the speed"))
-        engine = load_engine(built.folder, read_manifest(built.folder), 1)
-        speed = speed_ratios(model, engine, rows.checked, clock)
-    except ExportError as error:
-        raise ModelError(f"the exported model does not run: {error}") from error
+        speed = speed_ratios(model, exported, rows.checked, clock)
+    except ModelError as error:
+        raise ModelError(f"the exported graph does not run: {error}") from error
     names = files.ENGINE_FILES[built.facts["engine"]]
     size = sum((built.folder / name).stat().st_size for name in names)
     return replace(figures, speed=speed, variant=variant.in_float32, size=size)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,25 +17,26 @@ from phasefit.export.batches import timed_batch
 from phasefit.kinds import kind_of
 
 if TYPE_CHECKING:
-    from phasefit_runtime.engine import Engine
-
     from phasefit.data.table import Table
+    from phasefit.models.exported import ExportedModel
     from phasefit.models.model import Model
-
 Clock: TypeAlias = Callable[[], float]  # CPU seconds of this process
 ROUNDS = {1: 15, 32: 5}  # by batch size
 WARM_UP = 2
 
 
-def speed_ratios(model: Model, engine: Engine, checked: Mapping[str, Table], clock: Clock) -> dict[int, float]:
+def speed_ratios(model: Model, exported: ExportedModel, checked: Mapping[str, Table], clock: Clock) -> dict[int, float]:
     """Times as fast as torch, by batch size, on rows of the first task."""
-    task, table = next(iter(checked.items()))
+    task = next(iter(model.heads), next(iter(checked)))
     output = "outputs_0" if len(model.heads) else "embedding"
     ratios = {}
     with _one_thread():
         for size, rounds in ROUNDS.items():
-            feeds = timed_batch(model, table, task, size)
-            jobs = (lambda feeds=feeds: run_torch(model, feeds, task), lambda feeds=feeds: engine.run(output, feeds))
+            feeds = timed_batch(model, checked[task], task, size)
+            jobs: tuple[Callable[[], np.ndarray], ...] = (
+                partial(run_torch, model, feeds, task),
+                partial(exported.run_graph, output, feeds),
+            )
             for _ in range(WARM_UP):
                 for job in jobs:
                     job()

@@ -120,6 +120,11 @@ class ExportedModel(Predictor):
         with _our_errors():
             return self.runtime.embed(texts, batch_size=batch_size, progress=progress)
 
+    def run_graph(self, output: str, feeds: Mapping[str, np.ndarray]) -> np.ndarray:
+        """One output of the graph for a batch of token ids."""
+        with _our_errors():
+            return self.runtime.engine.run(output, feeds)
+
     def facts(self) -> dict[str, Any]:
         """The name of the encoder and its maximum length; it runs on the CPU."""
         manifest = self.runtime.manifest
