@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from phasefit_runtime import load
 
 from exporting import KINDS, PAIRS, ROWS, add_task, one_task, table_of, write_export
 from phasefit.export.checks import compare
@@ -94,7 +93,9 @@ def test_tracing_leaves_the_model_as_it_was(tmp_path: Path, tiny_encoder: Callab
     np.testing.assert_array_equal(model.predict_outputs(table_of("single").texts[1:5]), before)
 
 
-def test_a_label_kind_of_a_plugin_is_refused(tiny_encoder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_label_kind_of_a_plugin_is_refused(
+    tiny_encoder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = one_task(tiny_encoder())
     monkeypatch.setattr(type(model.spaces["default"]), "kind", "ordinal")
     with pytest.raises(ValueError, match="labels of kind 'ordinal' cannot be exported"):

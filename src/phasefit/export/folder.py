@@ -119,7 +119,9 @@ def write_manifest(
 def check_texts(model: Model) -> None:
     """Refuse to write training texts if no task reads single texts."""
     if len(model.heads) and all(model.head(task).pair is not None for task in model.heads):
-        raise DataError("--with-texts writes single texts with their embeddings, and this run compares pairs; remove it")
+        raise DataError(
+            "--with-texts writes single texts with their embeddings, and this run compares pairs; remove it"
+        )
 
 
 def write_texts(model: Model, tables: Mapping[str, Table], folder: Path) -> int:
