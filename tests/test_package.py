@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import tomllib
@@ -24,11 +25,11 @@ def test_the_runtime_imports_only_what_it_needs() -> None:
     allowed = {"numpy", "tokenizers", "onnxruntime", "openvino", "phasefit_runtime", *sys.stdlib_module_names}
     importers: dict[str, list[str]] = {}
     for path in sorted((ROOT / "runtime" / "src" / "phasefit_runtime").glob("*.py")):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        words = [line.split() for line in lines if line.strip().startswith(("import ", "from "))]
-        for name in {
-            word[1].split(".")[0].rstrip(",") for word in words if len(word) > 1 and word[0] in ("import", "from")
-        }:
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        modules += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        for name in {module.split(".")[0] for module in modules}:
             importers.setdefault(name, []).append(path.name)
     assert set(importers) <= allowed
     assert importers["onnxruntime"] == ["onnx_engine.py"]
