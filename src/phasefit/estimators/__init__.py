@@ -2,7 +2,8 @@
 
 `classifier`, `regressor`, `encoder` and `tasks` follow scikit-learn's rules and share `base`; `explaining` explains the
 predictions of the first two; `auto` chooses recipes; `functions` has `train`, `resume`, `load` and `read_table`;
-`loading` is what `load` does; `inputs` converts lists, arrays and frames. May import studies and everything to their left.
+`loading` is what `load` does; `inputs` converts lists, arrays and frames. May import studies and everything to their
+left.
 """
 
 from phasefit.estimators.classifier import TextClassifier

@@ -79,7 +79,7 @@ def choose_method(model: Predictor, method: str = "auto") -> str:
     if method == "gradients":
         if not has_encoder:
             raise ModelError("--method gradients needs a model with an encoder in torch; use --method occlusion")
-        captum_gradients.captum()
+        captum_gradients.need_captum()
     if method == "auto":
         return "gradients" if has_encoder and captum_gradients.is_installed() else "occlusion"
     return method
