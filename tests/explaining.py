@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -90,3 +91,34 @@ def add_task(model: Model, task: str, kind: str, pair: PairKind | None = None) -
         model.decisions[task] = Decision(1.5, thresholds=(0.5,) * outputs)
     elif kind != "score":
         model.decisions[task] = Decision(1.5)
+
+
+class AnyKind(Predictor):
+    """Outputs that depend on the text alone, for the tasks of a run that was built without training."""
+
+    def __init__(self, prepared: Any) -> None:
+        tasks = prepared.tasks or {"default": prepared}
+        self.heads = {name: SimpleNamespace(pair="uv" if task.train.others else None) for name, task in tasks.items()}
+        self.spaces = {name: task.space for name, task in tasks.items()}
+        self.decisions: dict[str, Decision] = {}
+
+    def head(self, task: str = "default") -> Any:
+        return self.heads[self.known_task(task)]
+
+    def predict_outputs(
+        self, texts: Sequence[Any], *, task: str = "default", batch_size: int = 64, progress: Progress | None = None
+    ) -> np.ndarray:
+        space = self.space_of(task)
+        width = 1 if space.kind == "score" else len(space)
+        outputs = [np.random.default_rng(crc32(str(text).encode())).random(width) for text in texts]
+        outputs = [row / row.sum() if width > 1 else row for row in outputs]
+        return np.array(outputs).reshape(len(texts), width)
+
+    def embed(self, texts: Sequence[str], *, batch_size: int = 64, progress: Progress | None = None) -> np.ndarray:
+        return np.ones((len(texts), 2))
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def write(self, folder: Path) -> dict[str, Any]:
+        return {}

@@ -75,7 +75,7 @@ def explain(
 ) -> None:
     """Show the words that mattered for predictions, and the nearest training texts.
 
-    Positive weights speak for the label or raise the score, negative ones speak against it. The weights are tested:
+    Positive weights support the label or raise the score, negative ones oppose it. The weights are tested:
     deleting the most important words must move the prediction more than deleting random words. For a file, the output
     has the columns of the input, then the prediction and the words with their weights as JSON.
 

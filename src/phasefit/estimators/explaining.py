@@ -22,8 +22,8 @@ class ExplainingEstimator(TextEstimator):
         """Return the words that mattered for each prediction.
 
         There is one explanation per text or, if a text can have several labels, one for each predicted label; its `row`
-        is the position of the text. `words` has each word with its place and its weight: positive weights speak for
-        the label, negative ones against it. Check them with `deletion_test`.
+        is the position of the text. `words` has each word with its place and its weight: positive weights support the
+        label, negative ones oppose it. Check them with `deletion_test`.
 
         Parameters
         ----------
