@@ -48,3 +48,13 @@ def test_the_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mistake_words(run, AnyKind(run.prepared))["default"].rows
     monkeypatch.setattr(words, "WORK", 10)
     assert mistake_words(run, AnyKind(run.prepared)) == {}
+
+
+def test_a_failure_is_stated_and_the_page_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("too <long>")
+
+    monkeypatch.setattr(words, "explain_texts", fail)
+    run = made_run("single")
+    page = body(replace(run, words=mistake_words(run, AnyKind(run.prepared))))
+    assert "could not be computed (MemoryError: too &lt;long&gt;)" in page

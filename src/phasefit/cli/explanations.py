@@ -14,6 +14,7 @@ from phasefit.cli.tables import new_table
 from phasefit.explain import deletion_test, explain_texts, to_json
 from phasefit.explain.html import largest_weight, level
 from phasefit.kinds import kind_of
+from phasefit.kinds.multi import written_set
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,7 +170,7 @@ def explain_table(
             found = explain_texts(model, some, task=task, **how)
             for row in range(len(some)):
                 own = [one for one in found if one.row == row]
-                explained.append("|".join(one.label or "" for one in own))
+                explained.append(_labels(own, space))
                 words.append(_json_of(own, space))
                 if (start + row) % every == 0:
                     sample += own
@@ -185,6 +186,14 @@ def explain_table(
 
 def _nearest(vectors: TrainingVectors | None, texts: Sequence[Any], count: int) -> Sequence[Any]:
     return [()] * len(texts) if vectors is None else vectors.nearest(texts, count)
+
+
+def _labels(explanations: Sequence[Explanation], space: LabelSpace) -> str:
+    """The explained labels of one row in one cell."""
+    names = [one.label for one in explanations if one.label is not None]
+    if kind_of(space).answer == "set":
+        return written_set(names, space.names) or ""
+    return "".join(names)
 
 
 def _json_of(explanations: Sequence[Explanation], space: LabelSpace) -> str:

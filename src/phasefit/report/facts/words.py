@@ -48,6 +48,7 @@ class MistakeWords:
     test: str  # a sentence
     method: str
     unit: str
+    failure: str = ""  # why there are none
 
 
 def mistake_words(run: RunFacts, model: Predictor) -> dict[str, MistakeWords]:
@@ -56,8 +57,16 @@ def mistake_words(run: RunFacts, model: Predictor) -> dict[str, MistakeWords]:
         return {}
     tasks = list(run.prepared.tasks) or [TASK]
     most = max(1, MOST // len(tasks))
-    words = {task: _words(run.held_out(task), model, task, most) for task in tasks[:MOST]}
+    words = {task: _words_or_failure(run.held_out(task), model, task, most) for task in tasks[:MOST]}
     return {task: own for task, own in words.items() if own is not None}
+
+
+def _words_or_failure(held: Sequence[HeldOut], model: Predictor, task: str, most: int) -> MistakeWords | None:
+    """The words, or why they could not be computed: the rest of the report does not depend on them."""
+    try:
+        return _words(held, model, task, most)
+    except Exception as error:  # noqa: BLE001 - another library computes the gradients and may raise anything
+        return MistakeWords((), "", "", "", f"{type(error).__name__}: {error}")
 
 
 def _words(held: Sequence[HeldOut], model: Predictor, task: str, most: int) -> MistakeWords | None:
