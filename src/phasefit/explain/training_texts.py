@@ -50,7 +50,7 @@ def training_texts(
 
     prepared = source if isinstance(source, Prepared) else read_training_data(source, listen)
     if prepared.tasks:
-        if task not in prepared.tasks:
+        if task is None or task not in prepared.tasks:
             raise DataError(f"the training data have no task '{task}'; their tasks are {', '.join(prepared.tasks)}")
         prepared = prepared.tasks[task]
     return _sample(prepared.train, prepared.space, most)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phasefit.explain import Explanation, deletion_test, explain_texts
 from phasefit.explain.explain import choose_method
@@ -79,9 +79,9 @@ def _words(held: Sequence[HeldOut], model: Predictor, task: str, most: int) -> M
     affordable = list(_affordable(rows, choose_method(model), most))
     shown = []
     for one in affordable:
-        text = one.texts[0] if len(one.texts) == 1 else (one.texts[0], one.texts[1])
+        text: Any = one.texts[0] if len(one.texts) == 1 else (one.texts[0], one.texts[1])
         label = _explained_label(one, last) if isinstance(one, Mistake) else None
-        found = explain_texts(model, [text], task=task, label=label, steps=STEPS)  # type: ignore[list-item]
+        found = explain_texts(model, [text], task=task, label=label, steps=STEPS)
         shown.append(MistakeRow(found[0], *_answers(one), one.row))
     if not shown:
         return None
