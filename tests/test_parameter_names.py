@@ -16,7 +16,7 @@ from phasefit.parameter_names import COMMAND, OPTION, in_python, python_errors, 
 
 ROOT = Path(phasefit.__file__).parent
 ONLY_COMMANDS = {"studies", "export", "cli"}  # packages that Python users do not reach
-OTHER_PARAMETERS = {"task", "resume"}  # of `predict`, and `phasefit.resume`
+OTHER_PARAMETERS = {"task", "resume", "method"}  # of `predict`, `phasefit.resume` and `explain`
 
 
 @pytest.mark.parametrize(

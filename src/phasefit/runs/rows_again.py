@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from phasefit.runs.run import Run
 
 SECTIONS = ("data", "split", "")  # "" is the run itself: its seed and the run that it continues from
-OTHERS = ("recipe",)
+OTHERS = ("recipe", "refit")
 LEFT_OUT = ("read_as",)  # has absolute paths, and is detected again
 
 
@@ -44,7 +44,7 @@ def read_rows_again(run: Run, listen: Listener) -> Prepared:
     """The rows of a finished run, split as for training; DataError if they are gone or have changed."""
     request, facts = run.manifest.get("request"), run.manifest.get("data")
     sha256 = facts.get("sha256") if isinstance(facts, Mapping) else None
-    if not isinstance(request, Mapping) or not request.get("data") or run.recipe is None or not sha256:
+    if not isinstance(request, Mapping) or not request.get("data") or run.is_encoder or run.recipe is None or not sha256:
         raise DataError(f"the run '{run.source}' does not state which table it was trained on")
     try:
         spec = spec_from_json(request, run.folder)
@@ -53,7 +53,7 @@ def read_rows_again(run: Run, listen: Listener) -> Prepared:
         needs = needs_of(run.recipe, open=spec.recipe.name == DEFAULT_RECIPE)
         base = base_run(spec.model, spec.model_name)
         prepared = prepare(spec.data, spec.split, seed=spec.seed, base=base, needs=needs)
-    except PhasefitError as error:
+    except (PhasefitError, OSError) as error:
         raise DataError(f"the table of the run '{run.source}' cannot be read again ({error})") from error
     if prepared.sha256 != sha256:
         raise DataError(f"the table of the run '{run.source}' has changed since it was trained")
