@@ -23,6 +23,7 @@ PANELS = {  # of --help, with their commands
         "embed": "phasefit.cli.embed:embed",
         "geometry": "phasefit.cli.geometry:geometry",
         "verify": "phasefit.cli.verify:verify",
+        "push": "phasefit.cli.push:push",
     },
     "Compare and tune": {
         "compare": "phasefit.cli.compare:compare",
