@@ -203,7 +203,9 @@ def _status(error: BaseException | None) -> int | None:
 
 
 def _one_line(error: BaseException) -> str:
-    """The start of a message; anything that looks like a token is hidden."""
+    """The start of the message of the first cause; anything that looks like a token is hidden."""
+    while error.__cause__ is not None:
+        error = error.__cause__
     text = " ".join(str(error).split()) or type(error).__name__
     text = re.sub(r"\bhf_\w+|Bearer \S+", "***", text)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
