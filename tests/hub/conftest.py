@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from fake_hub import TOKEN, FakeHub
 
 
@@ -44,10 +45,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 @pytest.fixture(scope="session")
 def trained(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run with a test split."""
+    from phasefit.runs.specification import run_spec
     from running import train
     from tiny import make_table, write_csv
-
-    from phasefit.runs.specification import run_spec
 
     folder = tmp_path_factory.mktemp("pushed")
     table = write_csv(folder / "reviews.csv", *make_table(90))

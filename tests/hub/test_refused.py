@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fake_hub import TOKEN, FakeHub, FakeRepository
 from typer.testing import CliRunner, Result
 
+from fake_hub import TOKEN, FakeHub, FakeRepository
 from phasefit.cli.app import app
 from phasefit.errors import ModelError
 from phasefit.files.manifest import MANIFEST
@@ -275,9 +275,9 @@ def test_an_exported_folder_is_pushed_and_loaded_alike(hub: FakeHub, tmp_path: P
         (("no-such-run", "a/b"), "there is no run 'no-such-run'"),
         (("hub:a/b", "a/b"), "is on the hub already"),
         (("RUN", "reviews"), "'reviews' cannot be the name of a model on the hub; write owner/name"),
-        (("RUN", "a/b", "--licence", "My Licence"), "--licence 'My Licence' must be an identifier"),
-        (("RUN", "a/b", "--language", "English"), "--language 'English' must be a code"),
-        (("RUN", "a/b", "--dataset", "a b"), "--dataset 'a b' must be the name of a dataset"),
+        (("RUN", "a/b", "--licence", "My Licence"), "the licence 'My Licence' must be an identifier"),
+        (("RUN", "a/b", "--language", "English"), "the language 'English' must be a code"),
+        (("RUN", "a/b", "--dataset", "a b"), "the dataset 'a b' must be the name of a dataset"),
     ],
 )
 def test_wrong_options(run: Path, args: tuple[str, ...], expected: str) -> None:

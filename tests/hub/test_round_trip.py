@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_hub import TOKEN, FakeHub
 from typer.testing import CliRunner, Result
 
 import phasefit
+from fake_hub import TOKEN, FakeHub
 from phasefit.cli.app import app
 from phasefit.errors import ModelError
 
@@ -103,7 +103,12 @@ def test_a_revision_is_pinned(hub: FakeHub, run: Path) -> None:
 def test_a_second_push_removes_files_of_the_first(hub: FakeHub, run: Path) -> None:
     push(run)
     repository = hub.repositories["alice/reviews"]
-    stale = {"encoder/old.safetensors": b"old", "heads-2.safetensors": b"old", "LICENSE": b"mine", "notes/a.md": b"mine"}
+    stale = {
+        "encoder/old.safetensors": b"old",
+        "heads-2.safetensors": b"old",
+        "LICENSE": b"mine",
+        "notes/a.md": b"mine",
+    }
     repository.add({**repository.files, **stale}, "by hand")
     push(run, "--overwrite")
     assert {"LICENSE", "notes/a.md"} <= set(repository.files)

@@ -20,7 +20,10 @@ COLUMN = "embedding"
 
 
 def embed(
-    model: Annotated[str, typer.Argument(metavar="RUN_OR_MODEL", help="A run or hub:owner/name, or an encoder (a folder or a hub id).")],
+    model: Annotated[
+        str,
+        typer.Argument(metavar="RUN_OR_MODEL", help="A run or hub:owner/name, or an encoder (a folder or a hub id)."),
+    ],
     file: opt.InputFile,
     out: Annotated[
         Path,

@@ -40,7 +40,19 @@ LONGEST = 1000  # characters of the line about baselines
         "baselines",
         "keep_phases",
     ),
-    *("plan", "resume", "checkpoint_minutes", "out", "overwrite", "track", "push", "json", "quiet", *MACHINE, "compile"),
+    *(
+        "plan",
+        "resume",
+        "checkpoint_minutes",
+        "out",
+        "overwrite",
+        "track",
+        "push",
+        "json",
+        "quiet",
+        *MACHINE,
+        "compile",
+    ),
 )
 def train(
     ctx: typer.Context,

@@ -110,9 +110,7 @@ def commit(
     operations: list[Any] = [CommitOperationAdd(name, content) for name, content in add.items()]
     operations += [CommitOperationDelete(name, is_folder=False) for name in delete]
     with _one_sentence(f"pushing to {repository}"), quiet():
-        done = _api().create_commit(
-            repository, operations, commit_message=message, parent_commit=parent, num_threads=1
-        )
+        done = _api().create_commit(repository, operations, commit_message=message, parent_commit=parent, num_threads=1)
     return Commit(str(done.commit_url), str(done.oid))
 
 
@@ -131,28 +129,26 @@ def read_card(text: str) -> tuple[dict[str, Any], str]:
         card = ModelCard(text)
     except Exception as error:
         raise ModelError(f"README.md: its front matter is not valid ({_one_line(error)}); correct it") from error
-    return dict(card.data.to_dict()), str(card.text)
+    data: Any = card.data
+    return dict(data.to_dict()), str(card.text)
 
 
 def yaml_of(content: Mapping[str, Any]) -> str:
     """A mapping as YAML, in its own order."""
-    from huggingface_hub.utils import yaml_dump
-
-    return str(yaml_dump(dict(content), sort_keys=False))
+    return str(_library().utils.yaml_dump(dict(content), sort_keys=False))
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
     """Without the progress bars of the library."""
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    before = are_progress_bars_disabled()
-    disable_progress_bars()
+    utils = _library().utils
+    before = utils.are_progress_bars_disabled()
+    utils.disable_progress_bars()
     try:
         yield
     finally:
         if not before:
-            enable_progress_bars()
+            utils.enable_progress_bars()
 
 
 @contextmanager
@@ -220,7 +216,6 @@ def _library() -> Any:
         os.environ.setdefault(variable, str(int(SECONDS)))
     import huggingface_hub
     import huggingface_hub.constants
+    import huggingface_hub.utils
 
     return huggingface_hub
-
-

@@ -104,5 +104,5 @@ def _check_complete(repository: str, commit: str, names: Iterable[str]) -> None:
     missing = sorted(set(names) - set(found.files if found is not None else ()))
     if missing:
         raise ModelError(
-            f"{repository}: the hub did not accept '{missing[0]}'; remove .gitignore from the repository, and push again"
+            f"{repository}: the hub did not accept '{missing[0]}'; remove .gitignore from it, and push again"
         )

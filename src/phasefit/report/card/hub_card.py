@@ -37,13 +37,17 @@ class CardAnswers:
     def check(self) -> None:
         """Raise ModelError if an answer is not written as the hub expects it."""
         if self.licence is not None and not LICENCE.fullmatch(self.licence):
-            raise ModelError(f"--licence '{self.licence}' must be an identifier of the hub, such as apache-2.0 or mit")
+            raise ModelError(
+                f"the licence '{self.licence}' must be an identifier of the hub, such as apache-2.0 or mit"
+            )
         for language in self.languages:
             if not LANGUAGE.fullmatch(language):
-                raise ModelError(f"--language '{language}' must be a code, such as en or de")
+                raise ModelError(f"the language '{language}' must be a code, such as en or de")
         for dataset in self.datasets:
             if not DATASET.fullmatch(dataset):
-                raise ModelError(f"--dataset '{dataset}' must be the name of a dataset on the hub, such as owner/name")
+                raise ModelError(
+                    f"the dataset '{dataset}' must be the name of a dataset on the hub, such as owner/name"
+                )
 
 
 def hub_card(model: ModelFolder, repository: str, answers: CardAnswers, *, report: bool = False) -> str:

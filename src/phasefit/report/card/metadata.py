@@ -73,9 +73,7 @@ def known_dataset(manifest: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     return (card.hub or "").partition(":")[0] if card is not None else ""
 
 
-def _results(
-    test: Mapping[str, Any], task: str, data: Mapping[str, Any], known: str
-) -> list[dict[str, Any]]:
+def _results(test: Mapping[str, Any], task: str, data: Mapping[str, Any], known: str) -> list[dict[str, Any]]:
     """One entry per task of the run, each with the scores on its test rows."""
     tables: Mapping[str, Any] = test.get("tasks") or {}
     parts = [(name, name, "") for name in tables] or [("", str(data.get("data") or "data"), known)]
