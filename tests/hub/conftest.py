@@ -53,7 +53,10 @@ def trained(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     table = write_csv(folder / "reviews.csv", *make_table(90))
     options = {"recipe": "finetune", "settings": {"finetune.epochs": 2}, "model": str(tiny_folder), "device": "cpu"}
     spec = run_spec(str(table), **options, out=folder / "run", keep_phases=True, baselines=False, threads=1)
-    train(spec.replace(command="phasefit train /home/alice/reviews.csv"), lambda event: None)
+    with pytest.MonkeyPatch.context() as patch:  # a fixture of the session is made before pictures are turned off
+        patch.setattr("phasefit.report.run.draw_run", lambda *_, **__: [])
+        patch.setattr("phasefit.report.facts.run.stage_layouts", lambda *_: {})
+        train(spec.replace(command="phasefit train /home/alice/reviews.csv"), lambda event: None)
     return folder / "run"
 
 

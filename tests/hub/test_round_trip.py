@@ -62,13 +62,22 @@ def test_only_what_a_model_needs_is_pushed(hub: FakeHub, run: Path) -> None:
     (run / "checkpoints").mkdir()
     (run / "checkpoints" / "step.safetensors").write_bytes(b"x")
     (run / "predictions.csv").write_text("text,prediction\nsecret,a\n")
+    (run / "confusion.png").write_bytes(b"a picture")
     assert (run / "report.html").is_file()
     assert (run / "phases").is_dir()
     push(run)
     repository = hub.repositories["alice/reviews"]
     names = set(repository.files)
     assert repository.private
-    roots = {"README.md", "heads.safetensors", "labels.json", "recipe.toml", "metrics.json", "phasefit.json"}
+    roots = {
+        "README.md",
+        "heads.safetensors",
+        "labels.json",
+        "recipe.toml",
+        "metrics.json",
+        "phasefit.json",
+        "confusion.png",
+    }
     shortcuts = {".gitattributes", "modules.json", "config_sentence_transformers.json"}
     assert {name for name in names if "/" not in name} == roots | shortcuts
     assert {name.split("/")[0] for name in names if "/" in name} == {"encoder"}
