@@ -52,9 +52,10 @@ def parse() -> argparse.Namespace:
 
 def of_run(folder: Path, rows: int) -> list[Cell]:
     """Both methods on the same test texts of one run."""
+    from phasefit.runs.training_data import read_training_data
+
     from phasefit.explain import explain_texts
     from phasefit.runs.run import Run
-    from phasefit.runs.training_data import read_training_data
 
     run = Run.open(folder)
     model, prepared = run.predictor("cpu"), read_training_data(run)

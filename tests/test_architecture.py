@@ -20,6 +20,7 @@ ORDER = [
     {"control_characters"},
     {"errors", "seeds"},
     {"events", "files", "registry"},
+    {"hub"},
     {"data", "metrics", "objectives", "parameter_names"},
     {"kinds"},
     {"models"},

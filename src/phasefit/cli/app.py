@@ -25,6 +25,7 @@ PANELS = {  # of --help, with their commands
         "geometry": "phasefit.cli.geometry:geometry",
         "verify": "phasefit.cli.verify:verify",
         "export": "phasefit.cli.export:export",
+        "push": "phasefit.cli.push:push",
     },
     "Compare and tune": {
         "compare": "phasefit.cli.compare:compare",

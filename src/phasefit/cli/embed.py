@@ -22,7 +22,10 @@ COLUMN = "embedding"
 def embed(
     model: Annotated[
         str,
-        typer.Argument(metavar="RUN_OR_MODEL", help="A run, an exported folder, or an encoder (a folder or a hub id)."),
+        typer.Argument(
+            metavar="RUN_OR_MODEL",
+            help="A run or hub:owner/name, an exported folder, or an encoder (a folder or a hub id).",
+        ),
     ],
     file: opt.InputFile,
     out: Annotated[

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from phasefit.errors import DataError, ModelError, did_you_mean
+from phasefit.hub.names import is_hub_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +31,8 @@ NO_CLASSIFIER = (
 
 
 def check_run(run: str) -> None:
-    """Raise an error if there is no such run; unlike encoders, runs are not looked up on the hub."""
-    if not Path(run).expanduser().exists():
+    """Raise an error if there is no such run; one on the hub needs `hub:`, unlike an encoder."""
+    if not is_hub_name(run) and not Path(run).expanduser().exists():
         runs = sorted(str(path.parent) for path in Path("runs").glob("*/phasefit.json"))
         hint = did_you_mean(run, runs) if runs else "train one with 'phasefit train', or give the folder of a run"
         raise ModelError(f"there is no run '{run}'; {hint}")

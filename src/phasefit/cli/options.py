@@ -341,7 +341,7 @@ Model: TypeAlias = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="The encoder to start from: a folder, a hub id or a run; default: all-MiniLM-L6-v2.",
+        help="The encoder to start from: a folder, a hub id, a run or hub:owner/name; default: all-MiniLM-L6-v2.",
         metavar="MODEL",
         rich_help_panel=TRAINING,
     ),
@@ -530,6 +530,15 @@ EscapeFormulas: TypeAlias = Annotated[
         rich_help_panel=OUTPUT.advanced,
     ),
 ]
+Push: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Push the finished run to the Hugging Face hub, as a new private repository.\f 'phasefit push' has more "
+        "options.",
+        metavar="OWNER/NAME",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Track: TypeAlias = Annotated[
     Literal["tensorboard", "wandb", "mlflow"] | None,
     typer.Option(help="Also send losses and scores to an experiment tracker.", rich_help_panel=OUTPUT.advanced),
@@ -576,6 +585,8 @@ BatchSize: TypeAlias = Annotated[
 
 # Arguments that several commands share
 
-Run: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, such as runs/reviews.")]
+Run: TypeAlias = Annotated[
+    str, typer.Argument(metavar="RUN", help="The folder of a run, such as runs/reviews, or hub:owner/name.")
+]
 InputFile: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 OptionalInputFile: TypeAlias = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP)]

@@ -17,6 +17,7 @@ from typing import Any
 from phasefit.cli import options as opt
 from phasefit.cli.short_options import short_settings
 from phasefit.errors import PhasefitError
+from phasefit.runs.hub_model import with_local_model
 from phasefit.runs.specification import DEFAULTS, OPTIONS, RunSpec, run_spec
 
 TABLES = (
@@ -65,7 +66,7 @@ def options_from(params: Mapping[str, Any]) -> dict[str, Any]:
     long = {"long": params["long"]} if params.get("long") else {}  # a recipe setting with its own option
     settings = parse_settings(params.get("settings") or ())
     options["settings"] = merge_settings(settings, short_settings(params, settings), long)
-    return {name: value for name, value in options.items() if value != ()}
+    return with_local_model({name: value for name, value in options.items() if value != ()})
 
 
 def typed_command() -> str:

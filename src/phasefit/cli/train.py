@@ -40,7 +40,19 @@ LONGEST = 1000  # characters of the line about baselines
         "baselines",
         "keep_phases",
     ),
-    *("plan", "resume", "checkpoint_minutes", "out", "overwrite", "track", "json", "quiet", *MACHINE, "compile"),
+    *(
+        "plan",
+        "resume",
+        "checkpoint_minutes",
+        "out",
+        "overwrite",
+        "track",
+        "push",
+        "json",
+        "quiet",
+        *MACHINE,
+        "compile",
+    ),
 )
 def train(
     ctx: typer.Context,
@@ -59,6 +71,7 @@ def train(
     long: opt.Long = None,
     plan: opt.Plan = False,
     resume: opt.Resume = None,
+    push: opt.Push = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     **options: Any,
@@ -86,6 +99,10 @@ def train(
 
     refuse_baseline(options["recipe"])
     main = is_main_process()  # under `accelerate launch` only one process prints
+    if push is not None and plan:
+        raise PhasefitError("--plan trains nothing that --push could push; remove one of them")
+    if push is not None and main:
+        check_push(push)
     if resume is not None:
         refuse_other_options(ctx)
         result = resume_run(resume, device=explicit_value(ctx, "device"), quiet=quiet or not main)
@@ -107,6 +124,25 @@ def train(
         result = run(spec_from(ctx.params), quiet=quiet or not main)
     if main:
         show_result(result, json=json)
+        if push is not None:
+            push_result(result.folder, push, json=json, quiet=quiet)
+
+
+def check_push(repository: str) -> None:
+    """Check before training that the run can be pushed: network, token, and a free name."""
+    from phasefit.hub.upload import PushOptions
+    from phasefit.hub.upload import check_push as check
+
+    check(repository, PushOptions())
+
+
+def push_result(folder: Path, repository: str, *, json: bool, quiet: bool) -> None:
+    """Push a finished run as a private repository; with `json`, standard output has only the metrics."""
+    from phasefit.cli.push import push_finished, show_pushed
+
+    pushed = push_finished(folder, repository, quiet)
+    if not json:
+        show_pushed(pushed)
 
 
 def refuse_baseline(recipe: str | None) -> None:
@@ -130,7 +166,7 @@ def explicit_value(ctx: typer.Context, name: str) -> Any:
 def refuse_other_options(ctx: typer.Context) -> None:
     """Reject options that a resumed run cannot change."""
     for name in ctx.params:
-        if name not in ("resume", "device", "json", "quiet") and explicit_value(ctx, name) is not None:
+        if name not in ("resume", "device", "push", "json", "quiet") and explicit_value(ctx, name) is not None:
             option = "DATA" if name == "data" else f"--{name.replace('_', '-').replace('settings', 'set')}"
             raise PhasefitError(f"--resume continues with the options of the run; remove {option}")
 

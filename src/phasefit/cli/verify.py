@@ -27,9 +27,10 @@ def verify(run: opt.Run, json: opt.Json = False, quiet: opt.Quiet = False) -> No
     """
     from phasefit.cli.console import print_json, stdout
     from phasefit.cli.inputs import check_run
+    from phasefit.hub.download import local_source
 
     check_run(run)
-    found = states_of(Path(run).expanduser())
+    found = states_of(Path(local_source(run)).expanduser())
     if json:
         print_json(found)
     else:

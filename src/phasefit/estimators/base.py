@@ -17,6 +17,7 @@ from phasefit.errors import ModelError, RecipeError
 from phasefit.estimators.auto import check_minutes, choose_spec, trials_of
 from phasefit.estimators.inputs import as_texts
 from phasefit.events import Note
+from phasefit.hub.names import is_hub_name
 from phasefit.parameter_names import python_errors
 from phasefit.progress.python import python_progress
 from phasefit.recipes.settings import as_settings
@@ -116,7 +117,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         folder
-            A run folder, or a folder that `save` wrote.
+            A run folder, a folder that `save` wrote, or `hub:owner/name[@revision]`.
         device
             Where to predict: "auto", "cpu", "cuda", "cuda:1", "mps".
         task
@@ -128,8 +129,10 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _load(cls, folder: str | Path, device: str, task: str | None) -> Self:
         from phasefit.runs.run import Run
 
-        if cls._predicts and not Path(folder).expanduser().exists():  # encoders may be on the hub, runs are not
-            raise ModelError(f"there is no folder '{folder}'; give a run folder, or one that `save` wrote")
+        if cls._predicts and not is_hub_name(folder) and not Path(folder).expanduser().exists():
+            raise ModelError(
+                f"there is no folder '{folder}'; give a run folder, one that `save` wrote, or hub:owner/name"
+            )
         run = Run.open_model(folder)
         return cls._of(run.predictor(device) if cls._predicts else run.embedder(device), run, device, task)
 

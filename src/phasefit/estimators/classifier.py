@@ -35,7 +35,8 @@ class TextClassifier(ClassifierMixin, ExplainingEstimator):  # type: ignore[misc
         A packaged recipe or the path of a recipe file. "default" is `few-shot` or `three-phase`, depending on the
         number of training rows per class; "auto" tries several within `minutes` and trains the best.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
+        The pretrained encoder: a hub id, a folder, or a run (also `hub:owner/name`) to continue from. None uses the
+        default model.
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
     validation_size

@@ -27,7 +27,8 @@ class TextEncoder(TextEstimator):
     recipe
         A packaged recipe or the path of a recipe file.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
+        The pretrained encoder: a hub id, a folder, or a run (also `hub:owner/name`) to continue from. None uses the
+        default model.
     settings
         Options of the recipe to change, for example `{"simcse.epochs": 4}`.
     validation_size

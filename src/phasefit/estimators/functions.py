@@ -101,7 +101,8 @@ def train(
     minutes
         The time limit of `recipe="auto"`, including the final training; None: 10.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
+        The pretrained encoder: a hub id, a folder, or a run (also `hub:owner/name`) to continue from. None uses the
+        default model.
     out
         The run folder; None uses `runs/NAME`, then `runs/NAME-2`, and so on.
     overwrite
@@ -218,7 +219,8 @@ def load(folder: str | Path, *, device: str = "auto") -> TextClassifier | TextRe
     Parameters
     ----------
     folder
-        A run folder, or a folder that `save` wrote. A plain encoder (a folder or a hub id) works too.
+        A run folder, a folder that `save` wrote, or `hub:owner/name[@revision]`. A plain encoder (a folder or a hub id)
+        works too.
     device
         Where to predict: "auto", "cpu", "cuda", "cuda:1" or "mps".
 

@@ -33,7 +33,8 @@ class TextRegressor(RegressorMixin, ExplainingEstimator):  # type: ignore[misc]
     levels
         The names of an ordered scale, lowest first. Labels and predictions are then these names.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
+        The pretrained encoder: a hub id, a folder, or a run (also `hub:owner/name`) to continue from. None uses the
+        default model.
     settings
         Options of the recipe to change, for example `{"finetune.epochs": 4}`.
     validation_size

@@ -35,7 +35,8 @@ class TextTasks(TextEstimator):
     recipe
         A packaged recipe or the path of a recipe file that trains several tasks.
     model
-        The pretrained encoder: a hub id, a folder, or a run to continue from. None uses the default model.
+        The pretrained encoder: a hub id, a folder, or a run (also `hub:owner/name`) to continue from. None uses the
+        default model.
     settings
         Options of the recipe to change, for example `{"multitask.epochs": 4, "multitask.tasks.topic.weight": 2}`.
     validation_size

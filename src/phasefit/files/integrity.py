@@ -40,7 +40,7 @@ def has_checksums(manifest: Mapping[str, Any]) -> bool:
 
 def compare_files(folder: Path, manifest: Mapping[str, Any], within: str = "") -> dict[str, FileState]:
     """The state of every covered file, those of the manifest first; `within` selects one folder or file."""
-    saved = _checksums(folder, manifest)
+    saved = checksums(folder, manifest)
     there = list(_covered_files(folder))
     states: dict[str, FileState] = {}
     for name in dict.fromkeys([*saved, *there]):
@@ -78,7 +78,7 @@ def check_small_files(folder: Path, manifest: Mapping[str, Any]) -> None:
     check_files(folder, manifest, *NEEDED, *OPTIONAL)
 
 
-def _checksums(folder: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+def checksums(folder: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The checksums of a manifest. A path outside the covered files is refused: it could be any file of the user."""
     saved = manifest.get(FILES)
     if not isinstance(saved, Mapping) or not all(

@@ -44,7 +44,13 @@ def read_rows_again(run: Run, listen: Listener) -> Prepared:
     """The rows of a finished run, split as for training; DataError if they are gone or have changed."""
     request, facts = run.manifest.get("request"), run.manifest.get("data")
     sha256 = facts.get("sha256") if isinstance(facts, Mapping) else None
-    if not isinstance(request, Mapping) or not request.get("data") or run.is_encoder or run.recipe is None or not sha256:
+    if (
+        not isinstance(request, Mapping)
+        or not request.get("data")
+        or run.is_encoder
+        or run.recipe is None
+        or not sha256
+    ):
         raise DataError(f"the run '{run.source}' does not state which table it was trained on")
     try:
         spec = spec_from_json(request, run.folder)

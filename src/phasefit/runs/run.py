@@ -18,6 +18,7 @@ from phasefit.errors import DataError, ModelError
 from phasefit.files.atomic import read_json
 from phasefit.files.integrity import PHASES, check_files, check_small_files
 from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.hub.download import local_source
 from phasefit.models.exported import is_export
 from phasefit.models.tfidf.storage import is_tfidf, load_tfidf, no_encoder
 from phasefit.prepare.base import Base, TableReading
@@ -43,7 +44,11 @@ class Run:
 
     @classmethod
     def open(cls, folder: str | Path) -> Run:
-        """Open a finished run or a saved model; anything else is refused, and so are damaged files."""
+        """Open a finished run or a saved model; anything else is refused, and so are damaged files.
+
+        A model on the hub (`hub:owner/name[@revision]`) is downloaded.
+        """
+        folder = local_source(folder)
         manifest = read_manifest(Path(folder).expanduser())
         check_manifest(folder, manifest)
         run = cls(folder, manifest)
@@ -52,7 +57,8 @@ class Run:
 
     @classmethod
     def open_model(cls, source: str | Path) -> Run:
-        """Open a finished run, a saved model, an exported folder or a plain encoder."""
+        """Open a finished run, a saved model, an exported folder or a plain encoder; a model on the hub is downloaded."""
+        source = local_source(source)
         if (Path(source).expanduser() / MANIFEST).is_file():
             return cls.open(source)
         if is_export(source):

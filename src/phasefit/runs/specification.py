@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 
 from phasefit.errors import did_you_mean
 from phasefit.prepare.specification import DataSpec, SplitSpec
+from phasefit.runs.hub_model import with_local_model
 from phasefit.runs.option_types import check_option
 
 DEFAULT_RECIPE = "default"  # chosen by the number of rows per class
@@ -127,8 +128,11 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def run_spec(data: Any, **options: Any) -> RunSpec:
-    """The specification with these options, by their flat names; all others have their defaults."""
-    return RunSpec(DataSpec(data)).replace(**options)
+    """The specification with these options, by their flat names; all others have their defaults.
+
+    A model given as `hub:owner/name` is downloaded.
+    """
+    return RunSpec(DataSpec(data)).replace(**with_local_model(options))
 
 
 def _by_section(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from phasefit.data.hygiene import Hygiene
+from phasefit.hub.library import yaml_of
 from phasefit.kinds import kind_named
 from phasefit.metrics.geometry import geometry_rows
 from phasefit.metrics.registry import metric_at
 from phasefit.prepare.notes import data_notes
 from phasefit.report.card.markdown import escape, facts, render, table
+from phasefit.report.card.metadata import card_metadata
 from phasefit.report.facts.classes import class_scores
 from phasefit.report.facts.curves import phase_results
 from phasefit.report.facts.data import HEAD, part_cells
@@ -26,8 +27,6 @@ from phasefit.runs.evaluation.baselines import baseline_rows, baselines_sentence
 if TYPE_CHECKING:
     from phasefit.models.tokens.truncation import Truncation
 
-# Names of tasks on the hub; the first is the main task.
-CLASSIFIES, EMBEDS = ("text-classification",), ("sentence-similarity", "feature-extraction")
 PICTURES = {picture.file: picture for picture in (*OF_SCORES, *OF_RUNS)}
 Results = tuple[str, list[str], list[list[str]]]  # a title, the splits, and the rows of a table
 
@@ -74,15 +73,16 @@ def model_card(
     kind = kind or ("single" if classes else "none")
     splits = {split: metrics[split] for split in ("validation", "test") if metrics.get(split)}
     scored, last = list(splits.items())[-1] if splits else ("", {})
-    model, geometry = str(manifest.get("model", "")), metrics.get("geometry", {})
+    geometry = metrics.get("geometry", {})
+    metadata = card_metadata(
+        name=name, manifest=manifest, metrics=metrics, data=data, embeds=kind == "none", encoder=encoder
+    )
     return render(
         "card.md",
-        name=name,
         kind=kind,
         headline=headline(kind, len(classes), pairs, phased=metrics.get("phases") != []),
         encoder=encoder,
-        hub_tasks=EMBEDS if kind == "none" else CLASSIFIES,
-        base_model=model if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", model) else "",  # no local folder
+        front_matter=yaml_of(metadata).strip(),
         page=page,
         results=results(splits),
         baselines=_baselines(metrics.get("baselines")),
@@ -97,15 +97,25 @@ def model_card(
         ],
         most_listed=MOST_LISTED,
         tasks=list(last.get("tasks", ())),
-        has_classes=kind in ("none", "tasks") or kind_named(kind).has_classes,
-        text='("a text", "another")' if pairs else '"a text"',
+        **usage_facts(name, f"{name}/encoder", kind=kind, pairs=pairs),
         phases=phase_rows(metrics.get("phases", [])),
         recipe=recipe_toml,
         data=facts(data),
         about_data=list(about_data),
-        environment=facts({key: value for key, value in manifest.items() if key != "command"}),
+        environment=facts({key: value for key, value in manifest.items() if key not in ("command", "request")}),
         command=manifest.get("command"),
     )
+
+
+def usage_facts(name: str, encoder_name: str, *, kind: str, pairs: bool, on_hub: bool = False) -> dict[str, Any]:
+    """What `usage.md` needs in addition to `kind`, `tasks` and `encoder`; the names are what a reader would type."""
+    return {
+        "name": name,
+        "encoder_name": encoder_name,
+        "has_classes": kind in ("none", "tasks") or kind_named(kind).has_classes,
+        "text": '("a text", "another")' if pairs else '"a text"',
+        "on_hub": on_hub,
+    }
 
 
 def results(splits: Mapping[str, Scored]) -> list[Results]:

@@ -65,4 +65,4 @@ def quoted(text: str) -> str:
 
 def shell(name: str) -> str:
     """Quote a folder name for a terminal if necessary."""
-    return name if re.fullmatch(r"[\w./-]+", name) else quoted(name)
+    return name if re.fullmatch(r"[\w.:@/-]+", name) else quoted(name)
