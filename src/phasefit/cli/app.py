@@ -21,6 +21,7 @@ PANELS = {  # of --help, with their commands
         "predict": "phasefit.cli.predict:predict",
         "evaluate": "phasefit.cli.evaluate:evaluate",
         "embed": "phasefit.cli.embed:embed",
+        "serve": "phasefit.cli.serve:serve",
         "geometry": "phasefit.cli.geometry:geometry",
         "verify": "phasefit.cli.verify:verify",
     },
