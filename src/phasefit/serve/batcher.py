@@ -72,10 +72,12 @@ class Batcher:
         self._stopping = False
         self._held_tokens = self._held_texts = 0
         self._speed = 0.0  # charged tokens per second, a moving average
-        self._worker = threading.Thread(target=self._work, name="phasefit-worker", daemon=True)
+        self._worker: threading.Thread | None = None
 
     def start(self) -> None:
         """Start the worker."""
+        self._stopping = False
+        self._worker = threading.Thread(target=self._work, name="phasefit-worker", daemon=True)
         self._worker.start()
 
     def stop(self) -> None:
@@ -83,7 +85,7 @@ class Batcher:
         with self._changed:
             self._stopping = True
             self._changed.notify()
-        if self._worker.is_alive():
+        if self._worker is not None:
             self._worker.join()
 
     @property
@@ -100,9 +102,7 @@ class Batcher:
         """429, with an estimate of when to retry."""
         seconds = self._held_tokens / self._speed if self._speed else 1.0
         retry = min(LONGEST_RETRY, max(1, math.ceil(seconds)))
-        return Refusal(
-            429, f"the server is overloaded; retry in {retry} s", code="overloaded", retry_after=retry
-        )
+        return Refusal(429, f"the server is overloaded; retry in {retry} s", code="overloaded", retry_after=retry)
 
     async def compute(self, target: Target, texts: Texts, deadline: float, field: str) -> Result:
         """Wait for the rows of these texts; Refusal if the queue is full or the deadline passes."""

@@ -53,7 +53,11 @@ def load_predictor(path: Path, device: str = "auto") -> Predictor:
 
     if not path.is_dir():
         raise ModelError(f"'{path}' is not a folder; give the folder of a run or a saved model")
-    if not (path / MANIFEST).is_file() and not (path / "modules.json").is_file() and not (path / "config.json").is_file():
+    if (
+        not (path / MANIFEST).is_file()
+        and not (path / "modules.json").is_file()
+        and not (path / "config.json").is_file()
+    ):
         raise ModelError(f"'{path}' contains no model; give the folder of a run or a saved model")
     return Run.open_model(path).predictor(device)
 

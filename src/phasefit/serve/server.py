@@ -7,6 +7,7 @@ import logging
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -62,6 +63,9 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Handle signals while serving; the previous handlers are restored afterwards."""
+        if threading.current_thread() is not threading.main_thread():  # which alone receives signals
+            yield
+            return
         loop = asyncio.get_running_loop()
         previous = {one: signal.signal(one, self.handle_exit) for one in STOPPED_BY}
         hang_up = getattr(signal, "SIGHUP", None)  # missing on Windows
@@ -103,12 +107,11 @@ class Server(uvicorn.Server):
         task.add_done_callback(self._tasks.discard)
 
 
-def run_server(service: Service, listener: socket.socket, report: Report) -> None:
-    """Serve until a signal ends it."""
+def make_server(service: Service, report: Report = lambda _: None) -> Server:
+    """The server of a service; it logs nothing itself."""
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # its messages may contain parts of requests
-    sys.setswitchinterval(SWITCH_INTERVAL)
     config = uvicorn.Config(
-        make_app(service),  # type: ignore[arg-type]
+        make_app(service),
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -116,7 +119,13 @@ def run_server(service: Service, listener: socket.socket, report: Report) -> Non
         timeout_graceful_shutdown=5,
         ws="none",
     )
-    server = Server(config, service, report)
+    return Server(config, service, report)
+
+
+def run_server(service: Service, listener: socket.socket, report: Report) -> None:
+    """Serve until a signal ends it."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    server = make_server(service, report)
     service.start()
     try:
         with suppress(KeyboardInterrupt):

@@ -43,7 +43,11 @@ PREDICT_SCHEMA: dict[str, Any] = {
             "anyOf": [
                 TEXT,
                 {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 2},
-                {"type": "array", "minItems": 1, "items": {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 2}},
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 2},
+                },
             ],
         },
         **COMMON,
