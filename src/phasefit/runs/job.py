@@ -23,6 +23,7 @@ from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.folder import RunFolder
 from phasefit.runs.processes import is_lost_process, is_main_process
 from phasefit.runs.results import FinishedRun, Reporter, report_run, save_results, write_hygiene
+from phasefit.runs.saved_specification import finished_request
 from phasefit.runs.specification import DEFAULT_RECIPE, RunSpec
 from phasefit.runs.stop import Stop
 
@@ -82,7 +83,7 @@ def carry_out(folder: RunFolder, job: Job, stop: Stop, listen: Listener, report:
     facts = save_results(folder.path, job, fitted)
     finished = FinishedRun(folder.path, job.recipe, job.prepared, fitted, folder.facts | facts)
     report_run(finished, report if job.spec.output.report else None, listen)
-    folder.finish(facts)
+    folder.finish(facts | finished_request(job.spec, job.prepared.read_as))
     return result
 
 

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from phasefit.runs.run import Run
 
 DATA = "data.json"
-KEPT_FACTS = ("command", "seed", "recipe", "settings", "data", "threads", "device", "processes", "max_length")
+KEPT_FACTS = (
+    *("command", "seed", "recipe", "settings", "data", "threads", "device", "processes", "max_length"),
+    "request",  # to read the training data again
+)
 KEPT_FILES = ("recipe.toml", "metrics.json", "history.json", DATA, "trained_on.safetensors", "README.md", "report.html")
 
 

@@ -16,6 +16,7 @@ SOURCES = ("data", "validation", "test", "unlabelled")
 PLACES = (*SOURCES, "model", "data_dir")  # options that may name a file or folder
 NAMES = ("text", "label", "levels", "classes")
 AGAIN = "train again with --overwrite"
+REQUEST = "request"  # in the manifest of a finished run: its specification, to read its data again
 IN_MEMORY = {"in memory": True}  # placeholder for a table passed from Python
 
 
@@ -32,6 +33,12 @@ def spec_to_json(spec: RunSpec) -> dict[str, Any]:
 def is_resumable(content: Mapping[str, Any]) -> bool:
     """Whether all tables of a saved specification can be read again."""
     return all(content.get(name) != IN_MEMORY for name in SOURCES)
+
+
+def finished_request(spec: RunSpec, read_as: Mapping[str, Any]) -> dict[str, Any]:
+    """What the manifest of a finished run keeps of its specification; nothing if tables were passed from Python."""
+    request = spec_to_json(spec) | {"read_as": read_as or None}
+    return {REQUEST: request} if is_resumable(request) else {}
 
 
 def spec_from_json(content: Mapping[str, Any], out: Path) -> RunSpec:
