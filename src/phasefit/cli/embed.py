@@ -20,7 +20,10 @@ COLUMN = "embedding"
 
 
 def embed(
-    model: Annotated[str, typer.Argument(metavar="RUN_OR_MODEL", help="A run, or an encoder (a folder or a hub id).")],
+    model: Annotated[
+        str,
+        typer.Argument(metavar="RUN_OR_MODEL", help="A run, an exported folder, or an encoder (a folder or a hub id)."),
+    ],
     file: opt.InputFile,
     out: Annotated[
         Path,
@@ -51,7 +54,7 @@ def embed(
     $ phasefit embed runs/reviews new.csv -o vectors.npy
     $ phasefit embed intfloat/e5-base-v2 new.csv -o vectors.parquet
     """
-    from phasefit.cli.inputs import check_encoder, frame_of, load, read_texts, report_reading
+    from phasefit.cli.inputs import check_embeds, frame_of, load, read_texts, report_reading
     from phasefit.cli.outputs import check_out, report_written, rescued, write_out
     from phasefit.cli.progress import counting
     from phasefit.data.io.frames import check_columns
@@ -59,7 +62,7 @@ def embed(
 
     check_out(out, overwrite, also=(ARRAY,), escape_formulas=escape_formulas)
     run = Run.open_model(model)
-    check_encoder(run)
+    check_embeds(run)
     dialect: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=run.table().columns, **dialect)
     report_reading(table, quiet)

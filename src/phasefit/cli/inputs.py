@@ -57,6 +57,13 @@ def check_encoder(run: Run) -> None:
         locate(str(run.source))
 
 
+def check_embeds(run: Run) -> None:
+    """Raise an error, before torch is imported, if a run, an exported folder or an encoder cannot embed."""
+    run.check_embeds()
+    if run.is_encoder:
+        check_encoder(run)
+
+
 def sides_of(run: Run, task: str | None = None) -> Sides:
     """Whether the head of a run, or of one of its tasks, needs single texts or pairs."""
     return "pairs" if run.takes_pairs(task) else "one"
@@ -81,16 +88,13 @@ def check_task(run: Run, task: str | None) -> str | None:
 
 
 def load(run: Run, device: str, threads: int | None, quiet: bool = False) -> Predictor:
-    """The model of a run or a plain encoder, on its device."""
+    """The model of a run, an exported folder or a plain encoder, on its device."""
     from phasefit.cli.progress import waiting
     from phasefit.models.device import check_device
 
     check_device(device)
     with waiting("loading the model", quiet):
-        from phasefit.training.device import set_threads
-
-        set_threads(threads)
-        return run.predictor(device)
+        return run.predictor(device, threads)
 
 
 def read_texts(

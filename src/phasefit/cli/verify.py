@@ -46,9 +46,10 @@ def states_of(folder: Path) -> dict[str, Any]:
     from phasefit.files.atomic import read_json
     from phasefit.files.integrity import compare_files, has_checksums
     from phasefit.files.links import refuse_links
-    from phasefit.files.manifest import FINISHED, MANIFEST, check_format
+    from phasefit.files.manifest import FINISHED, MANIFEST, check_format, refuse_export
 
     refuse_links(folder)
+    refuse_export(folder)
     manifest = check_format(folder, read_json(folder / MANIFEST))
     facts: dict[str, Any] = {"format": manifest["format"]}
     if manifest.get("status") != FINISHED:

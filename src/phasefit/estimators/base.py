@@ -129,7 +129,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if cls._predicts and not Path(folder).expanduser().exists():  # encoders may be on the hub, runs are not
             raise ModelError(f"there is no folder '{folder}'; give a run folder, or one that `save` wrote")
         run = Run.open_model(folder)
-        return cls._of(run.predictor(device) if cls._predicts else run.model(device), run, device, task)
+        return cls._of(run.predictor(device) if cls._predicts else run.embedder(device), run, device, task)
 
     @classmethod
     def _of(cls, model: Predictor, run: Run, device: str = "auto", task: str | None = None) -> Self:

@@ -12,6 +12,7 @@ from phasefit.files.links import refuse_links
 
 FORMAT = 2  # since 2 with the checksums of the model files
 MANIFEST = "phasefit.json"
+EXPORT = "export.json"  # the manifest of an exported folder, which is no run
 FINISHED = "finished"
 PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers", "accelerate", "numpy")
 
@@ -19,12 +20,21 @@ PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers", "accel
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a finished run or saved model; ModelError for any other folder."""
     refuse_links(folder)
+    refuse_export(folder)
     content = check_format(folder, read_json(folder / MANIFEST))
     if content.get("status") != FINISHED:
         old = folder.resolve().with_name(f"{folder.resolve().name}.old")
         kept = f"; the run it was replacing is in '{old}'" if old.exists() else ""
         raise ModelError(f"the run in '{folder}' is not finished; resume it: phasefit train --resume {folder}{kept}")
     return content
+
+
+def refuse_export(folder: Path) -> None:
+    """Raise a ModelError for an exported folder, which is no run."""
+    if (folder / EXPORT).is_file() and not (folder / MANIFEST).exists():
+        raise ModelError(
+            f"'{folder}' is an exported folder, which can only predict and embed; use the run that it was exported from"
+        )
 
 
 def check_format(folder: Path, content: Any) -> dict[str, Any]:

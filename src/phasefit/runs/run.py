@@ -18,6 +18,7 @@ from phasefit.errors import DataError, ModelError
 from phasefit.files.atomic import read_json
 from phasefit.files.integrity import PHASES, check_files, check_small_files
 from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.models.exported import is_export
 from phasefit.models.tfidf.storage import is_tfidf, load_tfidf, no_encoder
 from phasefit.prepare.base import Base, TableReading
 from phasefit.recipes import Recipe, parse_recipe
@@ -51,8 +52,14 @@ class Run:
 
     @classmethod
     def open_model(cls, source: str | Path) -> Run:
-        """Open a finished run, a saved model or a plain encoder."""
-        return cls.open(source) if (Path(source).expanduser() / MANIFEST).is_file() else cls(source)
+        """Open a finished run, a saved model, an exported folder or a plain encoder."""
+        if (Path(source).expanduser() / MANIFEST).is_file():
+            return cls.open(source)
+        if is_export(source):
+            from phasefit.runs.exported import ExportedRun
+
+            return ExportedRun.open(source)
+        return cls(source)
 
     @property
     def folder(self) -> Path:
@@ -156,9 +163,21 @@ class Run:
         if not self.has_encoder:
             raise no_encoder(self.source)
 
-    def predictor(self, device: str = "auto") -> Predictor:
-        """Its model, with or without an encoder."""
+    def check_embeds(self) -> None:
+        """Raise a ModelError if it cannot embed texts."""
+        self.check_encoder()
+
+    def predictor(self, device: str = "auto", threads: int | None = None) -> Predictor:
+        """Its model, with or without an encoder; `threads` is the number of CPU threads of this process."""
+        if threads is not None:
+            from phasefit.training.device import set_threads
+
+            set_threads(threads)
         return self.model(device) if self.has_encoder else load_tfidf(self.folder, self.manifest)
+
+    def embedder(self, device: str = "auto") -> Predictor:
+        """Its model, which embeds; ModelError without an encoder."""
+        return self.model(device)
 
     def model(self, device: str = "auto") -> Model:
         """Its model, on a device; ModelError without an encoder."""

@@ -1,0 +1,80 @@
+"""Refuse ONNX models that read other files: their weights must be in the file whose checksum was compared.
+
+> Why not the onnx library: it is not a dependency of the runtime, and only two fields of the format matter here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from phasefit_runtime.errors import ExportError
+from phasefit_runtime.files import AGAIN
+
+# The fields of each message that lead to tensors, by their numbers in onnx.proto.
+LEADS: dict[str, dict[int, str]] = {
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "training": {1: "graph", 2: "graph"},
+    "function": {7: "node", 11: "attribute"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+    "tensor": {},
+}
+EXTERNAL_DATA, DATA_LOCATION = 13, 14  # of a tensor
+VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5  # how a field is written
+
+
+def refuse_external_data(model: bytes) -> None:
+    """Raise an ExportError if a tensor of the model is in another file, or if the model is not valid."""
+    waiting = [("model", 0, len(model))]
+    try:
+        while waiting:
+            message, start, stop = waiting.pop()
+            leads = LEADS[message]
+            for number, begin, end, value in _fields(model, start, stop):
+                if message == "tensor" and (number == EXTERNAL_DATA or (number == DATA_LOCATION and value)):
+                    raise ExportError(f"the model reads its weights from another file, which is not allowed; {AGAIN}")
+                if number in leads and begin < end:
+                    waiting.append((leads[number], begin, end))
+    except (IndexError, _InvalidError):
+        raise ExportError(f"the model is not a valid ONNX file; {AGAIN}") from None
+
+
+class _InvalidError(Exception):
+    """The bytes are no protobuf message."""
+
+
+def _fields(data: bytes, start: int, stop: int) -> Iterator[tuple[int, int, int, int]]:
+    """Number, start and end of the content, and value (of a number) of each field of a message."""
+    at = start
+    while at < stop:
+        key, at = _varint(data, at)
+        number, how, value, begin = key >> 3, key & 7, 0, at
+        if how == VARINT:
+            value, at = _varint(data, at)
+            begin = at
+        elif how == BYTES:
+            size, begin = _varint(data, at)
+            at = begin + size
+        elif how in (FIXED_64, FIXED_32):
+            begin = at = at + (8 if how == FIXED_64 else 4)
+        else:
+            raise _InvalidError
+        if at > stop:
+            raise _InvalidError
+        yield number, begin, at, value
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number of variable length, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise _InvalidError

@@ -1,0 +1,52 @@
+"""OpenVINO; the only file that imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from phasefit_runtime.engine import failure
+from phasefit_runtime.errors import ExportError
+from phasefit_runtime.files import AGAIN
+
+
+class OpenVinoEngine:
+    """A compiled model on the CPU."""
+
+    def __init__(self, network: bytes, weights: bytes, threads: int | None) -> None:
+        try:
+            import openvino
+        except ImportError:
+            raise ExportError(
+                "this folder was exported for OpenVINO, which is not installed; install it: pip install openvino"
+            ) from None
+        settings: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+        if threads:
+            settings["INFERENCE_NUM_THREADS"] = threads
+        try:
+            core = openvino.Core()
+            constants = openvino.Tensor(np.frombuffer(weights, dtype=np.uint8))
+            self._model: Any = core.compile_model(core.read_model(network, constants), "CPU", settings)
+        except Exception as error:
+            raise ExportError(f"OpenVINO cannot load the model ({failure(error)}); {AGAIN}") from error
+
+    @property
+    def inputs(self) -> set[str]:
+        """The names of its inputs."""
+        return {str(port.any_name) for port in self._model.inputs}
+
+    @property
+    def outputs(self) -> set[str]:
+        """The names of its outputs."""
+        return {str(name) for port in self._model.outputs for name in port.names}
+
+    def run(self, output: str, feeds: Mapping[str, np.ndarray]) -> np.ndarray:
+        """One of its outputs, copied: the request's memory is reused. A request of its own allows several threads."""
+        try:
+            request = self._model.create_infer_request()
+            request.infer(dict(feeds), share_inputs=True)
+            return np.array(request.get_tensor(output).data)
+        except Exception as error:
+            raise ExportError(f"OpenVINO cannot run the model ({failure(error)}); {AGAIN}") from error
