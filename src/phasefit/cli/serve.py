@@ -11,7 +11,7 @@ from phasefit.cli import options as opt
 from phasefit.cli.help import Panel
 from phasefit.errors import PhasefitError
 
-ADDRESS, LIMITS = Panel("Address"), Panel("Limits")
+ADDRESS, LIMITS, EXPLANATIONS = Panel("Address"), Panel("Limits"), Panel("Explanations")
 TOKEN = "PHASEFIT_TOKEN"
 
 
@@ -20,7 +20,7 @@ def serve(
         list[str],
         typer.Argument(
             metavar="MODEL",
-            help="Runs or saved models: folders, or NAME=FOLDER to choose the name that requests use.",
+            help="Folders of runs, saved models or exports; NAME=FOLDER chooses the name that requests use.",
         ),
     ],
     host: Annotated[
@@ -37,8 +37,8 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            help=f"Require this bearer token for everything except /health; better set {TOKEN}, because other users can "
-            "see command lines.",
+            help="Require this bearer token for everything except /health; better set the variable PHASEFIT_TOKEN, "
+            "because other users can see command lines.",
             metavar="TEXT",
             rich_help_panel=ADDRESS,
         ),
@@ -85,15 +85,30 @@ def serve(
             rich_help_panel=LIMITS,
         ),
     ] = 30.0,
+    training_texts: Annotated[
+        bool,
+        typer.Option(
+            "--training-texts",
+            help="Show the nearest training texts in explanations. Everyone who can use the server can then read them; "
+            "they are read from the data of the run.",
+            rich_help_panel=EXPLANATIONS,
+        ),
+    ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain/--no-explain", help="Answer POST /explain, which takes long.", rich_help_panel=EXPLANATIONS
+        ),
+    ] = True,
     quiet: opt.Quiet = False,
     device: opt.Device = "auto",
     threads: opt.Threads = None,
 ) -> None:
     """Serve models over HTTP, in formats that existing clients understand.
 
-    POST /v1/classify (vLLM), /v1/embeddings (OpenAI), /predict and /embed (text-embeddings-inference); GET /health,
-    /ready, /info, /metrics, /v1/models and /openapi.json. Open the address in a browser to try the model. Requests name
-    a model by its folder's name, and a task as NAME/TASK.
+    POST /v1/classify (vLLM), /v1/embeddings (OpenAI), /predict and /embed (text-embeddings-inference), /explain; GET
+    /health, /ready, /info, /metrics, /v1/models and /openapi.json. Open the address in a browser to try the model.
+    Requests name a model by its folder's name, and a task as NAME/TASK.
 
     SIGTERM answers accepted requests and ends; SIGHUP loads the models again without dropping a request.
 
@@ -115,6 +130,7 @@ def serve(
 
     from phasefit.cli.progress import waiting
     from phasefit.models.device import check_device
+    from phasefit.serve.explaining import read_training
     from phasefit.serve.loading import Models, load_predictor
     from phasefit.serve.server import Address, run_server
     from phasefit.serve.service import Service
@@ -127,10 +143,8 @@ def serve(
     listener = address.bind()
     try:
         with waiting("loading the models", quiet):
-            from phasefit.training.device import set_threads
-
-            set_threads(threads)
-            loaded = Models(paths, lambda path: load_predictor(path, device), limits)
+            shown = read_training if training_texts else None
+            loaded = Models(paths, lambda path: load_predictor(path, device, threads), limits, shown)
     except BaseException:
         listener.close()
         raise
@@ -139,7 +153,7 @@ def serve(
     if not quiet:
         where = f"[{host}]" if ":" in host else host
         report(f"serving {', '.join(loaded.names)} at http://{where}:{listener.getsockname()[1]}/ (stop: Control-C)")
-    run_server(Service(loaded, limits, token=token, report=report), listener, report)
+    run_server(Service(loaded, limits, token=token, explains=explain, report=report), listener, report)
 
 
 def checked_token(given: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The routes; the only file that imports FastAPI. Bodies are read and checked by `wire`, which names the wrong field."""
+"""The routes; the only file that imports FastAPI. `wire` reads and checks bodies, because it names wrong fields."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
+from phasefit.serve import explaining
 from phasefit.serve.guard import FLAT_ERRORS, Guard, refusal_headers
 from phasefit.serve.info import info, model_list
 from phasefit.serve.limits import MEGABYTE, Limits
@@ -64,14 +65,7 @@ def _add_answers(app: FastAPI, service: Service) -> None:
         async def endpoint(request: Request) -> Response:
             return await _compute(service, request, read)
 
-        content = {JSON: {"schema": schema}}
-        app.post(
-            path,
-            summary=title,
-            operation_id=f"post_{path.strip('/').replace('/', '_') or 'root'}",
-            responses=_responses(example),
-            openapi_extra={"requestBody": {"required": True, "content": content}},
-        )(endpoint)
+        app.post(path, **_description(path, title, schema, example))(endpoint)
 
     add(classify.PATH, classify.read, "Classify texts (vLLM)", classify.SCHEMA, classify.ANSWER)
     add(embeddings.PATH, embeddings.read, "Embed texts (OpenAI)", embeddings.SCHEMA, embeddings.ANSWER)
@@ -80,6 +74,17 @@ def _add_answers(app: FastAPI, service: Service) -> None:
     add("/", _read_any, "Classify texts, or embed them if the model has no classifier", schema, example)
     schema, example_vectors = inference.EMBED_SCHEMA, inference.EMBED_ANSWER
     add(inference.EMBED, inference.read_embed, "Embed texts (text-embeddings-inference)", schema, example_vectors)
+
+    async def endpoint(request: Request) -> Response:
+        deadline = service.deadline()
+        content = await _content(request, service, deadline)
+        if not service.explains:
+            raise Refusal(404, "explanations are switched off (--no-explain)")
+        target, text = explaining.read(content, service.models, service.limits)
+        return _json(await service.explain(target, text, deadline))
+
+    schema, example_words = explaining.SCHEMA, explaining.ANSWER
+    app.post(explaining.PATH, **_description(explaining.PATH, "Explain a prediction", schema, example_words))(endpoint)
 
 
 def _read_any(content: Mapping[str, Any], models: Models, limits: Limits) -> Question:
@@ -102,7 +107,7 @@ def _add_facts(app: FastAPI, service: Service) -> None:
 
     @app.get("/info", summary="Models, tasks, classes and limits")
     async def about() -> Response:
-        return _json(info(service.models, service.limits))
+        return _json(info(service.models, service.limits) | {"explains": service.explains})
 
     @app.get("/v1/models", summary="The names of the models (OpenAI)")
     async def models() -> Response:
@@ -121,14 +126,19 @@ def _add_facts(app: FastAPI, service: Service) -> None:
 async def _compute(service: Service, request: Request, read: Read) -> Response:
     """Read a request, wait for its result and write it."""
     deadline = service.deadline()
+    question = read(await _content(request, service, deadline), service.models, service.limits)
+    return _json(await service.ask(question, deadline))
+
+
+async def _content(request: Request, service: Service, deadline: float) -> dict[str, Any]:
+    """The JSON object of a request; a model in the address is added to it."""
     body = await _body(request, service, deadline)
     if service.batcher.is_full:  # before any work is spent on it
         raise service.batcher.overloaded()
     content = read_object(body)
     if "model" in request.query_params:
         content.setdefault("model", request.query_params["model"])
-    question = read(content, service.models, service.limits)
-    return _json(await service.ask(question, deadline))
+    return content
 
 
 async def _body(request: Request, service: Service, deadline: float) -> bytes:
@@ -166,6 +176,16 @@ def _refused(refusal: Refusal, request: Request) -> Response:
     for name, value in refusal_headers(refusal):
         response.headers[name.decode()] = value.decode()
     return response
+
+
+def _description(path: str, title: str, schema: dict[str, Any], example: Any) -> dict[str, Any]:
+    """How a route that computes appears in the description of the server."""
+    return {
+        "summary": title,
+        "operation_id": f"post_{path.strip('/').replace('/', '_') or 'root'}",
+        "responses": _responses(example),
+        "openapi_extra": {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}},
+    }
 
 
 def _responses(example: Any) -> dict[int | str, dict[str, Any]]:

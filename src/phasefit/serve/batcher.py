@@ -1,7 +1,7 @@
 """The queue and the worker thread: requests wait, are tokenised together and computed in batches bounded by tokens.
 
-A request is charged with the estimated tokens of its texts, whether they arrive in one request or in many. The charge is
-held until the request is answered, so it bounds memory and waiting time.
+A request is charged with the estimated tokens of its texts, whether they arrive in one request or in many. The charge
+is held until the request is answered, so it bounds memory and waiting time.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class Job:
     target: Target
     texts: Texts
     cost: int
-    deadline: float
-    answer: asyncio.Future[Result]
+    answer: asyncio.Future[Any]
     accepted: float
+    work: Callable[[], Any] | None = None  # instead of outputs or embeddings
     cancelled: bool = False
 
     @property
     def key(self) -> tuple[int, str | None]:
         """Jobs with the same key are computed together."""
-        return id(self.target.model), self.target.task
+        return (id(self.target.model), self.target.task) if self.work is None else (id(self), None)
 
 
 class Batcher:
@@ -106,31 +106,45 @@ class Batcher:
 
     async def compute(self, target: Target, texts: Texts, deadline: float, field: str) -> Result:
         """Wait for the rows of these texts; Refusal if the queue is full or the deadline passes."""
-        longest = target.model.engine.longest * (2 if target.reads_pairs else 1)
-        cost = sum(charge(text, longest) for text in texts)
+        cost = self.cost(target, texts)
         if cost > self._limits.queue_tokens:
             raise too_large(
                 f"{field}: the texts have about {cost} tokens, and the queue holds {self._limits.queue_tokens} "
                 "(--queue-tokens); send fewer texts per request",
                 field,
             )
-        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        job = Job(target, texts, cost, deadline, answer, self._clock())
+        result: Result = await self._wait(self._job(target, texts, cost), deadline)
+        return result
+
+    async def run(self, target: Target, texts: Texts, work: Callable[[], Any], factor: int, deadline: float) -> Any:
+        """Wait for other work on texts, which takes `factor` times as long as their outputs."""
+        cost = min(self._limits.queue_tokens, factor * self.cost(target, texts))
+        return await self._wait(self._job(target, texts, cost, work), deadline)
+
+    def cost(self, target: Target, texts: Texts) -> int:
+        """What texts are charged with."""
+        longest = target.model.engine.longest * (2 if target.reads_pairs else 1)
+        return sum(charge(text, longest) for text in texts)
+
+    def _job(self, target: Target, texts: Texts, cost: int, work: Callable[[], Any] | None = None) -> Job:
+        return Job(target, texts, cost, asyncio.get_running_loop().create_future(), self._clock(), work)
+
+    async def _wait(self, job: Job, deadline: float) -> Any:
         with self._changed:
-            if self._held_tokens + cost > self._limits.queue_tokens:
+            if self._held_tokens + job.cost > self._limits.queue_tokens:
                 raise self.overloaded()
             self._hold(job, 1)
             self._jobs.append(job)
             self._changed.notify()
         try:
             async with asyncio.timeout(max(0.0, deadline - self._clock())):
-                return await answer
+                return await job.answer
         except TimeoutError:
             raise Refusal(
                 504, f"no answer within {self._limits.timeout:g} s (--timeout)", code="timeout", retry_after=1
             ) from None
         finally:
-            if not answer.done() or answer.cancelled():
+            if not job.answer.done() or job.answer.cancelled():
                 self._discard(job)
 
     def _hold(self, job: Job, sign: int) -> None:
@@ -207,7 +221,12 @@ class Batcher:
 
     def _compute(self, jobs: Sequence[Job]) -> None:
         """Tokenise all texts, then compute batch after batch; a job is answered after its last text."""
-        target = jobs[0].target
+        target, work = jobs[0].target, jobs[0].work
+        if work is not None:
+            if not jobs[0].cancelled:
+                content, answer = work(), jobs[0].answer
+                _on_loop(answer, lambda: _set(answer, content))
+            return
         engine = target.model.engine
         texts: Any = [text for job in jobs for text in job.texts]
         start = self._clock()
@@ -267,12 +286,12 @@ def batches(tokens: np.ndarray, most: int) -> Iterator[np.ndarray]:
     yield np.arange(start, len(tokens))
 
 
-def _set(answer: asyncio.Future[Result], result: Result) -> None:
+def _set(answer: asyncio.Future[Any], result: Any) -> None:
     if not answer.done():  # the request may have timed out
         answer.set_result(result)
 
 
-def _on_loop(answer: asyncio.Future[Result], do: Callable[[], object]) -> None:
+def _on_loop(answer: asyncio.Future[Any], do: Callable[[], object]) -> None:
     with suppress(RuntimeError):  # the loop is closed: no one waits
         answer.get_loop().call_soon_threadsafe(do)
 

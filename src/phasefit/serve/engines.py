@@ -1,7 +1,8 @@
 """Engines: tokenise texts and compute outputs or embeddings for some of them, for any Predictor.
 
-The worker tokenises waiting texts together and then computes them in batches. A Model permits this. Any other predictor
-tokenises while it computes: its token counts are estimates, and its seconds of tokenising count as computing.
+The worker tokenises waiting texts together and then computes them in batches. A Model permits this. Any other
+predictor tokenises while it computes: its seconds of tokenising count as computing, and its token counts are estimates
+unless it can count them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from phasefit.models.predictor import Predictor
 from phasefit.serve.limits import charge
 
 if TYPE_CHECKING:
+    from phasefit.models.exported import ExportedModel
     from phasefit.models.model import Model
 
 NO_LIMIT = 1_000_000  # tokens, of models that read texts of any length
@@ -91,9 +93,28 @@ class PredictorEngine(Engine):
         return Prepared(tokens, None, compute)
 
 
+class ExportedEngine(PredictorEngine):
+    """Runs an exported folder, which counts the tokens of a task exactly."""
+
+    def __init__(self, predictor: ExportedModel) -> None:
+        super().__init__(predictor)
+        self._runtime = predictor.runtime
+        self.longest = predictor.runtime.manifest.tokens.reach
+
+    def prepare(self, texts: Texts, task: str | None) -> Prepared:
+        """Exact token counts for a task, estimated ones for embeddings."""
+        estimated = super().prepare(texts, task)
+        if task is None:
+            return estimated
+        return replace(estimated, tokens=np.array(self._runtime.token_counts(texts, task), dtype=np.int64))
+
+
 def engine_of(predictor: Predictor) -> Engine:
     """The engine that fits a predictor; imports no torch if the predictor does not need it."""
     model = sys.modules.get("phasefit.models.model")
     if model is not None and isinstance(predictor, model.Model):
         return ModelEngine(predictor)
+    exported = sys.modules.get("phasefit.models.exported")
+    if exported is not None and isinstance(predictor, exported.ExportedModel):
+        return ExportedEngine(predictor)
     return PredictorEngine(predictor)

@@ -27,7 +27,7 @@ class Limits:
         """Refuse limits that contradict each other."""
         if self.queue_tokens < self.batch_tokens:
             raise PhasefitError(
-                f"--queue-tokens {self.queue_tokens} is less than --batch-tokens {self.batch_tokens}, so no batch could "
+                f"--queue-tokens {self.queue_tokens} is less than --batch-tokens {self.batch_tokens}, so no batch can "
                 "be filled; raise the first or lower the second"
             )
         if self.max_texts * LEAST_TOKENS > self.queue_tokens:

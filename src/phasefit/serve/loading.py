@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from phasefit.data.labels import LabelSpace
 from phasefit.errors import ModelError
-from phasefit.files.manifest import MANIFEST
+from phasefit.files.manifest import EXPORT, MANIFEST
 from phasefit.kinds import LabelKind, kind_of
 from phasefit.models.predictor import TASK, Predictor
 from phasefit.serve.engines import NO_LIMIT, Engine, engine_of
@@ -21,6 +21,7 @@ from phasefit.serve.refusals import Refusal, invalid
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 Load: TypeAlias = Callable[[Path], Predictor]
+ReadTraining: TypeAlias = Callable[[Path, Predictor], Mapping[str, Any]]
 
 
 def named_paths(arguments: Sequence[str]) -> dict[str, Path]:
@@ -38,7 +39,9 @@ def named_paths(arguments: Sequence[str]) -> dict[str, Path]:
             )
         path = Path(given).expanduser()
         if not path.exists():
-            raise ModelError(f"model '{name}': there is no folder '{given}'; give the folder of a run or a saved model")
+            raise ModelError(
+                f"model '{name}': there is no folder '{given}'; give the folder of a run, a saved model or an export"
+            )
         if name in paths:
             raise ModelError(
                 f"two models have the name '{name}' ({paths[name]} and {path}); rename one with NAME={given}"
@@ -47,19 +50,18 @@ def named_paths(arguments: Sequence[str]) -> dict[str, Path]:
     return paths
 
 
-def load_predictor(path: Path, device: str = "auto") -> Predictor:
-    """Load the model in a folder: a run, a saved model or an encoder. All models of the server are loaded here."""
+def load_predictor(path: Path, device: str = "auto", threads: int | None = None) -> Predictor:
+    """Load the model in a folder: a run, a saved model, an exported folder or an encoder.
+
+    All models of the server are loaded here.
+    """
     from phasefit.runs.run import Run
 
     if not path.is_dir():
-        raise ModelError(f"'{path}' is not a folder; give the folder of a run or a saved model")
-    if (
-        not (path / MANIFEST).is_file()
-        and not (path / "modules.json").is_file()
-        and not (path / "config.json").is_file()
-    ):
-        raise ModelError(f"'{path}' contains no model; give the folder of a run or a saved model")
-    return Run.open_model(path).predictor(device)
+        raise ModelError(f"'{path}' is not a folder; give the folder of a run, a saved model or an export")
+    if not any((path / name).is_file() for name in (MANIFEST, EXPORT, "modules.json", "config.json")):
+        raise ModelError(f"'{path}' contains no model; give the folder of a run, a saved model or an export")
+    return Run.open_model(path).predictor(device, threads)
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class ServedModel:
 
     name: str
     predictor: Predictor
+    training: Mapping[str, Any] = field(default_factory=dict)  # TrainingVectors by task, if they may be shown
     loaded: int = field(default_factory=lambda: int(time.time()))
 
     @cached_property
@@ -80,15 +83,15 @@ class ServedModel:
         """The names of its tasks; empty for a model that only embeds."""
         return [str(task) for task in self.predictor.heads]
 
-    @property
-    def has_encoder(self) -> bool:
-        """Whether it computes embeddings."""
-        return bool(self.predictor.facts().get("model")) or not self.tasks
-
     @cached_property
     def dimension(self) -> int | None:
-        """The size of its embeddings, measured with one text; None without an encoder."""
-        return int(self.predictor.embed(["size"]).shape[1]) if self.has_encoder else None
+        """The size of its embeddings, measured with one text; None if it computes none, as TF-IDF."""
+        try:
+            return int(self.predictor.embed(["size"]).shape[1])
+        except ModelError:
+            if self.tasks:
+                return None
+            raise
 
     def reads_pairs(self, task: str) -> bool:
         """Whether the head of a task reads text pairs."""
@@ -136,14 +139,18 @@ def target_name(model: ServedModel, task: str | None) -> str:
 class Models:
     """The models that are served; `reload` replaces them together or not at all."""
 
-    def __init__(self, paths: dict[str, Path], load: Load, limits: Limits) -> None:
-        self._paths, self._load, self._limits = paths, load, limits
+    def __init__(
+        self, paths: dict[str, Path], load: Load, limits: Limits, read_training: ReadTraining | None = None
+    ) -> None:
+        self._paths, self._load, self._limits, self._read_training = paths, load, limits, read_training
         self._models = self._load_all()
 
     def _load_all(self) -> dict[str, ServedModel]:
         models = {}
         for name, path in self._paths.items():
-            model = ServedModel(name, self._load(path))
+            predictor = self._load(path)
+            training = {} if self._read_training is None else self._read_training(path, predictor)
+            model = ServedModel(name, predictor, training)
             if model.longest < NO_LIMIT:
                 self._limits.check_longest(name, model.longest)
             _ = model.dimension  # a model that cannot compute is refused now; the first request is quick
@@ -206,6 +213,6 @@ class Models:
     def for_embedding(self, name: str | None) -> Target:
         """The model of an embedding; a task is accepted and has no effect."""
         model, _ = self.find(name)
-        if not model.has_encoder:
+        if model.dimension is None:
             raise invalid("model", f"model '{model.name}' has no encoder and computes no embeddings")
         return Target(model, None)

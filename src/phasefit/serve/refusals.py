@@ -17,7 +17,7 @@ ERROR_TYPES = {  # the names that text-embeddings-inference uses, by status
 }
 
 
-class Refusal(PhasefitError):
+class Refusal(PhasefitError):  # noqa: N818 - named after what happens to the request
     """A request that is refused; `field` is the part of the request that is wrong."""
 
     def __init__(

@@ -8,13 +8,15 @@ import time
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from phasefit.control_characters import one_line
 from phasefit.errors import PhasefitError
 from phasefit.serve.batcher import Batcher
+from phasefit.serve.explaining import COST, explain
 from phasefit.serve.limits import Limits
-from phasefit.serve.loading import Models
+from phasefit.serve.loading import Models, Target
 from phasefit.serve.metrics import Metrics
 from phasefit.serve.wire.question import Question
 
@@ -24,8 +26,16 @@ Report = Callable[[str], None]
 class Service:
     """Answers questions; can be drained and reloaded while it runs."""
 
-    def __init__(self, models: Models, limits: Limits, *, token: str | None = None, report: Report = lambda _: None):
-        self.models, self.limits, self.report = models, limits, report
+    def __init__(
+        self,
+        models: Models,
+        limits: Limits,
+        *,
+        token: str | None = None,
+        explains: bool = True,
+        report: Report = lambda _: None,
+    ) -> None:
+        self.models, self.limits, self.explains, self.report = models, limits, explains, report
         self.metrics = Metrics()
         self.batcher = Batcher(limits, self.metrics, report)
         self.draining = False
@@ -55,6 +65,10 @@ class Service:
         result = await self.batcher.compute(question.target, question.texts, deadline, question.field)
         question.check_result(result)
         return question.answer(result)
+
+    async def explain(self, target: Target, text: Any, deadline: float) -> Any:
+        """The explanation of one text or pair."""
+        return await self.batcher.run(target, [text], partial(explain, target, text), COST, deadline)
 
     def permits(self, authorization: str | None) -> bool:
         """Whether a request with this header may be answered.

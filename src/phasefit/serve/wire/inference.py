@@ -1,7 +1,7 @@
 """`POST /predict` and `POST /embed` in the formats of text-embeddings-inference.
 
-Clients of Hugging Face's inference API, such as huggingface_hub, send options inside `parameters` and expect the classes
-of a single text inside a list; a body with that field is answered in this form.
+Clients of Hugging Face's inference API, such as huggingface_hub, send options inside `parameters` and expect the
+classes of a single text inside a list; a body with that field is answered in this form.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def read_embed(content: Mapping[str, Any], models: Models, limits: Limits) -> Qu
     check_dimensions(content, target)
     choice_field(content, "encoding_format", ("float",))
     normalise = flag_field(content, "normalize") is not False
-    given = _inputs(content)
+    given = inputs_of(content)
     texts = check_inputs(given if isinstance(given, list) else [given], "inputs", target, limits)
 
     def answer(result: Any) -> list[list[float]]:
@@ -111,7 +111,7 @@ def read_embed(content: Mapping[str, Any], models: Models, limits: Limits) -> Qu
 
 def _predict_inputs(content: Mapping[str, Any], target: Target, limits: Limits) -> tuple[list[Any], bool]:
     """The texts or pairs, and whether the answer is a list with one entry for each."""
-    given = _inputs(content)
+    given = inputs_of(content)
     if isinstance(given, list) and given and isinstance(given[0], list):  # a batch
         if target.reads_pairs:
             return check_inputs(given, "inputs", target, limits), True
@@ -135,7 +135,8 @@ def _only(value: object, where: str, target: Target) -> object:
     return value[0]
 
 
-def _inputs(content: Mapping[str, Any]) -> Any:
+def inputs_of(content: Mapping[str, Any]) -> Any:
+    """The field `inputs`: a text or a list."""
     given = content.get("inputs")
     if given is None:
         raise invalid("inputs", "is missing; give a text or a list of texts")

@@ -14,7 +14,7 @@ SCORE = "score"  # the label of a prediction that is a number
 
 
 def predictions(target: Target, outputs: np.ndarray) -> list[dict[str, Any]]:
-    """For each row its label (None if it is withheld or no class applies), probabilities and, if several, its labels."""
+    """For each row its label (None if it is withheld or no class applies), probabilities and, for sets, its labels."""
     space, kind = target.space, target.kind
     decision = target.model.predictor.decision(target.task or TASK)
     rows = []
