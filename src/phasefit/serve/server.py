@@ -21,6 +21,7 @@ from phasefit.serve.service import Report, Service
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 SWITCH_INTERVAL = 0.0005  # seconds; a busy event loop must not keep the worker waiting between its steps
+KEEP_ALIVE = 75  # seconds; longer than proxies keep connections, so that they never use one that is being closed
 STOPPED_BY = {signal.SIGTERM: "SIGTERM", signal.SIGINT: "Control-C"}
 
 
@@ -116,6 +117,7 @@ def make_server(service: Service, report: Report = lambda _: None) -> Server:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=5,
         ws="none",
     )
