@@ -1,9 +1,10 @@
 """Load test of `phasefit serve`: wrk sends twice as many texts as the server can compute, for a minute.
 
 Next to wrk, a Python client sends requests of its own, measures how long accepted ones take, and compares every answer
-with offline prediction. Reported are the throughput as a share of offline prediction, the latency of accepted requests,
-refusals, lost requests, wrong answers and memory. Offline prediction is measured before and after the load; on a machine
-that also computes other things, compare the texts per CPU second. wrk must be installed (Debian: `apt install wrk`).
+with offline prediction. Reported are the throughput as a share of offline prediction, the latency of accepted
+requests, refusals, lost requests, wrong answers and memory. Offline prediction is measured before and after the load;
+on a machine that also computes other things, compare the texts per CPU second. wrk must be installed (Debian: `apt
+install wrk`).
 
     python benchmarks/serve_load.py RUN [--seconds 60] [--texts 8] [--threads 1]
 """

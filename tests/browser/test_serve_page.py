@@ -109,7 +109,8 @@ def test_a_text_gets_classes_words_and_training_texts(browser: Any, address: str
     write_and_send(browser, EVIL)
     model = service.models.all[0].predictor
     assert text_of(browser, "answer") == model.predict([EVIL], task="single")[0]
-    numbers = browser.execute_script("return [...document.querySelectorAll('#classes .number')].map(e => e.textContent)")
+    script = "return [...document.querySelectorAll('#classes .number')].map((one) => one.textContent)"
+    numbers = browser.execute_script(script)
     shares = sorted(model.predict_proba([EVIL], task="single")[0].tolist(), reverse=True)
     assert numbers == [f"{100 * share:.1f} %" for share in shares]
     assert EVIL in text_of(browser, "explanations")
