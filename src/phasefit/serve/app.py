@@ -60,12 +60,13 @@ def make_app(service: Service) -> Guard:
 
 def _add_answers(app: FastAPI, service: Service) -> None:
     """The routes that compute."""
+    names = service.models.names
 
     def add(path: str, read: Read, title: str, schema: dict[str, Any], example: Any) -> None:
         async def endpoint(request: Request) -> Response:
             return await _compute(service, request, read)
 
-        app.post(path, **_description(path, title, schema, example))(endpoint)
+        app.post(path, **_description(path, title, _with_names(schema, names), example))(endpoint)
 
     add(classify.PATH, classify.read, "Classify texts (vLLM)", classify.SCHEMA, classify.ANSWER)
     add(embeddings.PATH, embeddings.read, "Embed texts (OpenAI)", embeddings.SCHEMA, embeddings.ANSWER)
@@ -83,7 +84,7 @@ def _add_answers(app: FastAPI, service: Service) -> None:
         target, text = explaining.read(content, service.models, service.limits)
         return _json(await service.explain(target, text, deadline))
 
-    schema, example_words = explaining.SCHEMA, explaining.ANSWER
+    schema, example_words = _with_names(explaining.SCHEMA, names), explaining.ANSWER
     app.post(explaining.PATH, **_description(explaining.PATH, "Explain a prediction", schema, example_words))(endpoint)
 
 
@@ -176,6 +177,19 @@ def _refused(refusal: Refusal, request: Request) -> Response:
     for name, value in refusal_headers(refusal):
         response.headers[name.decode()] = value.decode()
     return response
+
+
+def _with_names(schema: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """A schema that lists the models of this server, and an example with one of them."""
+    properties = schema["properties"]
+    example = dict(schema["example"])
+    if "model" in example:
+        example["model"] = names[0]
+    return {
+        **schema,
+        "properties": {**properties, "model": {**properties["model"], "enum": names}},
+        "example": example,
+    }
 
 
 def _description(path: str, title: str, schema: dict[str, Any], example: Any) -> dict[str, Any]:

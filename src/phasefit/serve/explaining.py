@@ -12,8 +12,8 @@ from typing import Any
 from phasefit.models.predictor import Predictor
 from phasefit.serve.limits import Limits
 from phasefit.serve.loading import Models, Target
-from phasefit.serve.wire.fields import check_input, text_field
-from phasefit.serve.wire.inference import TEXT, inputs_of
+from phasefit.serve.wire.fields import TEXT, check_input, text_field
+from phasefit.serve.wire.inference import inputs_of
 
 PATH = "/explain"
 COST = 64  # computing an explanation takes about as long as predicting this many texts

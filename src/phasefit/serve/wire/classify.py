@@ -12,6 +12,7 @@ from phasefit.serve.limits import Limits
 from phasefit.serve.loading import Models, Target
 from phasefit.serve.refusals import invalid
 from phasefit.serve.wire.fields import (
+    TEXT,
     check_input,
     check_inputs,
     check_text,
@@ -37,14 +38,14 @@ SCHEMA: dict[str, Any] = {
         "input": {
             "description": "A text or a list of texts; for a model of pairs, a list of lists of two texts.",
             "anyOf": [
-                {"type": "string", "minLength": 1},
-                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+                TEXT,
+                {"type": "array", "minItems": 1, "items": TEXT},
                 {
                     "type": "array",
                     "minItems": 1,
                     "items": {
                         "type": "array",
-                        "items": {"type": "string", "minLength": 1},
+                        "items": TEXT,
                         "minItems": 2,
                         "maxItems": 2,
                     },

@@ -13,7 +13,7 @@ from phasefit.serve.limits import Limits
 from phasefit.serve.loading import Models, Target
 from phasefit.serve.refusals import invalid
 from phasefit.serve.wire.classify import texts_of, usage
-from phasefit.serve.wire.fields import choice_field, count_field, text_field
+from phasefit.serve.wire.fields import TEXT, choice_field, count_field, text_field
 from phasefit.serve.wire.question import Question
 
 PATH = "/v1/embeddings"
@@ -25,8 +25,8 @@ SCHEMA: dict[str, Any] = {
         "input": {
             "description": "A text or a list of texts.",
             "anyOf": [
-                {"type": "string", "minLength": 1},
-                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+                TEXT,
+                {"type": "array", "minItems": 1, "items": TEXT},
             ],
         },
         "encoding_format": {"type": "string", "enum": ["float", "base64"], "default": "float"},

@@ -12,6 +12,8 @@ from phasefit.serve.limits import Limits
 from phasefit.serve.loading import Target
 from phasefit.serve.refusals import Refusal, invalid, too_large
 
+TEXT = {"type": "string", "minLength": 1, "pattern": r"\S"}  # the schema of a text
+
 
 def read_object(body: bytes) -> dict[str, Any]:
     """The JSON object of a body."""

@@ -16,6 +16,7 @@ from phasefit.serve.loading import Models, Target
 from phasefit.serve.refusals import invalid
 from phasefit.serve.wire.embeddings import check_dimensions
 from phasefit.serve.wire.fields import (
+    TEXT,
     check_input,
     check_inputs,
     choice_field,
@@ -29,7 +30,6 @@ from phasefit.serve.wire.labels import ranked_scores
 from phasefit.serve.wire.question import Question
 
 PREDICT, EMBED = "/predict", "/embed"
-TEXT = {"type": "string", "minLength": 1}
 COMMON = {
     "model": {"type": "string", "description": "A name from GET /v1/models, also as ?model=; optional with one model."},
     "truncate": {"type": "boolean", "default": True, "description": "false: refuse texts that the model would cut."},
