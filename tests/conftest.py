@@ -84,6 +84,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_pictures(patch: pytest.MonkeyPatch) -> None:
-    """Patch runs to draw no pictures and no map."""
+    """Patch runs to draw no pictures and no map, and to explain no mistakes."""
     patch.setattr("phasefit.report.run.draw_run", lambda *_, **__: [])
     patch.setattr("phasefit.report.facts.run.stage_layouts", lambda *_: {})
+    patch.setattr("phasefit.report.run.mistake_words", lambda *_: {})

@@ -20,6 +20,7 @@ PANELS = {  # of --help, with their commands
         "train": "phasefit.cli.train:train",
         "predict": "phasefit.cli.predict:predict",
         "evaluate": "phasefit.cli.evaluate:evaluate",
+        "explain": "phasefit.cli.explain:explain",
         "embed": "phasefit.cli.embed:embed",
         "serve": "phasefit.cli.serve:serve",
         "geometry": "phasefit.cli.geometry:geometry",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from phasefit.data.labels import LabelSpace
     from phasefit.events import Event, Listener
     from phasefit.models.predictor import Predictor
+    from phasefit.prepare.prepare import Prepared
     from phasefit.runs.execution import FitResult
     from phasefit.runs.run import Run
 
@@ -35,6 +36,7 @@ MOST_CLASSES = 10  # that a notebook lists
 TASK = "default"  # the task name of a model with one task
 DROP_LEAKED = re.compile(r"drop them with --leaked [\w-]+( or --leaked [\w-]+)?")
 SETTING = "settings__"  # start of the parameters of single settings
+UNPICKLED = ("_result", "_source", "_vectors", "_trained_on")  # the training rows, or where they are
 NOT_SAVED = ("listener", "verbose", "device")  # they belong to the process, not to the model
 
 
@@ -175,6 +177,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self._predicts:
             self.trials_ = trials
         self._result = result
+        self._vectors: Any = None  # of the training texts, if they were needed
         self.model_ = result.model
         self.task_ = TASK
         self.history_ = result.fitted.history.rows
@@ -193,6 +196,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise RecipeError(f"recipe '{recipe.name}' trains an encoder without a {wanted}; use TextEncoder")
 
     task_: str
+    _trained_on: Prepared | Run | None  # of one of several tasks: that of all of them
 
     def _adopt(self) -> None:
         """Set the attributes that follow from the model."""
@@ -208,7 +212,13 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         """Leave the training rows out of pickles: they are only needed to write a report."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_result", "_source")}
+        return {name: value for name, value in state.items() if name not in UNPICKLED}
+
+    def _training_source(self) -> Prepared | Run | None:
+        """The training rows, or the run that can read them again; None for a copy, which has neither."""
+        result, run = getattr(self, "_result", None), getattr(self, "_source", None)
+        prepared = None if result is None or result.job is None else result.job.prepared
+        return prepared or run or getattr(self, "_trained_on", None)
 
     def _fitted(self) -> Predictor:
         if not hasattr(self, "model_"):

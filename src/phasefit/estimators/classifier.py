@@ -12,7 +12,7 @@ from phasefit.data.labels.kinds import LABEL_KINDS, USUAL
 from phasefit.data.labels.reading import detect_kind
 from phasefit.data.table_reading import Lists
 from phasefit.errors import LabelError, ModelError
-from phasefit.estimators.base import TextEstimator
+from phasefit.estimators.explaining import ExplainingEstimator
 from phasefit.estimators.inputs import as_label_rows, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import ABSTAINED
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COLUMNS = "label_columns"  # in the manifest of a saved classifier
 
 
-class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
+class TextClassifier(ClassifierMixin, ExplainingEstimator):  # type: ignore[misc]
     """A classifier trained in phases, for texts or for pairs of texts (2-tuples).
 
     Parameters

@@ -12,7 +12,7 @@ from phasefit.data.checks import Place
 from phasefit.data.labels.reading import LabelReading, read_labels
 from phasefit.data.table_reading import Lists
 from phasefit.errors import ModelError
-from phasefit.estimators.base import TextEstimator
+from phasefit.estimators.explaining import ExplainingEstimator
 from phasefit.estimators.inputs import as_labels, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.parameter_names import python_errors
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from phasefit.events import Event
 
 
-class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
+class TextRegressor(RegressorMixin, ExplainingEstimator):  # type: ignore[misc]
     """A regressor trained in phases. It predicts a number for a text or for a pair of texts (a 2-tuple).
 
     Parameters

@@ -21,6 +21,7 @@ from phasefit.runs.specification import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
     from phasefit.events import Event
+    from phasefit.explain import Explanation
 
 RECIPE = "multitask"
 SCORE = "score"
@@ -148,6 +149,10 @@ class TextTasks(TextEstimator):
             return {name: estimator.predict(X) for name, estimator in self.tasks_.items()}
         return self[task].predict(X)
 
+    def explain(self, X: Sequence[Any], *, task: str, label: Any = None, method: str = "auto") -> list[Explanation]:
+        """Return the words that mattered for the predictions of one task; see `TextClassifier.explain`."""
+        return self[task].explain(X, label=label, method=method)
+
     def __getitem__(self, task: str) -> TextClassifier | TextRegressor:
         """The classifier or regressor of a task."""
         self._fitted()
@@ -164,6 +169,7 @@ class TextTasks(TextEstimator):
             estimator = (TextClassifier if has_classes else TextRegressor)(**kept)
             estimator.model_, estimator.task_ = self.model_, task
             estimator._adopt()
+            estimator._trained_on = self._training_source()
             self.tasks_[task] = estimator
 
     def _refuse_one_table(self) -> None:

@@ -17,16 +17,13 @@ def is_installed() -> bool:
     return find_spec("captum") is not None
 
 
-def captum() -> Any:
-    """captum's attributions; raises if it is not installed."""
-    try:
-        import captum.attr
-    except ImportError:
+def need_captum() -> None:
+    """Raise if captum is not installed."""
+    if not is_installed():
         raise MissingExtra(
             "--method gradients needs captum; install it with: pip install 'phasefit[explain]', or use --method "
             "occlusion"
-        ) from None
-    return captum.attr
+        )
 
 
 def integrated_gradients(
@@ -36,6 +33,8 @@ def integrated_gradients(
 
     They add up to the difference of the function at both ends, apart from the error of the integration.
     """
-    method = captum().IntegratedGradients(function)
+    from captum.attr import IntegratedGradients
+
+    method: Any = IntegratedGradients(function)
     gradients: Tensor = method.attribute(inputs, baselines=baseline, n_steps=steps, internal_batch_size=at_once)
     return gradients

@@ -29,7 +29,7 @@ def deletion_test(
 ) -> DeletionTest:
     """Delete the most important words of each text, and as many random ones, and compare how far the output moves.
 
-    For a label, important are the words that speak for it, and the change is the loss of its probability; for a score,
+    For a label, important are the words that support it, and the change is the loss of its probability; for a score,
     those with the largest weights, and the change is the absolute one. `words` is the number to delete; default: a
     fifth of the words of a usual text.
     """

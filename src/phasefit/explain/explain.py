@@ -30,12 +30,14 @@ def explain_texts(
     label: Any = None,
     method: str = "auto",
     batch_size: int = 64,
+    steps: int | None = None,
     progress: Progress | None = None,
 ) -> list[Explanation]:
     """The words that mattered for the prediction of each text or pair.
 
     One explanation per text, or one for each predicted label if a text can have several; `row` is the position of its
     text. The explained label is the predicted one, the most probable one if none is predicted, or `label`.
+    `steps` of the integration of gradients are chosen by the length of each text unless they are given.
     """
     chosen = choose_method(model, method)
     about = Task(model, model.known_task(task))
@@ -49,7 +51,7 @@ def explain_texts(
     weights: list[list[np.ndarray]]
     methods = [chosen] * len(rows)
     if chosen == "gradients":
-        weights = _gradients(about, rows, texts, codes, outputs, methods, batch_size, progress)
+        weights = _gradients(about, rows, texts, codes, outputs, methods, batch_size, steps, progress)
     else:
         every = occlude(about, rows, batch_size=batch_size, progress=progress)
         weights = [[of_row[:, code] for code in own] for of_row, own in zip(every, codes, strict=True)]
@@ -79,7 +81,7 @@ def choose_method(model: Predictor, method: str = "auto") -> str:
     if method == "gradients":
         if not has_encoder:
             raise ModelError("--method gradients needs a model with an encoder in torch; use --method occlusion")
-        captum_gradients.captum()
+        captum_gradients.need_captum()
     if method == "auto":
         return "gradients" if has_encoder and captum_gradients.is_installed() else "occlusion"
     return method
@@ -93,6 +95,7 @@ def _gradients(
     outputs: np.ndarray,
     methods: list[str],
     batch_size: int,
+    steps: int | None,
     progress: Progress | None,
 ) -> list[list[np.ndarray]]:
     """The weights by gradients; by occlusion for rows where the gradients are not those of the prediction.
@@ -105,7 +108,7 @@ def _gradients(
     for position, (row, text, own) in enumerate(zip(rows, texts, codes, strict=True)):
         values = task.values(outputs[position : position + 1])[0]
         try:
-            found = gradients(task, row, text, own)
+            found = gradients(task, row, text, own, steps=steps)
         except TokensDiffer:
             found = []
         if len(found) == len(own) and all(

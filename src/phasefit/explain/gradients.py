@@ -27,8 +27,8 @@ from phasefit.models.encoder.inference import evaluating
 from phasefit.models.model import Model
 from phasefit.models.tokens.rows import Rows
 
-STEPS = 48  # of the integration
-LONG, STEPS_IF_LONG = 1024, 16  # tokens of a text, and steps of the integration for longer ones
+STEPS, FEWEST = 48, 12  # of the integration: for short texts, and for long ones
+WORK = 48 * 64  # tokens times steps, about: longer texts get fewer steps
 AT_ONCE = 2048  # tokens whose gradients are in memory together
 
 _ONE_AT_A_TIME = threading.Lock()  # hooks and packing are settings of the model, which several threads may share
@@ -61,7 +61,7 @@ def gradients(
         path = _Path(model, task, tokens, features)
         neutral = path.embeddings(_neutral(features["input_ids"], row, model.encoder.tokenizer))
         own = path.embeddings(features["input_ids"])
-        count = steps or (STEPS if int(lengths.sum()) <= LONG else STEPS_IF_LONG)
+        count = steps or int(np.clip(WORK // max(1, int(lengths.sum())), FEWEST, STEPS))
         at_once = max(1, AT_ONCE // max(1, features["input_ids"].numel()))
         found = []
         for code in codes:

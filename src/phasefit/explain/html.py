@@ -1,12 +1,14 @@
 """The words of an explanation as HTML: background colours, and bars above and below the words for those who see none.
 
-The markup carries no style sheet of its own: `STYLE` belongs once into a page. Everything is escaped.
+The markup carries no style sheet of its own: `STYLE` is for notebooks, reports have theirs in `page.css`. Everything
+is escaped.
 """
 
 from __future__ import annotations
 
 from html import escape
 
+from phasefit.control_characters import escape_controls
 from phasefit.explain.results import Explanation, Word
 
 LEVELS = 4  # of strength
@@ -45,10 +47,10 @@ def words_html(explanation: Explanation, longest: int | None = None) -> str:
         for word in (word for word in explanation.words if word.side == side):
             if longest is not None and word.end > longest:
                 break
-            shown.append(escape(text[end : word.start]) + _word_html(word, largest))
+            shown.append(_safe(text[end : word.start]) + _word_html(word, largest))
             end = word.end
         tail = text[end:]
-        shown.append("…" if longest is not None and tail.strip() else escape(tail))
+        shown.append("…" if longest is not None and tail.strip() else _safe(tail))
         parts.append(f'<span dir="auto">{"".join(shown)}</span>')
     return f'<span class="pf-words">{" / ".join(parts)}</span>'
 
@@ -59,16 +61,21 @@ def explanation_html(explanation: Explanation) -> str:
         head = f"score {explanation.score:.3f}"
     else:
         head = f"{explanation.label} {explanation.probability:.3f}"
-    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in explanation.notes)
-    return f"<style>{STYLE}</style><div><b>{escape(head)}</b> {words_html(explanation)}{notes}</div>"
+    notes = "".join(f"<div><small>{_safe(note)}</small></div>" for note in explanation.notes)
+    return f"<style>{STYLE}</style><div><b>{_safe(head)}</b> {words_html(explanation)}{notes}</div>"
 
 
 def _word_html(word: Word, largest: float) -> str:
     if word.weight is None:
-        return f'<span class="cut" title="not read: the text is too long">{escape(word.text)}</span>'
+        return f'<span class="cut" title="not read: the text is too long">{_safe(word.text)}</span>'
     strength = level(word.weight, largest)
     if not strength:
-        return f'<span title="{word.weight:+.2f}">{escape(word.text)}</span>'
+        return f'<span title="{word.weight:+.2f}">{_safe(word.text)}</span>'
     way = "for" if word.weight > 0 else "against"
-    strong = f"<b>{escape(word.text)}</b>" if strength == LEVELS else escape(word.text)
+    strong = f"<b>{_safe(word.text)}</b>" if strength == LEVELS else _safe(word.text)
     return f'<span class="{way} {way}{strength}" title="{word.weight:+.2f}">{strong}</span>'
+
+
+def _safe(text: str) -> str:
+    """Text for a page: without markup and control characters."""
+    return escape(escape_controls(text))

@@ -17,7 +17,7 @@ DIGITS = 6  # significant digits in JSON
 class Word:
     """A word, its place in the text, and its weight.
 
-    A positive weight speaks for the label (or raises the score), a negative one against it. `weight` is None if the
+    A positive weight supports the label (or raises the score), a negative one opposes it. `weight` is None if the
     model did not read the word because the text is too long. `side` is 1 in the second text of a pair.
     """
 
@@ -90,8 +90,8 @@ class DeletionTest:
         many = f"the {self.words} most important words" if self.words > 1 else "the most important word"
         verb = "lowers the probability" if self.unit == "probability" else "changes the score"
         few = f"random words by {self.random:.2f}" if self.words > 1 else f"a random word by {self.random:.2f}"
-        said = f"deleting {many} {verb} by {self.important:.2f}{' on average' * (self.explanations > 1)}, {few}"
-        return said if self.better else f"{said}: not clearly better than random, so do not rely on these words"
+        sentence = f"deleting {many} {verb} by {self.important:.2f}{' on average' * (self.explanations > 1)}, {few}"
+        return sentence if self.better else f"{sentence}: not clearly better than random, so do not rely on these words"
 
 
 @dataclass(frozen=True)

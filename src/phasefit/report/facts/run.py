@@ -8,14 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from phasefit.kinds import kind_named
+from phasefit.models.predictor import TASK
 from phasefit.models.tfidf.storage import is_tfidf
 from phasefit.prepare.prepare import Prepared
-from phasefit.report.facts.held_out import SPLITS, Outputs
+from phasefit.report.facts.held_out import SPLITS, HeldOut, Outputs, held_out
 from phasefit.report.facts.layout import Floats, stage_layouts
 from phasefit.report.facts.map import EmbeddingMap, embedding_map, map_points
 
 if TYPE_CHECKING:
     from phasefit.models.tokens.truncation import Truncation
+    from phasefit.report.facts.words import MistakeWords
     from phasefit.runs.fitting.snapshots import Snapshots
     from phasefit.runs.results import FinishedRun
 
@@ -40,6 +42,7 @@ class RunFacts:
     outputs: Outputs = field(default_factory=dict)
     pairs: bool = False  # whether each label belongs to a pair of texts
     encoder: bool = True  # whether the model has an encoder
+    words: Mapping[str, MistakeWords] = field(default_factory=dict)  # that led to mistakes, by task
 
     @classmethod
     def of(cls, run: FinishedRun) -> RunFacts:
@@ -61,6 +64,12 @@ class RunFacts:
             "pair" in next(iter((heads or {}).values()), {}),
             not is_tfidf(run.manifest),
         )
+
+    def held_out(self, task: str) -> list[HeldOut]:
+        """The scored rows of one task with the outputs of the model."""
+        prepared = self.prepared.tasks.get(task, self.prepared)
+        decisions = self.metrics.get("decisions", {TASK: self.metrics.get("decision")})
+        return held_out(prepared, decisions.get(task) or {}, self.outputs, task)
 
     @property
     def scored(self) -> dict[str, Mapping[str, Any]]:

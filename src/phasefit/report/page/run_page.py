@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from phasefit.explain.html import words_html
 from phasefit.files.atomic import write_text
 from phasefit.kinds import kind_of
 from phasefit.metrics.geometry import geometry_rows
@@ -19,10 +20,11 @@ from phasefit.report.facts.classes import class_scores, weakest
 from phasefit.report.facts.confusion import Confusion
 from phasefit.report.facts.curves import phase_curves, phase_results, score_ranges
 from phasefit.report.facts.data import HEAD, data_rows
-from phasefit.report.facts.held_out import HeldOut, held_out
+from phasefit.report.facts.held_out import HeldOut
 from phasefit.report.facts.rows import ScoreError, label_doubts, largest_errors, levels_of, mistakes, score_errors
 from phasefit.report.facts.run import RunFacts, headline
 from phasefit.report.facts.scores import Scored, all_scores, headline_scores
+from phasefit.report.facts.words import MistakeWords
 from phasefit.report.limits import MOST_IN_MATRIX, Limits
 from phasefit.report.page.parts import Cell, Column, Figure
 from phasefit.report.page.run_curves import loss_chart, score_chart
@@ -84,8 +86,7 @@ def _task(run: RunFacts, splits: Mapping[str, Scored], task: str, limits: Limits
     """Return the sections with the results of one task that have data."""
     split, scored = list(splits.items())[-1]
     prepared = run.prepared.tasks.get(task, run.prepared)
-    decisions = run.metrics.get("decisions", {TASK: run.metrics.get("decision")})
-    held = held_out(prepared, decisions.get(task) or {}, run.outputs, task)
+    held = run.held_out(task)
     refit = None if run.prepared.tasks else run.metrics.get("refit")
     shown: dict[str, Any] = {"figures": _score_figures(scored), "scores": _score_rows(splits), "splits": list(splits)}
     baselines = None if run.prepared.tasks else run.metrics.get("baselines")
@@ -107,7 +108,7 @@ def _task(run: RunFacts, splits: Mapping[str, Scored], task: str, limits: Limits
         calibration = Calibration.of(scored["calibration"])
         chart = reliability_chart(calibration)
         yield section("Reliability", "run/reliability.html", chart=chart, verdict=calibration.verdict)
-    yield from _rows(held, limits)
+    yield from _rows(held, limits, run.words.get(task))
 
 
 def _score_rows(splits: Mapping[str, Scored]) -> list[list[Any]]:
@@ -115,7 +116,7 @@ def _score_rows(splits: Mapping[str, Scored]) -> list[list[Any]]:
     return [[row.title, *(None if one is None else Cell(one.text, one.value) for one in row.splits)] for row in rows]
 
 
-def _rows(held: list[HeldOut], limits: Limits) -> Iterator[Section]:
+def _rows(held: list[HeldOut], limits: Limits, words: MistakeWords | None) -> Iterator[Section]:
     """Return the sections with rows to check: mistakes of the last split, and doubtful labels of all splits."""
     if not held:
         yield section("Mistakes", "run/unknown.html")
@@ -126,12 +127,23 @@ def _rows(held: list[HeldOut], limits: Limits) -> Iterator[Section]:
     answer = kind_of(last.space).answer
     if answer == "number":
         yield section("Largest errors", "run/errors.html", errors=largest_errors(last, limits.rows), **shown)
+        yield _words(words, limits)
         return
     shown["several"] = answer == "set"
     yield section("Mistakes", "run/mistakes.html", mistakes=mistakes(last, limits.rows), **shown)
+    yield _words(words, limits)
     doubts, count = label_doubts(held, limits.rows)
     rows = sum(len(one.table) for one in held)
     yield section("Labels to check", "run/labels.html", doubts=doubts, count=count, rows=rows, **shown)
+
+
+def _words(words: MistakeWords | None, limits: Limits) -> Section:
+    """Return the words that led to the first mistakes; nothing if they were not computed."""
+    title = "Words that led to mistakes"
+    if words is None:
+        return Section(title, Markup())
+    coloured = [(row, Markup(words_html(row.explanation, limits.text))) for row in words.rows]
+    return section(title, "run/words.html", words=words, rows=coloured)
 
 
 def _points(points: Any, prepared: Prepared, held: HeldOut | None, limits: Limits) -> list[ScoreError]:
