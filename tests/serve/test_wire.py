@@ -200,6 +200,7 @@ def test_top_k_and_the_form_of_the_inference_api(model_of) -> None:
         (CLASSIFY, {"input": " "}, "input: must not be empty"),
         (CLASSIFY, {"input": [["a", "b"]]}, "reads single texts"),
         (CLASSIFY, {"input": "a", "model": 3}, "model: must be a text"),
+        (CLASSIFY, {"input": "a", "user": {}}, "user: must be a text, not an object"),
         (CLASSIFY, {"input": "a", "use_activation": False}, "use_activation: false is not supported"),
         (CLASSIFY, {"input": "a", "messages": []}, "messages: is not supported"),
         (CLASSIFY, [], "body: must be a JSON object, not a list"),

@@ -80,7 +80,8 @@ def read(content: Mapping[str, Any], models: Models, limits: Limits) -> Question
 
 
 def texts_of(content: Mapping[str, Any], target: Target, limits: Limits) -> list[Any]:
-    """The texts or pairs in the field `input`."""
+    """The texts or pairs in the field `input`; the field `user` is checked and has no effect."""
+    text_field(content, "user")
     if "input" not in content:
         raise invalid("input", "is missing; give a text or a list of texts")
     given = content["input"]
