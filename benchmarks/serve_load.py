@@ -29,7 +29,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-CONNECTIONS = 64
+CONNECTIONS = 1000  # more than the queue holds: a connection that waits for its answer sends nothing
 DISTINCT = 1000  # texts, so that hardly any text is computed twice within a batch
 CLOSE = 1e-4  # answers differ by rounding, because batches differ
 

@@ -118,6 +118,17 @@ def test_overload_refuses_single_and_batch_requests_alike() -> None:
         assert [answer.status_code for answer in answers] == [200] * len(requests)
 
 
+def test_a_request_that_would_time_out_is_refused_at_once() -> None:
+    """A slow server refuses before its queue is full; with nothing waiting, it accepts."""
+    service = made_service({"fake": FakeModel()}, Limits(timeout=10))
+    service.batcher._speed = 10.0  # tokens per second
+    assert post(service, CLASSIFY, {"input": "a"}).status_code == 200
+    service.batcher._speed, service.batcher._held_tokens = 10.0, 60
+    refused = post(service, CLASSIFY, {"input": "a"})
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == "6"
+
+
 def test_requests_that_wait_are_computed_together_within_the_tokens_of_a_batch() -> None:
     gate = Gate()
     model = FakeModel(gate)

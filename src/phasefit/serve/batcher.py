@@ -26,6 +26,7 @@ from phasefit.serve.metrics import Metrics
 from phasefit.serve.refusals import Refusal, too_large
 
 LONGEST_RETRY = 60  # seconds
+LONGEST_WAIT = 0.5  # share of the time of a request that it may be expected to wait
 FORGET = 0.8  # share of the old value in the moving average of the speed
 
 
@@ -131,7 +132,7 @@ class Batcher:
 
     async def _wait(self, job: Job, deadline: float) -> Any:
         with self._changed:
-            if self._held_tokens + job.cost > self._limits.queue_tokens:
+            if self._held_tokens + job.cost > self._limits.queue_tokens or self._would_wait_too_long():
                 raise self.overloaded()
             self._hold(job, 1)
             self._jobs.append(job)
@@ -146,6 +147,10 @@ class Batcher:
         finally:
             if not job.answer.done() or job.answer.cancelled():
                 self._discard(job)
+
+    def _would_wait_too_long(self) -> bool:
+        """Whether what is held takes a large part of the time of a request: refusing now is better than 504 later."""
+        return bool(self._speed) and self._held_tokens / self._speed > LONGEST_WAIT * self._limits.timeout
 
     def _hold(self, job: Job, sign: int) -> None:
         """Charge a job, or release its charge; the caller has the lock."""
