@@ -129,6 +129,21 @@ def test_a_request_that_would_time_out_is_refused_at_once() -> None:
     assert refused.headers["retry-after"] == "6"
 
 
+def test_a_client_that_waits_for_its_answers_is_never_refused() -> None:
+    """Its charge is returned before its answer, and slow small batches do not count as overload."""
+    text = "x" * 32  # 10 tokens
+    limits = Limits(queue_tokens=100, batch_tokens=64, max_texts=20, timeout=10)
+    service = made_service({"fake": FakeModel()}, limits)
+
+    async def run() -> set[int]:
+        async with client_of(service) as client:
+            await client.post(CLASSIFY, json={"input": "a"})
+            assert service.batcher._speed == 0
+            return {(await client.post(CLASSIFY, json={"input": [text] * 10})).status_code for _ in range(50)}
+
+    assert asyncio.run(run()) == {200}
+
+
 def test_requests_that_wait_are_computed_together_within_the_tokens_of_a_batch() -> None:
     gate = Gate()
     model = FakeModel(gate)

@@ -50,6 +50,7 @@ class Job:
     accepted: float
     work: Callable[[], Any] | None = None  # instead of outputs or embeddings
     cancelled: bool = False
+    released: bool = False  # whether its charge was returned
 
     @property
     def key(self) -> tuple[int, str | None]:
@@ -159,12 +160,21 @@ class Batcher:
         self._metrics.queue_tokens.set(self._held_tokens)
         self._metrics.queue_texts.set(self._held_texts)
 
+    def _release(self, jobs: Sequence[Job]) -> None:
+        """Return charges, before the answers are sent: a client that waits for its answer is never refused by it."""
+        with self._changed:
+            for job in jobs:
+                if not job.released:
+                    job.released = True
+                    self._hold(job, -1)
+
     def _discard(self, job: Job) -> None:
         """Remove a job that waits; one that is being computed is released by the worker."""
         with self._changed:
             job.cancelled = True
             with suppress(ValueError):
                 self._jobs.remove(job)
+                job.released = True
                 self._hold(job, -1)
 
     # --- the worker ---------------------------------------------------------------------------------------------------
@@ -182,7 +192,8 @@ class Batcher:
     def _take(self) -> list[Job]:
         """The oldest job and those that can be computed with it, up to one batch; the caller has the lock."""
         first = self._jobs[0]
-        taken, cost = [], 0
+        taken: list[Job] = []
+        cost = 0
         for job in self._jobs:
             if job.key == first.key and (not taken or cost + job.cost <= self._limits.batch_tokens):
                 taken.append(job)
@@ -211,11 +222,14 @@ class Batcher:
             else:
                 self._fail(jobs[0], error)
         finally:
-            with self._changed:
-                for job in jobs:
-                    self._hold(job, -1)
-            seconds = self._clock() - start
-            speed = sum(job.cost for job in jobs) / max(seconds, 1e-6)
+            self._release(jobs)
+            self._measure(jobs, self._clock() - start)
+
+    def _measure(self, jobs: Sequence[Job], seconds: float) -> None:
+        """Update the speed; small batches are slower per token and would make it look too low."""
+        cost = sum(job.cost for job in jobs)
+        if jobs[0].work is None and 2 * cost >= self._limits.batch_tokens:
+            speed = cost / max(seconds, 1e-6)
             self._speed = speed if not self._speed else FORGET * self._speed + (1 - FORGET) * speed
 
     def _run_alone(self, job: Job) -> None:
@@ -230,6 +244,7 @@ class Batcher:
         if work is not None:
             if not jobs[0].cancelled:
                 content, answer = work(), jobs[0].answer
+                self._release(jobs)
                 _on_loop(answer, lambda: _set(answer, content))
             return
         engine = target.model.engine
@@ -271,12 +286,14 @@ class Batcher:
             cut = None if prepared.cut is None else prepared.cut[begin:stop]
             own = rows[begin + offset : stop + offset]
             results.append((job.answer, Result(own, int(prepared.tokens[begin:stop].sum()), cut)))
-        _on_loop(jobs[0].answer, lambda: [_set(answer, result) for answer, result in results])
+        self._release(jobs)
+        _on_loop(jobs[0].answer, lambda: _set_all(results))
 
     def _fail(self, job: Job, error: Exception) -> None:
         refusal = _refusal_of(error)
         if refusal.status >= 500:  # the message may quote a text, so only its type is reported
             self._report(f"model '{job.target.name}' failed on a request: {type(error).__name__}")
+        self._release([job])
         _on_loop(job.answer, lambda: None if job.answer.done() else job.answer.set_exception(refusal))
 
 
@@ -294,6 +311,11 @@ def batches(tokens: np.ndarray, most: int) -> Iterator[np.ndarray]:
 def _set(answer: asyncio.Future[Any], result: Any) -> None:
     if not answer.done():  # the request may have timed out
         answer.set_result(result)
+
+
+def _set_all(results: Sequence[tuple[asyncio.Future[Any], Result]]) -> None:
+    for answer, result in results:
+        _set(answer, result)
 
 
 def _on_loop(answer: asyncio.Future[Any], do: Callable[[], object]) -> None:
