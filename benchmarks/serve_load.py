@@ -59,6 +59,9 @@ def main() -> None:
         "offline_texts_per_cpu_second": round(offline.cpu_speed, 1),
         "share_of_offline": round(served[0] / offline.speed, 3),
         "share_of_offline_per_cpu_second": round(served[1] / offline.cpu_speed, 3),
+        "share_of_offline_per_cpu_second_of_the_worker": round(
+            figures["served_texts_per_cpu_second_of_the_worker"] / offline.cpu_speed, 3
+        ),
     }
     print(json.dumps(figures, indent=2))
     if options.json:
@@ -175,7 +178,7 @@ def measure(options: argparse.Namespace, url: str, pid: int, bodies: Path, offli
     rate = options.overload * offline.speed / options.texts  # requests per second
     checker = Checker(url, offline, options.texts)
     thread = Thread(target=checker.run)
-    before, cpu, memory = computed(url), cpu_seconds(pid), [resident(pid)]
+    samples, memory = [Sample.take(url, pid)], [resident(pid)]
     thread.start()
     start = time.perf_counter()
     environment = {
@@ -189,8 +192,11 @@ def measure(options: argparse.Namespace, url: str, pid: int, bodies: Path, offli
     while wrk.poll() is None:
         time.sleep(1)
         memory.append(resident(pid))
+        samples.append(Sample.take(url, pid))
     seconds = time.perf_counter() - start
-    done, cpu = computed(url) - before, cpu_seconds(pid) - cpu
+    first, last = completed(samples)
+    done, cpu = last.texts - first.texts, sum(last.cpu.values()) - sum(first.cpu.values())
+    worker = max(last.cpu[thread] - first.cpu.get(thread, 0.0) for thread in last.cpu)
     checker.stopped = True
     thread.join()
     assert wrk.stdout is not None
@@ -200,8 +206,11 @@ def measure(options: argparse.Namespace, url: str, pid: int, bodies: Path, offli
     latencies = sorted(checker.latencies)
     third = max(1, len(memory) // 3)
     return {
-        "served_texts_per_second": round(done / seconds, 1),
+        "served_texts_per_second": round(done / (last.time - first.time), 1),
         "served_texts_per_cpu_second": round(done / cpu, 1),
+        "served_texts_per_cpu_second_of_the_worker": round(done / worker, 1),
+        "measured_texts": int(done),
+        "measured_seconds": round(last.time - first.time, 1),
         "offered_requests_per_second": round(rate, 1),
         "texts_per_request": options.texts,
         "wrk_statuses": statuses,
@@ -248,10 +257,35 @@ def computed(url: str) -> float:
     return float(re.findall(r'^phasefit_texts_total\{model="model"\} (\S+)$', text, re.M)[0])
 
 
-def cpu_seconds(pid: int) -> float:
-    """The CPU time of a process, of all its threads."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+@dataclass(frozen=True)
+class Sample:
+    """The state of the server at one time."""
+
+    time: float
+    texts: float  # computed so far
+    cpu: dict[str, float]  # seconds of each thread
+
+    @classmethod
+    def take(cls, url: str, pid: int) -> Sample:
+        """The state now."""
+        return cls(time.perf_counter(), computed(url), thread_seconds(pid))
+
+
+def completed(samples: list[Sample]) -> tuple[Sample, Sample]:
+    """The first and the last sample after a batch ended; texts count when their batch ends, CPU time at once."""
+    ends = [after for before, after in zip(samples, samples[1:], strict=False) if after.texts > before.texts]
+    if len(ends) < 2:
+        sys.exit("fewer than two batches ended; use more --seconds")
+    return ends[0], ends[-1]
+
+
+def thread_seconds(pid: int) -> dict[str, float]:
+    """The CPU time of each thread of a process; the one with the most is the worker."""
+    seconds = {}
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        fields = (thread / "stat").read_text().rpartition(")")[2].split()
+        seconds[thread.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
 
 
 def resident(pid: int) -> float:
