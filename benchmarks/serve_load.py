@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -273,7 +274,7 @@ class Sample:
 
 def completed(samples: list[Sample]) -> tuple[Sample, Sample]:
     """The first and the last sample after a batch ended; texts count when their batch ends, CPU time at once."""
-    ends = [after for before, after in zip(samples, samples[1:], strict=False) if after.texts > before.texts]
+    ends = [after for before, after in pairwise(samples) if after.texts > before.texts]
     if len(ends) < 2:
         sys.exit("fewer than two batches ended; use more --seconds")
     return ends[0], ends[-1]
