@@ -3,8 +3,8 @@
     python benchmarks/gpu_hours.py
     python benchmarks/gpu_hours.py --studies tree,label-aware
 
-For one run of each dataset and variant, the phases are built as `phasefit train` builds them, with the packaged encoder,
-and their planned steps and training tokens are counted; early stopping is ignored. A step takes as long as its
+For one run of each dataset and variant, the phases are built as `phasefit train` builds them, with the packaged
+encoder, and their planned steps and training tokens are counted; early stopping is ignored. A step takes as long as its
 operations (6 for each weight of the papers' encoder and token that is trained, 2 if the encoder is frozen) on a GPU
 with the throughput below, but never less than the time that a GPU needs to start the kernels of one step. Validations
 add the share that phasefit allows them. Writes benchmarks/results/gpu_hours.md.

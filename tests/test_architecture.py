@@ -35,7 +35,8 @@ ORDER = [
     {"report"},
     {"studies"},
     {"estimators", "export"},
-    {"cli", "serve"},
+    {"serve"},
+    {"cli"},
     {"__init__", "__main__"},
 ]
 RANK = {package: rank for rank, packages in enumerate(ORDER) for package in packages}

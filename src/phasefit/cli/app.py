@@ -22,6 +22,7 @@ PANELS = {  # of --help, with their commands
         "evaluate": "phasefit.cli.evaluate:evaluate",
         "explain": "phasefit.cli.explain:explain",
         "embed": "phasefit.cli.embed:embed",
+        "serve": "phasefit.cli.serve:serve",
         "geometry": "phasefit.cli.geometry:geometry",
         "verify": "phasefit.cli.verify:verify",
         "export": "phasefit.cli.export:export",

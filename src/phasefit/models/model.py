@@ -55,7 +55,12 @@ class Model(nn.Module, Predictor):
         if not len(texts):
             return np.empty((0, self.encoder.dimension), dtype=np.float32)
         rows = Rows.single(self._tokens(texts))
-        vectors = rows.encode(self.encoder, np.arange(len(texts)), batch_size=batch_size, progress=progress)
+        return self.embeddings(
+            rows.encode(self.encoder, np.arange(len(texts)), batch_size=batch_size, progress=progress)
+        )
+
+    def embeddings(self, vectors: torch.Tensor) -> np.ndarray:
+        """The embeddings of sentence vectors: normalised if the encoder ends with Normalize."""
         if self.encoder.normalizes:
             vectors = normalize(vectors, dim=1)
         return np.asarray(vectors.cpu().numpy())
@@ -90,6 +95,10 @@ class Model(nn.Module, Predictor):
         rows = self._rows(texts, pair)
         return rows.encode(self.encoder, np.arange(len(rows.index)), batch_size=batch_size)
 
+    def rows(self, texts: Sequence[Any], task: str | None = None) -> Rows:
+        """The tokens of texts as the head of a task reads them, or as `embed` does; long texts are cut silently."""
+        return self._rows(texts, None if task is None else self.head(task).pair, warn=False)
+
     def facts(self) -> dict[str, Any]:
         """The name of the encoder, its device and its maximum length."""
         return {"model": self.encoder.name, "device": str(self.device), "max_length": self.encoder.max_length}
@@ -100,7 +109,7 @@ class Model(nn.Module, Predictor):
 
         return write_model(self, folder)
 
-    def _rows(self, texts: Sequence[Any], pair: PairKind | None) -> Rows:
+    def _rows(self, texts: Sequence[Any], pair: PairKind | None, warn: bool = True) -> Rows:
         """Texts or pairs as this kind of head reads them; raises a DataError for a wrong row."""
         if isinstance(texts, str):
             raise TypeError("give a list of texts, not one string")
@@ -108,7 +117,7 @@ class Model(nn.Module, Predictor):
             paired = next((row for row, text in enumerate(texts, start=1) if isinstance(text, tuple | list)), None)
             if paired is not None:
                 raise DataError(f"row {paired} is a text pair, but this model expects single texts")
-            return Rows.single(self._tokens(texts))
+            return Rows.single(self._tokens(texts, warn))
         for row, text in enumerate(texts, start=1):
             if not isinstance(text, tuple | list) or len(text) != 2:
                 raise DataError(f"row {row} is not a pair; this model expects text pairs, given as tuples of two")
@@ -121,19 +130,21 @@ class Model(nn.Module, Predictor):
                 rows = Rows.together(self.encoder, together, others)
             except TypeError as error:
                 raise _odd_text(together, error) from error
-            self._warn(rows.cut, len(left), "pairs", self.encoder.max_length)
+            if warn:
+                self._warn(rows.cut, len(left), "pairs", self.encoder.max_length)
         else:
-            rows = Rows.apart(self._tokens(together), others)
+            rows = Rows.apart(self._tokens(together, warn), others)
         return Rows(rows.tokens, rows.index[: len(left)])
 
-    def _tokens(self, texts: Sequence[str]) -> Tokens:
+    def _tokens(self, texts: Sequence[str], warn: bool = True) -> Tokens:
         if isinstance(texts, str):
             raise TypeError("give a list of texts, not one string")
         try:
             tokens = self._tokeniser.of(self.encoder)(texts)
         except TypeError as error:  # from the tokenizer, which does not name the text
             raise _odd_text(texts, error) from error
-        self._warn(tokens.cut, len(texts))
+        if warn:
+            self._warn(tokens.cut, len(texts))
         return tokens
 
     def _warn(self, cut: int, rows: int, what: str = "texts", longest: int = 0) -> None:

@@ -57,7 +57,7 @@ class Run:
 
     @classmethod
     def open_model(cls, source: str | Path) -> Run:
-        """Open a finished run, a saved model, an exported folder or a plain encoder; a model on the hub is downloaded."""
+        """Open a finished run, a saved model, an export or a plain encoder; a model on the hub is downloaded."""
         source = local_source(source)
         if (Path(source).expanduser() / MANIFEST).is_file():
             return cls.open(source)

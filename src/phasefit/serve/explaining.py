@@ -1,0 +1,79 @@
+"""`POST /explain`: the words that mattered for the prediction of one text, and the nearest training texts.
+
+Training texts are served only if the operator asks for it; they are read and embedded when a model is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from phasefit.models.predictor import Predictor
+from phasefit.serve.limits import Limits
+from phasefit.serve.loading import Models, Target
+from phasefit.serve.wire.fields import TEXT, check_input, text_field
+from phasefit.serve.wire.inference import inputs_of
+
+PATH = "/explain"
+COST = 64  # computing an explanation takes about as long as predicting this many texts
+NEIGHBOURS = 3
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["inputs"],
+    "properties": {
+        "model": {"type": "string", "description": "A name from GET /v1/models; optional with one model."},
+        "task": {"type": "string", "description": "The task of a model with several; the same as model NAME/TASK."},
+        "inputs": {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 2, "maxItems": 2}]},
+    },
+    "example": {"inputs": "arrived broken"},
+}
+ANSWER = {
+    "model": "reviews",
+    "explanations": [
+        {
+            "label": "bad",
+            "probability": 0.97,
+            "text": "arrived broken",
+            "words": [
+                {"start": 0, "end": 7, "text": "arrived", "weight": 0.2, "side": 0},
+                {"start": 8, "end": 14, "text": "broken", "weight": 3.1, "side": 0},
+            ],
+        }
+    ],
+    "test": {"sentence": "deleting the most important word lowers the probability by 0.61, a random word by 0.31"},
+    "neighbours": [{"text": "came in pieces", "label": "bad", "similarity": 0.83}],
+}
+
+
+def read(content: Mapping[str, Any], models: Models, limits: Limits) -> tuple[Target, Any]:
+    """The task and the text or pair that a body asks about."""
+    target = models.for_prediction(text_field(content, "model"), text_field(content, "task"))
+    given = inputs_of(content)
+    return target, check_input(given, "inputs", target, limits)
+
+
+def explain(target: Target, text: Any) -> dict[str, Any]:
+    """The content of the answer; runs on the worker thread."""
+    from phasefit.explain import deletion_test, explain_texts, to_json
+
+    model = target.model
+    explanations = explain_texts(model.predictor, [text], task=target.task)
+    vectors = model.training.get(target.task or "")
+    return {
+        "model": target.name,
+        "explanations": to_json(explanations),
+        "test": to_json(deletion_test(model.predictor, explanations)),
+        "neighbours": [] if vectors is None else to_json(vectors.nearest([text], NEIGHBOURS)[0]),
+    }
+
+
+def read_training(path: Path, predictor: Predictor) -> dict[str, Any]:
+    """The training texts of a run with their embeddings, by task; an error in one sentence if they are gone."""
+    from phasefit.explain import TrainingVectors, training_texts
+    from phasefit.runs.run import Run
+
+    run = Run.open(path)
+    tasks = [str(task) for task in predictor.heads]
+    several = len(tasks) > 1
+    return {task: TrainingVectors(predictor, training_texts(run, task if several else None)) for task in tasks}
