@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +22,7 @@ from typer.testing import CliRunner, Result
 
 from exporting import add_task, one_task, table_of
 from phasefit.cli.app import app
-from phasefit.errors import DataError, MissingExtra, ModelError, RunError
+from phasefit.errors import DataError, Interrupted, MissingExtra, ModelError, RunError
 from phasefit.export import checks, run_export
 from phasefit.export.run_export import ExportOptions, export_run
 from phasefit.models.model import Model
@@ -362,6 +363,16 @@ def test_a_full_disk_leaves_nothing(run: Run, tmp_path: Path, monkeypatch: pytes
     with pytest.raises(RunError, match=r"cannot be written to .*: No space left on device"):
         export_run(run, ExportOptions(tmp_path / "out"), silent, clock=FakeClock(2.0))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(checks, "compare", lambda *args: os.kill(os.getpid(), number))
+    with pytest.raises(Interrupted):
+        export_run(run, ExportOptions(tmp_path / "out"), silent, clock=FakeClock(2.0))
+    assert [path.name for path in tmp_path.rglob("*")] == ["temporary"]
 
 
 @pytest.mark.long

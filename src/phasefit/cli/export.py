@@ -40,8 +40,8 @@ def export(
         bool,
         typer.Option(
             "--int8",
-            help="Quantise weights and activations: a quarter of the size, 2 to 6 times as fast as torch on CPUs with "
-            "VNNI.",
+            help="Quantise weights and activations: a quarter to a third of the size, 2 to 5 times as fast as torch on "
+            "CPUs with VNNI.",
             rich_help_panel=opt.OUTPUT,
         ),
     ] = False,

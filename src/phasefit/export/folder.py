@@ -116,9 +116,9 @@ def write_manifest(
     return content
 
 
-def check_texts(model: Model) -> None:
+def check_texts(run: Run) -> None:
     """Refuse to write training texts if no task reads single texts."""
-    if len(model.heads) and all(model.head(task).pair is not None for task in model.heads):
+    if run.heads and all(head.get("pair") for head in run.heads.values()):
         raise DataError(
             "--with-texts writes single texts with their embeddings, and this run compares pairs; remove it"
         )

@@ -15,6 +15,7 @@ from phasefit.export import folder as files
 from phasefit.export import onnx_library, openvino_library
 from phasefit.export.check_rows import CheckRows, rows_of_file, rows_of_run
 from phasefit.export.figures import Figures, Precision
+from phasefit.runs.stop import Stop
 
 if TYPE_CHECKING:
     from phasefit.events import Listener
@@ -72,9 +73,7 @@ def export_run(
     rows = _read_rows(run, options, listen)
     listen(Stage("loading the model"))
     model = run.model("cpu")
-    if options.with_texts:
-        files.check_texts(model)
-    with tempfile.TemporaryDirectory(prefix="phasefit-export-") as work:
+    with Stop() as stop, tempfile.TemporaryDirectory(prefix="phasefit-export-") as work:
         built, figures, problems = _build(run, model, rows, options, Path(work), listen, clock)
         forced = bool(problems)
         if forced and not options.force:
@@ -90,6 +89,7 @@ def export_run(
         (built.folder / files.CARD).write_text(card(facts, figures, forced=forced), encoding="utf-8")
         files.write_manifest(built.folder, facts, figures, forced=forced)
         listen(Stage("writing"))
+        stop.check()
         files.check_target(options.folder, overwrite=options.overwrite)  # it may have been created meanwhile
         files.publish(built.folder, options.folder)
     return ExportResult(options.folder, figures, forced)
@@ -99,6 +99,8 @@ def check(run: Run, options: ExportOptions) -> None:
     """Refuse what cannot be exported, before torch is imported."""
     run.check_encoder()
     files.check_target(options.folder, overwrite=options.overwrite)
+    if options.with_texts:
+        files.check_texts(run)
     onnx_library.check_installed()
     if options.engine == "openvino":
         openvino_library.check_installed(quantise=options.int8)
