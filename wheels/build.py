@@ -28,10 +28,11 @@ def main() -> None:
     given = parser.parse_args()
     wheels = build(given.out)
     with tempfile.TemporaryDirectory(prefix="phasefit-package-") as place:
+        folder = write_exported(Path(place))
         if given.only != "phasefit":
-            check_runtime(wheels["phasefit_runtime"], Path(place), given.exported)
+            check_runtime(wheels["phasefit_runtime"], Path(place), folder, given.exported)
         if given.only != "runtime":
-            check_phasefit(wheels["phasefit"], wheels["phasefit_runtime"], Path(place))
+            check_phasefit(wheels["phasefit"], wheels["phasefit_runtime"], Path(place), folder)
 
 
 def build(out: Path) -> dict[str, Path]:
@@ -47,8 +48,8 @@ def build(out: Path) -> dict[str, Path]:
     return wheels
 
 
-def check_runtime(wheel: Path, place: Path, exported: Path | None) -> None:
-    """The runtime alone: it answers, imports no torch, and is small."""
+def write_exported(place: Path) -> Path:
+    """A tiny exported folder, and the answers that the runtime of this checkout gives."""
     sys.path[:0] = [str(ROOT / "runtime" / "tests"), str(ROOT / "runtime" / "src")]
     import phasefit_runtime
     from graphs import task, write_folder
@@ -57,6 +58,11 @@ def check_runtime(wheel: Path, place: Path, exported: Path | None) -> None:
     texts = ["red cat", "good dog one two", "blue"]
     expected = phasefit_runtime.load(folder).predict_proba(texts).tolist()
     (place / "expected.json").write_text(json.dumps({"texts": texts, "probabilities": expected}))
+    return folder
+
+
+def check_runtime(wheel: Path, place: Path, folder: Path, exported: Path | None) -> None:
+    """The runtime alone: it answers, imports no torch, and is small."""
     python = environment(place / "runtime")
     bare = installed_mb(python)
     pip(python, "install", str(wheel))
@@ -67,7 +73,7 @@ def check_runtime(wheel: Path, place: Path, exported: Path | None) -> None:
     run(python, HERE / "smoke_runtime.py", folder, place / "expected.json", *([exported.resolve()] if exported else []))
 
 
-def check_phasefit(wheel: Path, runtime: Path, place: Path) -> None:
+def check_phasefit(wheel: Path, runtime: Path, place: Path, folder: Path) -> None:
     """phasefit with the tested versions: help, version, a short training, and an exported folder."""
     python = environment(place / "phasefit")
     constraints = ROOT / "constraints.txt"
@@ -75,8 +81,7 @@ def check_phasefit(wheel: Path, runtime: Path, place: Path) -> None:
     pip(python, "install", torch)  # first, because its build decides what else is installed
     pip(python, "install", "-c", str(constraints), str(wheel), str(runtime))
     print(f"phasefit and its requirements take {installed_mb(python):,.0f} MB installed", flush=True)
-    folder = place / "tiny"
-    run(python, HERE / "smoke_phasefit.py", *([folder] if folder.is_dir() else []))
+    run(python, HERE / "smoke_phasefit.py", folder)
 
 
 def environment(folder: Path) -> Path:
