@@ -114,7 +114,7 @@ def serve(
 
     $ phasefit serve runs/reviews
     $ phasefit serve reviews=runs/reviews-2 topics=runs/topics --port 9000
-    $ curl localhost:8000/v1/classify -H 'Content-Type: application/json' -d '{"input": "arrived broken"}'
+    $ curl localhost:8000/predict --json '{"inputs": "arrived broken"}'
     """
     from phasefit.cli.console import echo
     from phasefit.serve.libraries import check_libraries
