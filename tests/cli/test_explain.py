@@ -23,7 +23,8 @@ def test_say(phasefit, model) -> None:
     assert "log-odds" in result.stdout
     assert "Test of these words: deleting the most important word" in result.stdout
     assert "\x1b" not in result.stdout
-    assert "nearest training texts are left out: the run 'run' does not state which table it was trained on" in result.stderr
+    why = "the run 'run' does not state which table it was trained on"
+    assert f"nearest training texts are left out: {why}" in result.stderr
 
 
 def test_a_label_can_be_chosen(phasefit, model, sentence) -> None:
