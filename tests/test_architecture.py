@@ -33,7 +33,7 @@ ORDER = [
     {"explain"},
     {"report"},
     {"studies"},
-    {"estimators", "export"},
+    {"estimators", "export", "predicting"},
     {"cli", "serve"},
     {"__init__", "__main__"},
 ]

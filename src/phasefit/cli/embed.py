@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from phasefit.cli import options as opt
-from phasefit.errors import DataError
 from phasefit.files.atomic import discard_abandoned, write_file
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 ARRAY = ".npy"
-COLUMN = "embedding"
 
 
 def embed(
@@ -57,7 +54,9 @@ def embed(
     from phasefit.cli.inputs import check_embeds, frame_of, load, read_texts, report_reading
     from phasefit.cli.outputs import check_out, report_written, rescued, write_out
     from phasefit.cli.progress import counting
+    from phasefit.data.io.files import file_format
     from phasefit.data.io.frames import check_columns
+    from phasefit.predicting.columns import add_vectors, refuse_vectors
     from phasefit.runs.run import Run
 
     check_out(out, overwrite, also=(ARRAY,), escape_formulas=escape_formulas)
@@ -70,7 +69,7 @@ def embed(
     frame = frame_of(table)
     if not is_array:
         check_columns(frame, out)
-        refuse_clash(frame)
+        refuse_vectors(frame.columns)
     encoder = load(run, device, threads, quiet)
     with counting("embedding", len(table), quiet) as progress:
         vectors = encoder.embed(table.texts, batch_size=batch_size, progress=progress)
@@ -79,7 +78,7 @@ def embed(
             write_array(vectors, out)
         report_written(out, len(vectors), quiet)
     else:
-        write_out(add_vectors(frame, vectors, out), out, quiet, escape_formulas)
+        write_out(add_vectors(frame, vectors, file_format(out)[0]), out, quiet, escape_formulas)
 
 
 def write_array(vectors: np.ndarray, path: Path) -> None:
@@ -92,23 +91,3 @@ def write_array(vectors: np.ndarray, path: Path) -> None:
 
     write_file(path, fill)
     discard_abandoned(path.parent)
-
-
-def refuse_clash(frame: pd.DataFrame) -> None:
-    """Raise a DataError, before any work, if the input already has the new column."""
-    if COLUMN in frame.columns:
-        raise DataError(f"the input already has the column '{COLUMN}'; rename it or write to a .npy file")
-
-
-def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.DataFrame:
-    """The frame with a column of vectors: lists, or JSON for CSV and TSV."""
-    import json
-
-    import pandas as pd
-
-    from phasefit.data.io.files import file_format
-
-    rows: list[object] = vectors.tolist()
-    if file_format(path)[0] in ("csv", "tsv"):
-        rows = [json.dumps(row) for row in rows]
-    return pd.concat([frame, pd.Series(rows, index=frame.index, name=COLUMN)], axis=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -97,17 +96,18 @@ def predict(
         sides_of,
     )
     from phasefit.cli.outputs import check_out, write_out
-    from phasefit.cli.predictions import (
-        add_predictions,
-        check_probabilities,
-        column_names,
-        parse_probabilities,
-        refuse_clashes,
-    )
     from phasefit.cli.progress import counting
     from phasefit.data.io.frames import check_columns
     from phasefit.data.sources import read_table
     from phasefit.kinds import kind_of
+    from phasefit.predicting.columns import (
+        add_predictions,
+        check_probabilities,
+        column_names,
+        decision_of,
+        parse_probabilities,
+        refuse_clashes,
+    )
     from phasefit.runs.run import Run
 
     shown = parse_probabilities(probabilities)
@@ -156,19 +156,6 @@ def predict(
     report_empty(len(table) - len(inputs), withheld, len(table), decision, quiet)
     predicted = add_predictions(frame, outputs, space, decision, prefix, shown, table.blank)
     write_out(predicted, out, quiet, escape_formulas)
-
-
-def decision_of(model: Predictor, reject_below: float | None, task: str | None = None) -> Decision:
-    """The decision rule of the model, with `reject_below` as its threshold if given."""
-    from phasefit.kinds import kind_of
-
-    name = model.known_task(task)
-    own, kind = model.decision(name), kind_of(model.space_of(name))
-    if reject_below is not None and kind.no_reject:
-        raise DataError(
-            f"--reject-below needs a model with one class per text; this model has labels of kind '{kind.name}'"
-        )
-    return own if reject_below is None else replace(own, reject_below=reject_below)
 
 
 def report_empty(blank: int, withheld: int, rows: int, decision: Decision, quiet: bool) -> None:
