@@ -1,0 +1,119 @@
+"""Engines run shards: in this process, or in several on this machine. Others can be added with the same two methods.
+
+Every shard is written by whoever runs it, and counts as done once its file exists, so that an engine may lose a worker
+at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Protocol
+
+from phasefit.errors import DataError, RunError
+from phasefit.predicting.shards import Shard
+from phasefit.predicting.worker import Job, ShardResult, Worker
+
+if TYPE_CHECKING:
+    from phasefit.models.predictor import Predictor
+
+MOST = 256  # processes
+
+
+class Engine(Protocol):
+    """Runs the shards of a job."""
+
+    def check(self, job: Job) -> None:
+        """Raise an error, before anything is written, if the job cannot be done."""
+        ...
+
+    def run(self, job: Job, shards: Sequence[Shard], progress: Callable[[int], None]) -> Iterator[ShardResult]:
+        """Run shards and yield each result once its output is written; `progress` is called with rows done."""
+        ...
+
+
+class ThisProcess:
+    """One shard after the other, with a model that is loaded already or by the first check."""
+
+    def __init__(self, load: Callable[[], Predictor]) -> None:
+        self._load = load
+        self._model: Predictor | None = None
+
+    def check(self, job: Job) -> None:
+        """Load the model and check the columns."""
+        self._model = self._load() if self._model is None else self._model
+        Worker(job, self._model)
+
+    def run(self, job: Job, shards: Sequence[Shard], progress: Callable[[int], None]) -> Iterator[ShardResult]:
+        """Run shards in order."""
+        worker = Worker(job, self._model)
+        for shard in shards:
+            yield worker.execute(shard, progress)
+
+
+class Processes:
+    """Several processes on this machine, each with one thread and its own model."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def check(self, job: Job) -> None:
+        """Load the model in a process and check the columns there: it is not needed in this one."""
+        with self._pool(job, 1) as pool:
+            pool.submit(_check).result()
+
+    def run(self, job: Job, shards: Sequence[Shard], progress: Callable[[int], None]) -> Iterator[ShardResult]:
+        """Run shards in any order."""
+        with self._pool(job, min(self.count, max(len(shards), 1))) as pool:
+            futures = [pool.submit(_execute, shard) for shard in shards]
+            try:
+                for future in as_completed(futures):
+                    result = future.result()
+                    progress(result.rows + result.skipped)
+                    yield result
+            except BrokenProcessPool:
+                raise RunError(
+                    "a process was killed, perhaps for using too much memory; finished shards are kept, so repeat the "
+                    "command to resume, with fewer processes if memory is short"
+                ) from None
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _pool(self, job: Job, count: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start, initargs=(job,))
+
+
+def parse_engine(text: str) -> int:
+    """The number of processes of `local` or `local:N`."""
+    head, colon, number = text.partition(":")
+    if head == "local" and (not colon or (number.isascii() and number.isdecimal() and 1 <= int(number[:9]) <= MOST)):
+        return int(number or 1)
+    raise DataError(f"--engine {text:.40} is unknown; use local, or local:N for N processes")
+
+
+_job: Job | None = None
+_worker: Worker | None = None
+
+
+def _start(job: Job) -> None:
+    """Note the job of a new process; an error here would only break the pool."""
+    global _job
+    _job = job
+
+
+def _ready() -> Worker:
+    global _worker
+    assert _job is not None
+    if _worker is None:
+        _worker = Worker(_job)
+    return _worker
+
+
+def _check() -> None:
+    _ready()
+
+
+def _execute(shard: Shard) -> ShardResult:
+    return _ready().execute(shard)
