@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,9 +49,9 @@ class ThisProcess:
 
     def run(self, job: Job, shards: Sequence[Shard], progress: Callable[[int], None]) -> Iterator[ShardResult]:
         """Run shards in order."""
-        worker = Worker(job, self._model)
-        for shard in shards:
-            yield worker.execute(shard, progress)
+        with closing(Worker(job, self._model)) as worker:
+            for shard in shards:
+                yield worker.execute(shard, progress)
 
 
 class Processes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -152,47 +153,43 @@ def _plan_rows(number: int, plan: FilePlan, asked: Planning) -> tuple[FilePlan, 
 
 
 def _unquoted(plan: FilePlan) -> FilePlan:
-    records = delimited_records(
-        Cursor(plan.text_file, returns_end_lines=True), TAB, Position(), quoted=False, width=None
-    )
-    names = next(records).value
+    with closing(Cursor(plan.text_file, returns_end_lines=True)) as cursor:
+        names = next(delimited_records(cursor, TAB, Position(), quoted=False, width=None)).value
     if any(name[:1] == '"' == name[-1:] for name in names) or len(set(names)) < len(names):
         raise DataError("the header is quoted")
     return replace(plan, columns=tuple(names), quoted=False)
 
 
 def _scan_rows(number: int, plan: FilePlan, most: int, *, skip: bool) -> tuple[FilePlan, tuple[Shard, ...]]:
-    cursor = Cursor(plan.text_file, returns_end_lines=True)
-    records = delimited_records(cursor, plan.delimiter or ",", Position(), quoted=plan.quoted, width=len(plan.columns))
-    next(records)  # the header, checked before
-    shards = _Cutting(number, most, cursor)
-    returns = False
-    for record in records:
-        _refuse(record, skip)
-        if record.several_lines and record.problem is None:
-            returns = returns or any("\r" in cell for cell in record.value)
-        shards.add()
-    cursor.close()
+    mark, width, returns = plan.delimiter or ",", len(plan.columns), False
+    with closing(Cursor(plan.text_file, returns_end_lines=True)) as cursor:
+        records = delimited_records(cursor, mark, Position(), quoted=plan.quoted, width=width)
+        next(records)  # the header, checked before
+        shards = _Cutting(number, most, cursor)
+        for record in records:
+            _refuse(record, skip)
+            if record.several_lines and record.problem is None:
+                returns = returns or any("\r" in cell for cell in record.value)
+            shards.add()
     if not shards.rows:
         raise DataError(f"{plan.file.path.name} has no rows, only a header")
     return replace(plan, rows=shards.rows, returns=returns), tuple(shards.finish())
 
 
 def _plan_objects(number: int, plan: FilePlan, asked: Planning) -> tuple[FilePlan, tuple[Shard, ...]]:
-    cursor = Cursor(plan.text_file, returns_end_lines=False)
-    shards = _Cutting(number, asked.shard_rows, cursor)
     names: dict[str, None] = {}
     returns, name = False, plan.file.path.name
     types = _Types(name) if asked.with_types else None
-    for record in json_records(cursor, Position(row=1)):
-        _refuse(record, asked.skip)
-        shards.add()
-        if record.problem is None:
-            names |= dict.fromkeys(record.value)
-            returns = returns or any(isinstance(value, str) and "\r" in value for value in record.value.values())
-            if types is not None:
-                types.add(record.value)
-    cursor.close()
+    with closing(Cursor(plan.text_file, returns_end_lines=False)) as cursor:
+        shards = _Cutting(number, asked.shard_rows, cursor)
+        for record in json_records(cursor, Position(row=1)):
+            _refuse(record, asked.skip)
+            shards.add()
+            if record.problem is None:
+                names |= dict.fromkeys(record.value)
+                returns = returns or any(isinstance(value, str) and "\r" in value for value in record.value.values())
+                if types is not None:
+                    types.add(record.value)
     if not shards.rows:
         raise DataError(f"{name} is empty")
     if not names:

@@ -133,8 +133,7 @@ class Worker:
         """Read a shard, compute its output, and write it: first the rows that were left out, then all others."""
         plan = self.job.plans[shard.file]
         if self._reader is None or self._reader.plan is not plan:
-            if self._reader is not None:
-                self._reader.close()
+            self.close()
             self._reader = Reader(plan)
         rows = self._reader.read(shard, skip=self.job.skip)
         if self.job.skip:
@@ -150,6 +149,12 @@ class Worker:
         if progress is not None and rows.skipped:
             progress(len(rows.skipped))
         return replace(result, warning=cut[0] if cut else "")
+
+    def close(self) -> None:
+        """Close the input file."""
+        if self._reader is not None:
+            self._reader.close()
+        self._reader = None
 
     def _table(self, plan: FilePlan, rows: ShardRows) -> Table | None:
         """The texts of the rows; None without any rows."""
