@@ -16,7 +16,7 @@ from phasefit.runs.results import save_model
 TERMS = ("bad", "good", "good day", "the", "na")
 
 
-def save_small(folder: Path, reject_below: float = 0.6) -> Path:
+def save_small(folder: Path, reject_below: float = 0.45) -> Path:
     """The folder of a TF-IDF model with three classes that withholds some predictions."""
     weights = np.random.default_rng(0).normal(size=(len(TERMS), 3)).astype(np.float32)
     head = TfidfHead(TERMS, np.ones(len(TERMS), np.float32), LinearWeights(weights, np.zeros(3, np.float32)))

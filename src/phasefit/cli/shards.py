@@ -50,8 +50,6 @@ class Sharding:
     def wanted(self) -> bool:
         """Whether to work in shards: if an option of shards is given, for several files, and for large ones."""
         from phasefit.predicting.engine import parse_engine
-        from phasefit.predicting.inputs import is_pattern
-        from phasefit.predicting.remote import is_remote
 
         parse_engine(self.engine)
         option = next((name for name, given in self._given() if given), None)
@@ -59,7 +57,7 @@ class Sharding:
             if option is not None:
                 raise DataError(f"{option} needs input files; standard input is read at once")
             return False
-        several = len(self.files) > 1 or is_remote(self.files[0]) or is_pattern(self.files[0])
+        several = self._is_several
         if (several or option is not None) and self.out is None:
             what = option or "input from several files or an address"
             raise DataError(f"{what} needs an output: -o FILE, or -o FOLDER/ for one file per shard")
@@ -126,12 +124,20 @@ class Sharding:
         ]
 
     @property
+    def _is_several(self) -> bool:
+        """Whether the input can only be read in shards: several files, a pattern or an address."""
+        from phasefit.predicting.inputs import is_pattern
+        from phasefit.predicting.remote import is_remote
+
+        return len(self.files) > 1 or is_remote(self.files[0]) or is_pattern(self.files[0])
+
+    @property
     def _is_folder(self) -> bool:
         """Whether the output is a folder: by its last character, or because one of our outputs is there."""
-        from phasefit.predicting.manifest import NAME
+        from phasefit.predicting.shards import MANIFEST
 
         out = self.out or ""
-        return out.endswith(("/", os.sep)) or (Path(out) / NAME).is_file()
+        return out.endswith(("/", os.sep)) or (Path(out) / MANIFEST).is_file()
 
     def _output(self, command: str, escape_formulas: bool) -> tuple[Path | None, str, bool]:
         """The output file, or None for a folder; the format, and whether it is gzipped."""
@@ -140,8 +146,7 @@ class Sharding:
 
         also = (f".{ARRAY}",) if command == "embed" else ()
         out = Path(self.out or "")
-        named = out.suffix.lower() in (*also, ".gz") or not (self._is_folder or not out.suffix)
-        if self._is_folder or (not named and (len(self.files) > 1 or self.out_format)):
+        if self._is_folder or (not out.suffix and (self._is_several or self.out_format)):
             format, zipped = self._folder_format(also)
             if escape_formulas and format not in ("csv", "tsv"):
                 raise DataError(f"--escape-formulas applies to CSV and TSV, not to {format}; remove it")

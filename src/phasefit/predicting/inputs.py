@@ -11,6 +11,7 @@ from typing import cast
 from phasefit.data.io.files import ENDINGS, file_format, readable
 from phasefit.errors import DataError
 from phasefit.predicting.remote import RemoteFile, find_remote, is_remote
+from phasefit.predicting.shards import MANIFEST
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,9 @@ def is_pattern_url(source: str) -> bool:
 
 
 def _is_visible(path: Path, folder: Path) -> bool:
-    """Whether a file in a folder is a table: not one of the files that engines leave there, such as _SUCCESS."""
-    return _is_table(path.name) and not _hidden(path.relative_to(folder).parts)
+    """Whether a file in a folder is a table: not one that engines leave there, such as _SUCCESS, and not our output."""
+    is_output = (path.parent / MANIFEST).is_file()
+    return _is_table(path.name) and not _hidden(path.relative_to(folder).parts) and not is_output
 
 
 def _hidden(parts: Iterable[str]) -> bool:

@@ -19,10 +19,10 @@ from phasefit.files.integrity import sha256
 from phasefit.files.manifest import EXPORT, MANIFEST, versions
 from phasefit.predicting.inputs import InputFile
 from phasefit.predicting.plan import FilePlan
+from phasefit.predicting.shards import MANIFEST as NAME
 from phasefit.predicting.shards import Shard
 from phasefit.runs.run import Run
 
-NAME = "predict.json"
 FORMAT = 1
 WORDS = {
     "command": "the command",

@@ -17,9 +17,10 @@ from phasefit.files.integrity import sha256
 from phasefit.files.lock import LOCK, acquire_lock, release_lock
 from phasefit.predicting.engine import Engine
 from phasefit.predicting.inputs import find_inputs
-from phasefit.predicting.manifest import NAME, Manifest, difference, make_request, read_manifest
+from phasefit.predicting.manifest import Manifest, difference, make_request, read_manifest
 from phasefit.predicting.merge import count_lines, merge_shards, merge_skipped
 from phasefit.predicting.plan import Planned, Planning, plan_file
+from phasefit.predicting.shards import MANIFEST as NAME
 from phasefit.predicting.shards import Shard
 from phasefit.predicting.worker import Job, Options
 from phasefit.predicting.writers import SKIPPED

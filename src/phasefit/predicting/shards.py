@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+MANIFEST = "predict.json"  # in an output folder
 ROWS = 50_000  # of a shard
 FEWEST = 1_000
 CELLS = 5_000_000  # numbers of a shard that are held at once, if a row has many
