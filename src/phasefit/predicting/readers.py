@@ -46,7 +46,7 @@ class ShardRows:
         """The line of a row, by its place among the readable ones."""
         return None if self.lines is None else self.lines[place]
 
-    def keep(self, places: Sequence[int]) -> ShardRows:
+    def keep(self, places: list[int]) -> ShardRows:
         """Only the rows in these places."""
         return ShardRows(
             self.frame.iloc[places].reset_index(drop=True),
@@ -141,7 +141,8 @@ def _read_row_groups(plan: FilePlan, shard: Shard, skip: bool) -> ShardRows:
             plan.file.path.open("rb") as content,
             parquet.ParquetFile(content, buffer_size=BUFFER, pre_buffer=False) as opened,
         ):
-            groups, begin, row = [], 0, 0
+            groups: list[int] = []
+            begin = row = 0
             for group in range(opened.metadata.num_row_groups):
                 size = opened.metadata.row_group(group).num_rows
                 if row < stop and row + size > shard.first:

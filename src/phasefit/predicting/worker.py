@@ -264,7 +264,8 @@ class Worker:
 
     def _without_bad_texts(self, plan: FilePlan, rows: ShardRows) -> ShardRows:
         """Only rows whose texts can be used; the others are noted."""
-        name, bad = plan.file.path.name, {}
+        name = plan.file.path.name
+        bad: dict[int, str] = {}
         for column in plan.texts:
             label = column if len(plan.texts) > 1 else ""
             for place, value in enumerate(rows.frame[column].tolist()):
