@@ -97,6 +97,11 @@ def main() -> None:
     import pyarrow.parquet  # noqa: F401
     import torch
 
+    import phasefit.cli.row_progress
+    import phasefit.cli.shards
+    import phasefit.models.tfidf.storage
+    import phasefit.predicting.run
+    import phasefit.training.device  # noqa: F401
     from phasefit.cli.app import app
 
     torch.set_num_threads(1)
