@@ -239,6 +239,17 @@ def test_several_processes_give_the_same_bytes(model: Path, tmp_path: Path) -> N
     assert content(tmp_path / "one") == content(tmp_path / "two")
 
 
+@pytest.mark.long
+def test_processes_with_an_encoder_give_the_same_bytes(tiny_folder: Path, tmp_path: Path) -> None:
+    write_frame(pd.DataFrame({"text": [f"rain and {row} songs" for row in range(50)]}), tmp_path / "in.csv")
+    for name, engine in (("one", "local"), ("two", "local:2")):
+        words = ["-o", f"{tmp_path}/{name}/", "--shard-rows", 8, "--threads", "1", "--engine", engine]
+        result = invoke("embed", tiny_folder, tmp_path / "in.csv", *words, "--out-format", "parquet")
+        assert result.exit_code == 0, (result.output, result.exception)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+    assert len(content(tmp_path / "one")) == 8
+
+
 @pytest.mark.parametrize("ending", ["npy", "parquet", "jsonl", "csv"])
 def test_embeddings(tiny_folder: Path, tmp_path: Path, ending: str) -> None:
     write_frame(pd.DataFrame({"text": [f"rain and {row} songs" for row in range(5)]}), tmp_path / "in.csv")

@@ -625,13 +625,13 @@ InputFile: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help=FILE_H
 InputFiles: TypeAlias = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...", help=f"{FILE_HELP} Several files, a quoted pattern such as 'data/*.parquet', or s3://..."
+        metavar="FILE", help=f"{FILE_HELP} Several files, a quoted pattern such as 'data/*.parquet', or s3://..."
     ),
 ]
 OptionalInputFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="FILE...", help=f"{FILE_HELP} Several files, a quoted pattern such as 'data/*.parquet', or s3://..."
+        metavar="FILE", help=f"{FILE_HELP} Several files, a quoted pattern such as 'data/*.parquet', or s3://..."
     ),
 ]
 OptionalInputFile: TypeAlias = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP)]

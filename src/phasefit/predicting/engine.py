@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Protocol
 
@@ -59,31 +59,42 @@ class Processes:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self._pool: ProcessPoolExecutor | None = None
 
     def check(self, job: Job) -> None:
-        """Load the model in a process and check the columns there: it is not needed in this one."""
-        with self._pool(job, 1) as pool:
-            pool.submit(_check).result()
+        """Load the model in the first process and check the columns there: it is not needed in this one."""
+        self._pool = ProcessPoolExecutor(
+            self.count, mp_context=get_context("spawn"), initializer=_start, initargs=(job,)
+        )
+        try:
+            with _deaths_reported():
+                self._pool.submit(_check).result()
+        except BaseException:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
     def run(self, job: Job, shards: Sequence[Shard], progress: Callable[[int], None]) -> Iterator[ShardResult]:
         """Run shards in any order."""
-        with self._pool(job, min(self.count, max(len(shards), 1))) as pool:
-            futures = [pool.submit(_execute, shard) for shard in shards]
-            try:
-                for future in as_completed(futures):
+        assert self._pool is not None, "checked before"
+        try:
+            with _deaths_reported():
+                for future in as_completed([self._pool.submit(_execute, shard) for shard in shards]):
                     result = future.result()
                     progress(result.rows + result.skipped)
                     yield result
-            except BrokenProcessPool:
-                raise RunError(
-                    "a process was killed, perhaps for using too much memory; finished shards are kept, so repeat the "
-                    "command to resume, with fewer processes if memory is short"
-                ) from None
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _pool(self, job: Job, count: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start, initargs=(job,))
+
+@contextmanager
+def _deaths_reported() -> Iterator[None]:
+    try:
+        yield
+    except BrokenProcessPool:
+        raise RunError(
+            "a process was killed, perhaps for using too much memory; finished shards are kept, so repeat the command "
+            "to resume, with fewer processes if memory is short"
+        ) from None
 
 
 def parse_engine(text: str) -> int:

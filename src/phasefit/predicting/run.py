@@ -228,7 +228,7 @@ def _execute(job: Job, shards: Sequence[Shard], engine: Engine, listen: Listener
     listen.start(rows, rows - sum(shard.rows for shard in missing))
     done = summary.resumed
     try:
-        for result in engine.run(job, missing, listen.advance) if missing else ():
+        for result in engine.run(job, missing, listen.advance):
             done += 1
             summary.blank += result.blank
             summary.withheld += result.withheld
