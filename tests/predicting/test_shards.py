@@ -215,6 +215,37 @@ def test_a_large_file_is_read_in_shards(model: Path, tmp_path: Path, monkeypatch
     assert "exists already" in result.stderr
 
 
+@pytest.mark.parametrize("target", ["out.csv", "out/"])
+def test_an_interrupted_command_resumes(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    from phasefit.models.tfidf.model import TfidfModel
+
+    write_frame(pd.DataFrame({"text": [f"good {row}" for row in range(9)]}), tmp_path / "in.csv")
+    words = [tmp_path / "in.csv", "-o", f"{tmp_path}/{target}", "--shard-rows", 2]
+    real, calls = TfidfModel.predict_outputs, []
+
+    def interrupted(*arguments: object, **named: object) -> np.ndarray:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TfidfModel, "predict_outputs", interrupted)
+    result = invoke("predict", model, *words, "--threads", "1")
+    assert result.exit_code == 130
+    assert "interrupted; 2 of 5 shards are finished; repeat the command to resume" in result.stderr
+    again = invoke("predict", model, *words)  # with the earlier number of threads
+    assert again.exit_code == 0, again.output
+    assert "resumed: 2 shards were finished before" in again.stderr
+    assert len(calls) == 6
+    predict(model, tmp_path / "in.csv", "-o", f"{tmp_path}/whole-{target}", "--shard-rows", 2)
+    if target == "out.csv":
+        assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole-out.csv").read_bytes()
+    else:
+        assert content(tmp_path / "out") == content(tmp_path / "whole-out")
+
+
 def test_other_encodings_and_gzip(model: Path, tmp_path: Path) -> None:
     text = "text;id\n" + "".join(f"good straße ü{row};{row}\n" for row in range(9))
     (tmp_path / "a.csv").write_bytes(text.encode("utf-16"))
