@@ -23,7 +23,7 @@ ifndef PHASEFIT_DATA
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-long faults fuzz check lint pictures sentences bench bench-full rivals lock licences audit format clean
+.PHONY: help setup demo test test-fast test-long faults fuzz check lint pictures sentences bench bench-full rivals lock licences audit package format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -39,9 +39,10 @@ $(DEMO): pyproject.toml constraints.txt requirements/demo.txt
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(DEV): $(DEMO) requirements/dev.txt
+$(DEV): $(DEMO) requirements/dev.txt runtime/pyproject.toml
 	@echo "installing test requirements into .venv ..."
 	@$(LOCKED) requirements/dev.txt
+	@$(PIP) --no-deps --no-build-isolation -e runtime
 	@touch $@
 
 demo: $(DEMO)  ## train the three phases on packaged queries and show the results
@@ -123,10 +124,14 @@ licences: setup $(SUPPLY)/python  ## list the licences of all dependencies, and 
 audit: $(SUPPLY)/python  ## look up known vulnerabilities of the locked versions; fails if any could not be looked up
 	@$(SUPPLY)/python requirements/audit.py requirements/dev.txt
 
+# EXPORTED=folder measures a real export too.
+package: setup  ## build both wheels, install each into a clean environment and run its smoke test
+	@$(BIN)/python wheels/build.py $(if $(EXPORTED),--exported $(EXPORTED))
+
 format: setup  ## fix what ruff can fix
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean:  ## remove caches and build products (keeps .venv and runs)
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests runtime -name __pycache__ -type d -prune -exec rm -rf {} +

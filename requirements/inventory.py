@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+OURS = ("phasefit", "phasefit-runtime", "pip")
 
 
 def licence_table(python: str) -> str:
@@ -22,7 +23,7 @@ def licence_table(python: str) -> str:
     rows = [
         f"| {entry['Name']} | {entry['Version']} | {_one_line(entry['License'])} |"
         for entry in sorted(packages, key=lambda entry: entry["Name"].lower())
-        if entry["Name"].lower() not in ("phasefit", "pip")
+        if entry["Name"].lower() not in OURS
     ]
     header = (
         "# Licences of the dependencies\n\nWritten by `make licences`.\n\n| package | version | licence |\n|-|-|-|\n"
@@ -44,7 +45,7 @@ def main() -> None:
     command = [str(tool), "environment", python, "--output-format", "JSON", "--output-reproducible"]
     sbom = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     # The project itself is named in the metadata; its local path is nobody's business.
-    sbom["components"] = [part for part in sbom["components"] if part["name"] not in ("phasefit", "pip")]
+    sbom["components"] = [part for part in sbom["components"] if part["name"] not in OURS]
     for part in sbom["components"]:
         part.pop("externalReferences", None)  # home pages and donation links: noise in every diff
     (HERE / "sbom.json").write_text(json.dumps(sbom, indent=1, sort_keys=True) + "\n", encoding="utf-8")

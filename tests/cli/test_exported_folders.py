@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from graphs import task, write_folder
 from typer.testing import CliRunner
 
+from graphs import task, write_folder
 from phasefit.cli.app import app
 
 ONLY = "is an exported folder, which can only predict and embed; use the run that it was exported from"
@@ -59,7 +59,9 @@ def test_evaluate_scores_it(place: Path) -> None:
 
 
 def test_evaluate_scores_the_cosines_of_an_encoder(place: Path) -> None:
-    result = CliRunner().invoke(app, "evaluate encoder pairs.csv --text a --text b --label score --json".split())
+    result = CliRunner().invoke(
+        app, ["evaluate", "encoder", "pairs.csv", "--text", "a", "--text", "b", "--label", "score", "--json"]
+    )
     assert result.exit_code == 0, result.output
     assert "spearman" in json.loads(result.stdout)
 
@@ -68,7 +70,9 @@ def test_tasks_are_chosen_and_pairs_are_read(place: Path) -> None:
     result = CliRunner().invoke(app, ["predict", "tasks", "--say", "cat"])
     assert result.exit_code == 2
     assert "has several tasks; choose one with --task: one, same" in " ".join(result.stderr.split())
-    result = CliRunner().invoke(app, "predict tasks pairs.csv --task same --text a --text b --quiet".split())
+    result = CliRunner().invoke(
+        app, ["predict", "tasks", "pairs.csv", "--task", "same", "--text", "a", "--text", "b", "--quiet"]
+    )
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[0].startswith("a,b,score,prediction,probability,probability_a")
     result = CliRunner().invoke(app, ["predict", "encoder", "--say", "cat"])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graphs import KINDS, sign, task, write_folder
 
 import phasefit
+from graphs import KINDS, sign, task, write_folder
 from phasefit.errors import DataError, MissingExtra, ModelError, PhasefitError, TextsCut
 from phasefit.kinds import kind_of
 from phasefit.models.exported import ExportedModel

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 from phasefit_runtime.errors import ExportError
 from phasefit_runtime.files import AGAIN, CARD, LARGEST_MANIFEST, MANIFEST, NAME, SHA256, FileFacts, read_bounded
@@ -167,10 +167,10 @@ def _choice(content: Mapping[str, Any], name: str, known: tuple[str, ...]) -> st
 
 def _whole(content: Mapping[str, Any], name: str, least: int) -> int:
     value = content.get(name)
-    if not _is_whole(value, least) or value > MOST:  # type: ignore[operator]
+    if not _is_whole(value, least) or value > MOST:
         raise _DamagedError(f"{name} must be a whole number from {least} to {MOST:,}")
-    return int(value)  # type: ignore[arg-type]
+    return value
 
 
-def _is_whole(value: Any, least: int) -> bool:
+def _is_whole(value: Any, least: int) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -54,6 +54,11 @@ class Model:
         self._even = any(task.pair for task in manifest.tasks.values())  # its graph joins each two texts of a batch
 
     @property
+    def engine(self) -> Engine:
+        """The loaded graph."""
+        return self._engine
+
+    @property
     def tasks(self) -> list[str]:
         """The names of its tasks; empty if it only embeds."""
         return list(self.manifest.tasks)
@@ -130,7 +135,7 @@ class Model:
         rows = self._run(
             head.output, head.labels.outputs, distinct, places, head.pair, batch_size, max_tokens, progress
         )
-        return rows.astype(np.float64)[places]
+        return np.asarray(rows[places], dtype=np.float64)
 
     def embed(
         self,
@@ -143,7 +148,8 @@ class Model:
         """The embeddings of texts, (n, dimension) float32."""
         places, distinct = _distinct(_checked(texts, False))
         size = self.manifest.dimension
-        return self._run(EMBEDDING, size, distinct, places, None, batch_size, max_tokens, progress)[places]
+        vectors = self._run(EMBEDDING, size, distinct, places, None, batch_size, max_tokens, progress)
+        return np.asarray(vectors[places])
 
     def token_counts(self, texts: Texts, task: str | None = None) -> list[int]:
         """The number of tokens of each text or pair that the model reads."""
@@ -213,10 +219,9 @@ class Model:
         if not tokens.cut.any():
             return
         cut, rules = tokens.cut.reshape(-1, each), self.manifest.tokens
+        number, total, what, longest = int(cut[places].sum()), len(places) * each, "texts", rules.reach
         if pair == "together":
-            number, total, what, longest = int(cut.any(axis=1)[places].sum()), len(places), "pairs", rules.max_length
-        else:
-            number, total, what, longest = int(cut[places].sum()), len(places) * each, "texts", rules.reach
+            number, total, what, longest = int(cut[places].max(axis=1).sum()), len(places), "pairs", rules.max_length
         self.on_cut(f"{number:,} of {total:,} {what} are longer than {longest} tokens and are cut")
 
 

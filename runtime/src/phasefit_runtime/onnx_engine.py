@@ -24,6 +24,7 @@ class OnnxEngine:
         options.log_severity_level = SILENT
         options.intra_op_num_threads = threads or 0
         options.inter_op_num_threads = 1
+        options.enable_mem_pattern = False  # plans memory for one shape; here, each batch has its own
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ class OpenVinoEngine:
             raise ExportError(
                 "this folder was exported for OpenVINO, which is not installed; install it: pip install openvino"
             ) from None
+        self._requests = threading.local()
         settings: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
         if threads:
             settings["INFERENCE_NUM_THREADS"] = threads
@@ -43,9 +45,11 @@ class OpenVinoEngine:
         return {str(name) for port in self._model.outputs for name in port.names}
 
     def run(self, output: str, feeds: Mapping[str, np.ndarray]) -> np.ndarray:
-        """One of its outputs, copied: the request's memory is reused. A request of its own allows several threads."""
+        """One of its outputs, copied: a request reuses its memory, so each thread has its own."""
         try:
-            request = self._model.create_infer_request()
+            if not hasattr(self._requests, "own"):
+                self._requests.own = self._model.create_infer_request()
+            request = self._requests.own
             request.infer(dict(feeds), share_inputs=True)
             return np.array(request.get_tensor(output).data)
         except Exception as error:

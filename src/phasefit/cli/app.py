@@ -23,6 +23,7 @@ PANELS = {  # of --help, with their commands
         "embed": "phasefit.cli.embed:embed",
         "geometry": "phasefit.cli.geometry:geometry",
         "verify": "phasefit.cli.verify:verify",
+        "export": "phasefit.cli.export:export",
     },
     "Compare and tune": {
         "compare": "phasefit.cli.compare:compare",

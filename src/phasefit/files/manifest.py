@@ -12,7 +12,7 @@ from phasefit.files.links import refuse_links
 
 FORMAT = 2  # since 2 with the checksums of the model files
 MANIFEST = "phasefit.json"
-EXPORT = "export.json"  # the manifest of an exported folder, which is no run
+EXPORT = "export.json"  # the manifest of an exported folder
 FINISHED = "finished"
 PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers", "accelerate", "numpy")
 
@@ -30,7 +30,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def refuse_export(folder: Path) -> None:
-    """Raise a ModelError for an exported folder, which is no run."""
+    """Raise a ModelError for an exported folder, which only predicts and embeds."""
     if (folder / EXPORT).is_file() and not (folder / MANIFEST).exists():
         raise ModelError(
             f"'{folder}' is an exported folder, which can only predict and embed; use the run that it was exported from"

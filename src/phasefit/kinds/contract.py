@@ -114,6 +114,10 @@ class LabelKind(LabelFormat):
     def outputs(self, logits: Tensor, space: LabelSpace) -> np.ndarray:
         """Probabilities or scores from a head's logits."""
 
+    def activation(self, logits: Tensor, space: LabelSpace) -> Tensor:
+        """The same as a torch operation, which an exported graph contains."""
+        raise NotImplementedError(f"labels of kind '{self.name}' cannot be exported")
+
     def decide(
         self,
         space: LabelSpace,

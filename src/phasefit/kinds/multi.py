@@ -88,7 +88,11 @@ class Multi(LabelKind):
 
     def outputs(self, logits: Tensor, space: LabelSpace) -> np.ndarray:
         """The sigmoid of the logits."""
-        return np.asarray(logits.cpu().double().sigmoid().numpy())
+        return np.asarray(self.activation(logits.cpu().double(), space).numpy())
+
+    def activation(self, logits: Tensor, space: LabelSpace) -> Tensor:
+        """The sigmoid of the logits."""
+        return logits.sigmoid()
 
     def decide(
         self,

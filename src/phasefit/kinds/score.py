@@ -83,6 +83,11 @@ class Score(LabelKind):
         """The scores themselves."""
         return cast(ScoreLabels, space).from_standard(logits.cpu().double().numpy())
 
+    def activation(self, logits: Tensor, space: LabelSpace) -> Tensor:
+        """The scores themselves."""
+        scale = cast(ScoreLabels, space)
+        return logits * scale.spread + scale.mean
+
     def answers(self, outputs: np.ndarray, space: LabelSpace, decision: Decision) -> list[Label | None]:
         """The score, or the nearest level."""
         scale, scores = cast(ScoreLabels, space), outputs[:, 0].tolist()

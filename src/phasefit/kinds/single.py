@@ -90,7 +90,11 @@ class Single(LabelKind):
 
     def outputs(self, logits: Tensor, space: LabelSpace) -> np.ndarray:
         """The softmax of the logits."""
-        return np.asarray(logits.cpu().double().softmax(dim=1).numpy())
+        return np.asarray(self.activation(logits.cpu().double(), space).numpy())
+
+    def activation(self, logits: Tensor, space: LabelSpace) -> Tensor:
+        """The softmax of the logits."""
+        return logits.softmax(dim=1)
 
     def decide(
         self,

@@ -1,4 +1,4 @@
-"""An exported folder as a Predictor. The only file that imports phasefit_runtime; imports neither torch nor it early."""
+"""An exported folder as a Predictor, without torch. The only file that imports phasefit_runtime, when it is needed."""
 
 from __future__ import annotations
 
@@ -119,6 +119,11 @@ class ExportedModel(Predictor):
         """Embeddings (n, d)."""
         with _our_errors():
             return self.runtime.embed(texts, batch_size=batch_size, progress=progress)
+
+    def run_graph(self, output: str, feeds: Mapping[str, np.ndarray]) -> np.ndarray:
+        """One output of the graph for a batch of token ids."""
+        with _our_errors():
+            return self.runtime.engine.run(output, feeds)
 
     def facts(self) -> dict[str, Any]:
         """The name of the encoder and its maximum length; it runs on the CPU."""

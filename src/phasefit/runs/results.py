@@ -16,6 +16,7 @@ from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe
 from phasefit.runs.folder import RunFolder
+from phasefit.runs.rows_again import data_request
 from phasefit.runs.trained_texts import write_seen
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from phasefit.runs.run import Run
 
 DATA = "data.json"
-KEPT_FACTS = ("command", "seed", "recipe", "settings", "data", "threads", "device", "processes", "max_length")
+KEPT_FACTS = (
+    *("command", "seed", "recipe", "settings", "data", "request", "threads", "device", "processes", "max_length"),
+)
 KEPT_FILES = ("recipe.toml", "metrics.json", "history.json", DATA, "trained_on.safetensors", "README.md", "report.html")
 
 
@@ -108,6 +111,7 @@ def started_facts(job: Job) -> dict[str, Any]:
         "recipe": job.recipe.name,
         **({"settings": dict(job.spec.recipe.settings)} if job.spec.recipe.settings else {}),
         "data": job.prepared.facts(),
+        **({"request": request} if (request := data_request(job.spec)) else {}),
     }
 
 

@@ -59,6 +59,7 @@ class RunFacts(Document):
     settings: dict[str, Any] | None = None
     seed: Count | None = None
     parameters: dict[str, Any] | None = None
+    request: dict[str, Any] | None = None
 
 
 class PhaseResult(Document):
