@@ -34,7 +34,7 @@ ORDER = [
     {"explain"},
     {"report"},
     {"studies"},
-    {"estimators", "export"},
+    {"estimators", "export", "predicting"},
     {"serve"},
     {"cli"},
     {"__init__", "__main__"},

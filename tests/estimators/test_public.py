@@ -211,7 +211,7 @@ def test_every_parameter_is_documented(public: Any) -> None:
 def test_train_has_the_options_of_the_command_and_their_defaults() -> None:
     parameters = inspect.signature(phasefit.train).parameters
     only_python = {"listener", "report", "verbose"}
-    only_command = {"ctx", "epochs", "lr", "batch_size", "plan", "resume", "json", "quiet"}
+    only_command = {"ctx", "epochs", "lr", "batch_size", "plan", "resume", "json", "quiet", "push"}
     assert set(parameters) - only_python == set(inspect.signature(command).parameters) - only_command
     for name, parameter in parameters.items():
         if name in DEFAULTS and name != "data":

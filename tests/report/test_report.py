@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def finished(
     outputs: dict[str, dict[str, np.ndarray]] | None = None,
 ) -> FinishedRun:
     fitted = Fitted(history=history, snapshots=snapshots)
-    model: Any = None  # not used by reports
+    model: Any = SimpleNamespace(heads={})  # a model without heads has no mistakes to explain
     result = FitResult(model, metrics, fitted, threads=1, outputs=outputs or {})
     return FinishedRun(folder, read_recipe("finetune"), prepared, result, manifest)
 

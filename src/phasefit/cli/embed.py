@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from phasefit.cli import options as opt
-from phasefit.errors import DataError
 from phasefit.files.atomic import discard_abandoned, write_file
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 ARRAY = ".npy"
-COLUMN = "embedding"
 
 
 def embed(
@@ -27,15 +24,15 @@ def embed(
             help="A run or hub:owner/name, an exported folder, or an encoder (a folder or a hub id).",
         ),
     ],
-    file: opt.InputFile,
+    files: opt.InputFiles,
     out: Annotated[
-        Path,
+        str,
         typer.Option(
             "--out",
             "-o",
             help="The file to write: .npy for the array alone; .parquet, .jsonl or .csv for the columns of the input "
-            "and a column 'embedding'.",
-            metavar="FILE",
+            "and a column 'embedding'. Or a folder, ending in /, for one file per shard.",
+            metavar="FILE|FOLDER/",
             rich_help_panel=opt.OUTPUT,
         ),
     ],
@@ -45,12 +42,16 @@ def embed(
     encoding: opt.Encoding = None,
     sheet: opt.Sheet = None,
     data_dir: opt.DataDir = None,
+    out_format: opt.OutFormat = None,
+    on_error: opt.OnError = "fail",
     overwrite: opt.Overwrite = False,
     escape_formulas: opt.EscapeFormulas = False,
     quiet: opt.Quiet = False,
     device: opt.Device = "auto",
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
+    shard_rows: opt.ShardRows = None,
+    engine: opt.Engine = "local",
 ) -> None:
     """Compute the embedding vectors of texts.
 
@@ -60,29 +61,43 @@ def embed(
     from phasefit.cli.inputs import check_embeds, frame_of, load, read_texts, report_reading
     from phasefit.cli.outputs import check_out, report_written, rescued, write_out
     from phasefit.cli.progress import counting
+    from phasefit.cli.shards import Sharding, single
+    from phasefit.data.io.files import file_format
     from phasefit.data.io.frames import check_columns
+    from phasefit.predicting.columns import add_vectors, refuse_vectors
+    from phasefit.predicting.worker import Options
     from phasefit.runs.run import Run
 
-    check_out(out, overwrite, also=(ARRAY,), escape_formulas=escape_formulas)
+    sharding = Sharding(files, out, out_format, on_error, shard_rows, engine, overwrite, quiet)
+    is_sharded, target = sharding.wanted(), Path(out)
+    if not is_sharded:
+        check_out(target, overwrite, also=(ARRAY,), escape_formulas=escape_formulas)
     run = Run.open_model(model)
     check_embeds(run)
+    usual = run.table().columns
+    if is_sharded:
+        settings = Options(escape_formulas=escape_formulas, batch_size=batch_size, device=device)
+        named = None if text is None else [text]
+        sharding.run("embed", run, settings, text=named, usual=usual, threads=threads, dialect=(delimiter, encoding))
+        return
+    file = single(files)
     dialect: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
-    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=run.table().columns, **dialect)
+    table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=usual, **dialect)
     report_reading(table, quiet)
-    is_array = out.suffix.lower() == ARRAY
+    is_array = target.suffix.lower() == ARRAY
     frame = frame_of(table)
     if not is_array:
-        check_columns(frame, out)
-        refuse_clash(frame)
+        check_columns(frame, target)
+        refuse_vectors(frame.columns)
     encoder = load(run, device, threads, quiet)
     with counting("embedding", len(table), quiet) as progress:
         vectors = encoder.embed(table.texts, batch_size=batch_size, progress=progress)
     if is_array:
-        with rescued(lambda path: write_array(vectors, path), out, ARRAY):
-            write_array(vectors, out)
-        report_written(out, len(vectors), quiet)
+        with rescued(lambda path: write_array(vectors, path), target, ARRAY):
+            write_array(vectors, target)
+        report_written(target, len(vectors), quiet)
     else:
-        write_out(add_vectors(frame, vectors, out), out, quiet, escape_formulas)
+        write_out(add_vectors(frame, vectors, file_format(target)[0]), target, quiet, escape_formulas)
 
 
 def write_array(vectors: np.ndarray, path: Path) -> None:
@@ -95,23 +110,3 @@ def write_array(vectors: np.ndarray, path: Path) -> None:
 
     write_file(path, fill)
     discard_abandoned(path.parent)
-
-
-def refuse_clash(frame: pd.DataFrame) -> None:
-    """Raise a DataError, before any work, if the input already has the new column."""
-    if COLUMN in frame.columns:
-        raise DataError(f"the input already has the column '{COLUMN}'; rename it or write to a .npy file")
-
-
-def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, path: Path) -> pd.DataFrame:
-    """The frame with a column of vectors: lists, or JSON for CSV and TSV."""
-    import json
-
-    import pandas as pd
-
-    from phasefit.data.io.files import file_format
-
-    rows: list[object] = vectors.tolist()
-    if file_format(path)[0] in ("csv", "tsv"):
-        rows = [json.dumps(row) for row in rows]
-    return pd.concat([frame, pd.Series(rows, index=frame.index, name=COLUMN)], axis=1)

@@ -160,8 +160,8 @@ def read_scored(run: Run, data: str, task: str | None, scoring: ScoringOptions, 
 def evaluate_one(run: Run, model: Predictor, table: Table, task: str | None, scoring: ScoringOptions) -> Evaluated:
     """All metrics of a task on a table."""
     from phasefit.cli.inputs import frame_of
-    from phasefit.cli.predictions import add_predictions, free_prefix
     from phasefit.cli.progress import counting
+    from phasefit.predicting.columns import add_predictions, free_prefix
     from phasefit.prepare.splitting import known_only
     from phasefit.runs.evaluation.score import score  # imports torch, so after all checks
 

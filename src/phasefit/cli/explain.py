@@ -95,9 +95,9 @@ def explain(
         sides_of,
     )
     from phasefit.cli.outputs import check_out, write_out
-    from phasefit.cli.predictions import refuse_clashes
     from phasefit.data.io.frames import check_columns
     from phasefit.data.sources import read_table
+    from phasefit.predicting.columns import refuse_clashes
     from phasefit.runs.run import Run
 
     check_run(run)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from phasefit.cli.console import printable, stderr, stdout
 from phasefit.cli.predict import show_predictions
-from phasefit.cli.predictions import add_predictions, column_names
 from phasefit.cli.progress import counting
 from phasefit.cli.tables import new_table
 from phasefit.explain import deletion_test, explain_texts, to_json
 from phasefit.explain.html import largest_weight, level
 from phasefit.kinds import kind_of
 from phasefit.kinds.multi import written_set
+from phasefit.predicting.columns import add_predictions, column_names
 
 if TYPE_CHECKING:
     import pandas as pd

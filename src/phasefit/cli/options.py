@@ -519,6 +519,50 @@ OutFile: TypeAlias = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+OutPath: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="The file to write; its ending sets the format (.gz too). Or a folder, ending in /, for one file per "
+        "shard. Default: CSV to standard output.",
+        metavar="FILE|FOLDER/",
+        rich_help_panel=OUTPUT,
+    ),
+]
+OutFormat: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The format of the files in a folder: csv, jsonl, parquet ... Default: that of the input.",
+        metavar="ENDING",
+        rich_help_panel=OUTPUT.advanced,
+    ),
+]
+ShardRows: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Rows per shard; default: 50,000, and fewer if rows are very wide. A shard is held in memory.",
+        min=1,
+        metavar="N",
+        rich_help_panel=MACHINE.advanced,
+    ),
+]
+OnError: TypeAlias = Annotated[
+    Literal["fail", "skip"],
+    typer.Option(
+        help="What to do with rows that cannot be read: stop, or leave them out and list them in a file ending in "
+        ".skipped.jsonl.",
+        rich_help_panel=DATA.advanced,
+    ),
+]
+Engine: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Where shards are run: local, or local:N for N processes with one thread each.",
+        metavar="local[:N]",
+        rich_help_panel=MACHINE.advanced,
+    ),
+]
 Overwrite: TypeAlias = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing output.", rich_help_panel=OUTPUT)
 ]
@@ -589,4 +633,16 @@ Run: TypeAlias = Annotated[
     str, typer.Argument(metavar="RUN", help="The folder of a run, such as runs/reviews, or hub:owner/name.")
 ]
 InputFile: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
+InputFiles: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE", help=f"{FILE_HELP} Several files, a quoted pattern such as 'data/*.parquet', or s3://..."
+    ),
+]
+OptionalInputFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE", help=f"{FILE_HELP} Several files, a quoted pattern such as 'data/*.parquet', or s3://..."
+    ),
+]
 OptionalInputFile: TypeAlias = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +22,7 @@ NO_ANSWER = "(none of these)"
 
 def predict(
     run: opt.Run,
-    file: opt.OptionalInputFile = None,
+    files: opt.OptionalInputFiles = None,
     say: Annotated[
         list[str] | None,
         typer.Option(
@@ -39,7 +38,9 @@ def predict(
     encoding: opt.Encoding = None,
     sheet: opt.Sheet = None,
     data_dir: opt.DataDir = None,
-    out: opt.OutFile = None,
+    out: opt.OutPath = None,
+    out_format: opt.OutFormat = None,
+    on_error: opt.OnError = "fail",
     overwrite: opt.Overwrite = False,
     probabilities: Annotated[
         str,
@@ -72,16 +73,20 @@ def predict(
     device: opt.Device = "auto",
     threads: opt.Threads = None,
     batch_size: opt.BatchSize = 64,
+    shard_rows: opt.ShardRows = None,
+    engine: opt.Engine = "local",
 ) -> None:
     """Predict labels and probabilities for new texts.
 
     The output has the columns of the input, then prediction, probability and probability_CLASS for each class; for
     scores only prediction. Several labels are joined with |, or written as a list if a class name contains one. A run
     trained with --reject leaves uncertain predictions empty and keeps their probabilities. In rows without a text, all
-    new columns are empty.
+    new columns are empty. Large files and several files are predicted shard by shard; after a kill, the same command
+    resumes.
 
     $ phasefit predict runs/reviews new.csv -o predictions.csv
     $ phasefit predict runs/reviews --say "arrived broken"
+    $ phasefit predict runs/reviews 'data/*.parquet' -o predictions/
     $ cat lines.txt | phasefit predict runs/reviews - > predictions.csv
     """
     import numpy as np
@@ -97,17 +102,20 @@ def predict(
         sides_of,
     )
     from phasefit.cli.outputs import check_out, write_out
-    from phasefit.cli.predictions import (
-        add_predictions,
-        check_probabilities,
-        column_names,
-        parse_probabilities,
-        refuse_clashes,
-    )
     from phasefit.cli.progress import counting
+    from phasefit.cli.shards import Sharding, path_of, single
     from phasefit.data.io.frames import check_columns
     from phasefit.data.sources import read_table
     from phasefit.kinds import kind_of
+    from phasefit.predicting.columns import (
+        add_predictions,
+        check_probabilities,
+        column_names,
+        decision_of,
+        parse_probabilities,
+        refuse_clashes,
+    )
+    from phasefit.predicting.worker import Options
     from phasefit.runs.run import Run
 
     shown = parse_probabilities(probabilities)
@@ -120,7 +128,7 @@ def predict(
     check_heads(opened)
     task = check_task(opened, task)
     sides = sides_of(opened, task)
-    if say and (file is not None or out is not None):
+    if say and (files or out is not None):
         raise DataError("--say prints a table of its texts; remove FILE and --out, or remove --say")
     if say and (no_probabilities or probabilities != "all"):
         raise DataError("--say always shows the most probable classes; remove --probabilities, or predict a file")
@@ -132,14 +140,22 @@ def predict(
         model = load(opened, device, threads, quiet)
         show_predictions(model, inputs, decision_of(model, reject_below, task), task)
         return
-    check_out(out, overwrite, escape_formulas=escape_formulas)
     usual = opened.table(task).columns
+    sharding = Sharding(files or (), out, out_format, on_error, shard_rows, engine, overwrite, quiet)
+    if sharding.wanted():
+        settings = Options(task, sides, prefix, shown, reject_below, escape_formulas, batch_size, device)
+        sharding.run(
+            "predict", opened, settings, text=text, usual=usual, threads=threads, dialect=(delimiter, encoding)
+        )
+        return
+    file, target = single(files), path_of(out)
+    check_out(target, overwrite, escape_formulas=escape_formulas)
     how = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "empty": "keep"}
     table = read_texts(file, text=text, format=format, data_dir=data_dir, usual=usual, sides=sides, **how)
     report_reading(table, quiet)
     frame = frame_of(table)
-    if out is not None:
-        check_columns(frame, out)
+    if target is not None:
+        check_columns(frame, target)
     model = load(opened, device, threads, quiet)
     name = model.known_task(task)
     space, decision = model.space_of(name), decision_of(model, reject_below, name)
@@ -155,20 +171,7 @@ def predict(
     withheld = 0 if kind_of(space).no_reject or not inputs else int((decision.answers(outputs) < 0).sum())
     report_empty(len(table) - len(inputs), withheld, len(table), decision, quiet)
     predicted = add_predictions(frame, outputs, space, decision, prefix, shown, table.blank)
-    write_out(predicted, out, quiet, escape_formulas)
-
-
-def decision_of(model: Predictor, reject_below: float | None, task: str | None = None) -> Decision:
-    """The decision rule of the model, with `reject_below` as its threshold if given."""
-    from phasefit.kinds import kind_of
-
-    name = model.known_task(task)
-    own, kind = model.decision(name), kind_of(model.space_of(name))
-    if reject_below is not None and kind.no_reject:
-        raise DataError(
-            f"--reject-below needs a model with one class per text; this model has labels of kind '{kind.name}'"
-        )
-    return own if reject_below is None else replace(own, reject_below=reject_below)
+    write_out(predicted, target, quiet, escape_formulas)
 
 
 def report_empty(blank: int, withheld: int, rows: int, decision: Decision, quiet: bool) -> None:

@@ -106,9 +106,7 @@ def table_from_frame(frame: pd.DataFrame, name: str, options: Options, place: Pl
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(f"{place.name}: two columns are named '{twice}'; rename one")
-    text, label = _with_usual(names, options)
-    wanted: dict[str, Any] = {"need_labels": options.need_labels, "where": place.name, "sides": options.sides}
-    columns = find_columns(names, text=text, label=label, **wanted)
+    columns = wanted_columns(names, options, place.name)
     sides = [frame[column].tolist() for column in columns.texts]
     labels = None
     if columns.labels and not options.no_labels:
@@ -171,6 +169,13 @@ def _rows_without_empty(
 
 def _lacks_label(label: Any) -> bool:
     return all(map(is_missing, label)) if isinstance(label, tuple) else is_missing(label)
+
+
+def wanted_columns(names: Sequence[str], options: Options, where: str) -> Columns:
+    """The columns of texts and labels among these names."""
+    text, label = _with_usual(names, options)
+    wanted: dict[str, Any] = {"need_labels": options.need_labels, "where": where, "sides": options.sides}
+    return find_columns(names, text=text, label=label, **wanted)
 
 
 def _with_usual(columns: Sequence[str], options: Options) -> tuple[tuple[str, ...], tuple[str, ...]]:

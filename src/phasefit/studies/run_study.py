@@ -74,10 +74,11 @@ def run_study(
         listen(Note(note))
     for name in () if ledger is None else ledger.ignored():
         listen(Note(f"the ledger has '{name}', which is not named by the key of a cell and is ignored"))
-    for cell in () if ledger is None else cells:
-        ledger.find(cell)  # raises for a damaged file before a folder is created
-    if ledger is not None and chosen:
-        ledger.check_writable()
+    if ledger is not None:
+        for cell in cells:
+            ledger.find(cell)  # raises for a damaged file before a folder is created
+        if chosen:
+            ledger.check_writable()
     folder = StudyFolder.open(study.name, question, out, overwrite=overwrite)
     results = run_cells(
         cells,

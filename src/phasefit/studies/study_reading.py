@@ -179,8 +179,8 @@ def _check_seeds(file: StudyFile, where: str) -> None:
     for name, scale in file.scale.items():
         place = f"{where}, scale '{name}'"
         lists[place] = scale.seeds or ()
-        for part, change in (*scale.dataset.items(), *scale.variant.items()):
-            lists[f"{place}, '{part}'"] = change.seeds or ()
+        lists |= {f"{place}, '{part}'": change.seeds or () for part, change in scale.dataset.items()}
+        lists |= {f"{place}, '{part}'": change.seeds or () for part, change in scale.variant.items()}
     for place, seeds in lists.items():
         twice = next((seed for index, seed in enumerate(seeds) if seed in seeds[:index]), None)
         if twice is not None:

@@ -31,7 +31,7 @@ def read_delimited(file: TextFile, separator: str, *, given: bool = False) -> pd
 
     `given`: the user named the separator, so that a header with another mark is a single column.
     """
-    names = _header(file, separator, given)
+    names = read_header(file, separator, given)
     try:
         table = _read_fast(file, separator, names, quoted=True)
     except ValueError:
@@ -61,7 +61,7 @@ def _columns(text: str, separator: str, cut: bool) -> int:
     for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE) if separator == TAB else (csv.QUOTE_MINIMAL,):
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, quoting=quoting)
         records: list[list[str]] = []
-        with _any_field_size():
+        with any_field_size():
             try:
                 records += (record for record in islice(reader, SAMPLE_ROWS) if record)
             except csv.Error as error:
@@ -82,7 +82,8 @@ def line_of_row(file: TextFile, separator: str, row: int) -> int | None:
     return None
 
 
-def _header(file: TextFile, separator: str, given: bool) -> list[str]:
+def read_header(file: TextFile, separator: str, given: bool) -> list[str]:
+    """The names of the columns; DataError if the file is not CSV or TSV, or a name is missing or repeated."""
     refuse_other_content(file.path)
     _refuse_json(file)
     records = _records(file, separator)
@@ -167,9 +168,7 @@ def _diagnose(file: TextFile, separator: str, width: int, *, keep: bool = False)
     header: list[str] = []
     for number, (record, line) in enumerate(_records(file, separator)):
         if len(record) != width:
-            where = f"{file.name}, row {number} (line {line})"
-            problem = f"expected {width} columns, found {len(record)}"
-            raise DataError(f"{where}: {problem}; is a quote or a separator missing?")
+            raise wrong_width(file, number, line, width, len(record))
         cells = [_checked(cell, file, number, line) for cell in record]
         if number == 0:
             header = cells
@@ -187,13 +186,27 @@ def _checked(cell: str, file: TextFile, row: int, line: int) -> str:
         place = f"row {row} (line {line})" if row else "the header"
         raise file.invalid(place) from None
     if "\0" in cell:
-        raise DataError(_nul(file, row, line))
+        raise DataError(nul_sentence(file, row, line))
     return cell
+
+
+def wrong_width(file: TextFile, row: int, line: int, width: int, cells: int) -> DataError:
+    """The error of a row with another number of cells than the header."""
+    where, problem = f"{file.name}, row {row} (line {line})", f"expected {width} columns, found {cells}"
+    return DataError(f"{where}: {problem}; is a quote or a separator missing?")
+
+
+def bad_quoting(file: TextFile, row: int, line: int, error: Exception) -> DataError:
+    """The error of a row whose quotes are wrong; `line` is where it starts."""
+    reason = "a quote is not closed" if "end of data" in str(error) else f"bad quoting ({error})"
+    place = f"row {row}" if row else "the header"
+    what = f"{file.name}, {place} (line {line}): {reason}"
+    return DataError(f'{what}; close it, or write quotes inside a text twice ("")')
 
 
 def _records(file: TextFile, separator: str) -> Iterator[tuple[list[str], int]]:
     """Records with their line numbers, without blank lines; invalid bytes become surrogates."""
-    with file.open() as content, _any_field_size():
+    with file.open() as content, any_field_size():
         text = io.TextIOWrapper(content, encoding="utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text, delimiter=separator, strict=True)
         number = 0
@@ -202,10 +215,7 @@ def _records(file: TextFile, separator: str) -> Iterator[tuple[list[str], int]]:
             try:
                 record = next(reader, None)
             except csv.Error as error:
-                reason = "a quote is not closed" if "end of data" in str(error) else f"bad quoting ({error})"
-                place = f"row {number}" if number else "the header"
-                what = f"{file.name}, {place} (line {start}): {reason}"
-                raise DataError(f'{what}; close it, or write quotes inside a text twice ("")') from None
+                raise bad_quoting(file, number, start, error) from None
             if record is None:
                 return
             if record:
@@ -214,7 +224,7 @@ def _records(file: TextFile, separator: str) -> Iterator[tuple[list[str], int]]:
 
 
 @contextmanager
-def _any_field_size() -> Iterator[None]:
+def any_field_size() -> Iterator[None]:
     """Lift the csv module's limit of 131,072 characters per field; the limit is global, so it is restored."""
     before = csv.field_size_limit(1 << 31)
     try:
@@ -229,9 +239,10 @@ def _refuse_nul(table: Any, file: TextFile, separator: str) -> None:
     for column in table.columns:
         if pc.any(pc.match_substring(column, "\0")).as_py():
             row = pc.index(pc.match_substring(column, "\0"), True).as_py()
-            raise DataError(_nul(file, row + 1, line_of_row(file, separator, row)))
+            raise DataError(nul_sentence(file, row + 1, line_of_row(file, separator, row)))
 
 
-def _nul(file: TextFile, row: int, line: int | None) -> str:
+def nul_sentence(file: TextFile, row: int, line: int | None) -> str:
+    """The error of a row with a NUL character."""
     place = "the header" if row == 0 else f"row {row}" + (f" (line {line})" if line else "")
     return f"{file.name}, {place}: a NUL character; the file is damaged or not a text file"

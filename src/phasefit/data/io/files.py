@@ -55,8 +55,10 @@ def stem(path: Path) -> str:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """The file opened as bytes, decompressed if it ends in .gz."""
-    return cast(IO[bytes], gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
+    """The file opened as bytes, decompressed if it ends in .gz; a remote file only has its name and `open`."""
+    if not path.name.lower().endswith(".gz"):
+        return path.open("rb")
+    return cast(IO[bytes], gzip.open(path if isinstance(path, Path) else path.open("rb"), "rb"))
 
 
 def refuse_other_content(path: Path) -> None:

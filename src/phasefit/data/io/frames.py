@@ -26,7 +26,16 @@ from phasefit.files.atomic import discard_abandoned, write_file
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FileContent", "check_columns", "csv_text", "free_unused", "read_file", "read_frame", "write_frame"]
+__all__ = [
+    "FileContent",
+    "check_columns",
+    "csv_text",
+    "free_unused",
+    "read_file",
+    "read_frame",
+    "write_frame",
+    "write_rows",
+]
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 SEPARATORS = {"csv": ",", "tsv": "\t"}
@@ -148,7 +157,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         table = parquet.read_table(content, partitioning=None)
         table.validate(full=True)  # otherwise invalid UTF-8 fails only when a text is used
     except (pa.ArrowException, OSError, ValueError):
-        raise DataError(_no_parquet(path)) from None
+        raise DataError(no_parquet(path)) from None
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
     if twice:
         raise DataError(f"{path.name}: two columns are named '{twice[0]}'; rename one")
@@ -156,13 +165,20 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         raise DataError(f"{path.name} has no rows")
     # A named index becomes a column; an unnamed index is dropped.
     try:
-        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+        frame: pd.DataFrame = parquet_frame(table)
     except (pa.ArrowException, ValueError, OverflowError):  # e.g. dates out of range
-        raise DataError(_no_parquet(path)) from None
+        raise DataError(no_parquet(path)) from None
     return frame[[name for name in frame.columns if not name.startswith("__index_level_")]]
 
 
-def _no_parquet(path: Path) -> str:
+def parquet_frame(table: Any) -> pd.DataFrame:
+    """A table of pyarrow as a frame; whole numbers stay whole in columns with nulls, in any part of the table."""
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    return frame
+
+
+def no_parquet(path: Path) -> str:
+    """The error of a file that pyarrow cannot read."""
     return f"{path.name} is not a Parquet file or is damaged; write or download it again"
 
 
@@ -188,7 +204,7 @@ def check_columns(frame: pd.DataFrame, path: Path) -> None:
 def csv_text(frame: pd.DataFrame, *, escape_formulas: bool = False) -> str:
     """The rows as CSV."""
     file = io.BytesIO()
-    _write(_with_escaped_formulas(frame) if escape_formulas else frame, file, "csv")
+    _write(with_escaped_formulas(frame) if escape_formulas else frame, file, "csv")
     return file.getvalue().decode()
 
 
@@ -201,7 +217,7 @@ def write_frame(
     before cells that a spreadsheet would compute; it applies to CSV and TSV.
     """
     if escape_formulas:
-        frame = _with_escaped_formulas(frame)
+        frame = with_escaped_formulas(frame)
     if format is not None and format not in FORMATS:
         raise DataError(f"unknown output format '{format}'; {did_you_mean(format, FORMATS)}")
     if path is None:
@@ -228,7 +244,8 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _with_escaped_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+def with_escaped_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with an apostrophe before cells and names that a spreadsheet would compute."""
     escaped = frame.rename(columns=_escape_formula)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
@@ -252,18 +269,26 @@ def _write_to(frame: pd.DataFrame, path: Path, kind: str, zipped: bool) -> None:
             _write(frame, raw, kind)
 
 
-def _write(frame: pd.DataFrame, file: IO[bytes], kind: str) -> None:
-    if kind == "parquet":
-        frame.to_parquet(file, index=False)
-        return
+def write_rows(
+    frame: pd.DataFrame, file: IO[bytes], kind: str, *, header: bool = True, quote_all: bool | None = None
+) -> None:
+    """Write CSV, TSV or JSON Lines to an open file; `quote_all` None: if a text has a carriage return."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     if kind == "jsonl":
         text.writelines(_json_lines(frame))
     else:
         separator = "\t" if kind == "tsv" else ","
-        frame.to_csv(cast(Any, text), sep=separator, index=False, lineterminator="\n", quoting=_quoting(frame))
+        quoting = _quoting(frame) if quote_all is None else csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
+        frame.to_csv(cast(Any, text), sep=separator, index=False, header=header, lineterminator="\n", quoting=quoting)
     text.flush()
     text.detach()  # the caller closes the file
+
+
+def _write(frame: pd.DataFrame, file: IO[bytes], kind: str) -> None:
+    if kind == "parquet":
+        frame.to_parquet(file, index=False)
+    else:
+        write_rows(frame, file, kind)
 
 
 def _quoting(frame: pd.DataFrame) -> Literal[0, 1]:

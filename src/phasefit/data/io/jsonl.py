@@ -22,7 +22,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 def read_jsonl(file: TextFile) -> pd.DataFrame:
     """A frame with one column per key; a missing key becomes None."""
     refuse_other_content(file.path)
-    return frame_of(file, (_object(line, file, number) for number, line in _lines(file)))
+    return frame_of(file, (read_object(line, file, number) for number, line in _lines(file)))
 
 
 def frame_of(file: TextFile, records: Iterable[dict[str, Any]]) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def frame_of(file: TextFile, records: Iterable[dict[str, Any]]) -> pd.DataFrame:
         raise DataError(f"{file.name}: all objects are empty; give them keys such as text and label")
     for column in columns.values():
         column.extend([None] * (count - len(column)))
-    return pd.DataFrame({key: _series(column) for key, column in columns.items()}, index=range(count))
+    return pd.DataFrame({key: as_series(column) for key, column in columns.items()}, index=range(count))
 
 
 def line_of_row(file: TextFile, row: int) -> int | None:
@@ -60,7 +60,8 @@ def _lines(file: TextFile) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def _object(line: bytes, file: TextFile, number: int) -> dict[str, Any]:
+def read_object(line: bytes, file: TextFile, number: int) -> dict[str, Any]:
+    """The object in a line; DataError if the line holds anything else."""
     where = f"{file.name}, line {number}"
     try:
         value = json.loads(line.decode("utf-8"))
@@ -99,7 +100,7 @@ def _refuse_surrogates(record: dict[str, Any], where: str) -> None:
             ) from None
 
 
-def _series(values: list[Any]) -> pd.Series[Any]:
+def as_series(values: list[Any]) -> pd.Series[Any]:
     """Text columns with pandas' compact text type, all others as objects (in a column with null, 3 stays 3)."""
     import pandas as pd
 

@@ -1,8 +1,9 @@
-"""Predictions as columns of a table, for `predict` and `evaluate`."""
+"""Predictions and embeddings as columns of a table, for `predict`, `embed` and `evaluate`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from phasefit.errors import DataError
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
 
     from phasefit.data.labels import LabelSpace
     from phasefit.kinds.decision import Decision
+    from phasefit.models.predictor import Predictor
 
 Probabilities: TypeAlias = Literal["all", "none"] | int
 """Which probabilities `predict` writes: of all classes, of none, or of the N most probable classes of each row."""
 DIGITS = 6  # significant digits of probabilities
+VECTORS = "embedding"  # the column of embeddings
 EXACT = 1e-15  # from here on the powers of ten below are exact, and so are the written digits
 
 
@@ -98,6 +101,35 @@ def add_predictions(
         added[names[0]] = pd.Series(list(labels), index=index, dtype=object)
     predicted = pd.DataFrame(added, index=index).reindex(frame.index)
     return pd.concat([frame, predicted], axis=1)
+
+
+def decision_of(model: Predictor, reject_below: float | None, task: str | None = None) -> Decision:
+    """The decision rule of the model, with `reject_below` as its threshold if given."""
+    name = model.known_task(task)
+    own, kind = model.decision(name), kind_of(model.space_of(name))
+    if reject_below is not None and kind.no_reject:
+        raise DataError(
+            f"--reject-below needs a model with one class per text; this model has labels of kind '{kind.name}'"
+        )
+    return own if reject_below is None else replace(own, reject_below=reject_below)
+
+
+def refuse_vectors(columns: Iterable[object]) -> None:
+    """Raise a DataError, before any work, if the input already has the column of embeddings."""
+    if VECTORS in set(map(str, columns)):
+        raise DataError(f"the input already has the column '{VECTORS}'; rename it or write to a .npy file")
+
+
+def add_vectors(frame: pd.DataFrame, vectors: np.ndarray, format: str) -> pd.DataFrame:
+    """The frame with a column of vectors: lists, or JSON for CSV and TSV."""
+    import json
+
+    import pandas as pd
+
+    rows: list[object] = vectors.tolist()
+    if format in ("csv", "tsv"):
+        rows = [json.dumps(row) for row in rows]
+    return pd.concat([frame, pd.Series(rows, index=frame.index, name=VECTORS)], axis=1)
 
 
 def significant(values: Any) -> np.ndarray:

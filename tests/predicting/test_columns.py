@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from phasefit.cli.predictions import add_predictions
 from phasefit.data import read_table
 from phasefit.data.io.frames import write_frame
 from phasefit.data.labels import MultiLabels
 from phasefit.kinds.decision import Decision
+from phasefit.predicting.columns import add_predictions
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,131 @@
+"""Engines run shards: in this process, or in several on this machine. Others can be added with the same two methods.
+
+Every shard is written by whoever runs it, and counts as done once its file exists, so that an engine may lose a worker
+at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Protocol
+
+from phasefit.errors import DataError, RunError
+from phasefit.predicting.shards import Shard
+from phasefit.predicting.worker import Job, ShardResult, Worker
+
+if TYPE_CHECKING:
+    from phasefit.models.predictor import Predictor
+
+MOST = 256  # processes
+
+
+class Engine(Protocol):
+    """Runs the shards of a job."""
+
+    def check(self, job: Job) -> None:
+        """Raise an error, before anything is written, if the job cannot be done."""
+        ...
+
+    def run(self, job: Job, shards: Sequence[Shard], progress: Callable[[int], None]) -> Iterator[ShardResult]:
+        """Run shards and yield each result once its output is written; `progress` is called with rows done."""
+        ...
+
+
+class ThisProcess:
+    """One shard after the other, with a model that is loaded already or by the first check."""
+
+    def __init__(self, load: Callable[[], Predictor]) -> None:
+        self._load = load
+        self._model: Predictor | None = None
+
+    def check(self, job: Job) -> None:
+        """Load the model and check the columns."""
+        self._model = self._load() if self._model is None else self._model
+        Worker(job, self._model)
+
+    def run(self, job: Job, shards: Sequence[Shard], progress: Callable[[int], None]) -> Iterator[ShardResult]:
+        """Run shards in order."""
+        with closing(Worker(job, self._model)) as worker:
+            for shard in shards:
+                yield worker.execute(shard, progress)
+
+
+class Processes:
+    """Several processes on this machine, each with one thread and its own model."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pool: ProcessPoolExecutor | None = None
+
+    def check(self, job: Job) -> None:
+        """Load the model in the first process and check the columns there: it is not needed in this one."""
+        self._pool = ProcessPoolExecutor(
+            self.count, mp_context=get_context("spawn"), initializer=_start, initargs=(job,)
+        )
+        try:
+            with _deaths_reported():
+                self._pool.submit(_check).result()
+        except BaseException:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+    def run(self, job: Job, shards: Sequence[Shard], progress: Callable[[int], None]) -> Iterator[ShardResult]:
+        """Run shards in any order."""
+        assert self._pool is not None, "checked before"
+        try:
+            with _deaths_reported():
+                for future in as_completed([self._pool.submit(_execute, shard) for shard in shards]):
+                    result = future.result()
+                    progress(result.rows + result.skipped)
+                    yield result
+        finally:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _deaths_reported() -> Iterator[None]:
+    try:
+        yield
+    except BrokenProcessPool:
+        raise RunError(
+            "a process was killed, perhaps for using too much memory; finished shards are kept, so repeat the command "
+            "to resume, with fewer processes if memory is short"
+        ) from None
+
+
+def parse_engine(text: str) -> int:
+    """The number of processes of `local` or `local:N`."""
+    head, colon, number = text.partition(":")
+    if head == "local" and (not colon or (number.isascii() and number.isdecimal() and 1 <= int(number[:9]) <= MOST)):
+        return int(number or 1)
+    raise DataError(f"--engine {text:.40} is unknown; use local, or local:N for N processes")
+
+
+_job: Job | None = None
+_worker: Worker | None = None
+
+
+def _start(job: Job) -> None:
+    """Note the job of a new process; an error here would only break the pool."""
+    global _job
+    _job = job
+
+
+def _ready() -> Worker:
+    global _worker
+    assert _job is not None
+    if _worker is None:
+        _worker = Worker(_job)
+    return _worker
+
+
+def _check() -> None:
+    _ready()
+
+
+def _execute(shard: Shard) -> ShardResult:
+    return _ready().execute(shard)
