@@ -4,7 +4,7 @@
 
 Memory: `phasefit predict` with a tiny random encoder on a CSV file of 1, 5 and 10 million short rows, each in its own
 process, to a folder. Reported is the peak of the resident memory of that process. Throughput: the default encoder with
-a new head on 100,000 texts of named datasets. Results: `results/predict_memory.{csv,md}`.
+a new head on 100,000 synthetic texts. Results: `results/predict_memory.{csv,md}`.
 """
 
 from __future__ import annotations
