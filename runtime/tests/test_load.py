@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,8 @@ DAMAGE: list[tuple[Any, str]] = [
     ({"task": {"space": {"kind": "single", "classes": ["a", None]}}}, "not a name or a number"),
     ({"task": {"decision": {"reject_below": 2}}}, "not between 0 and 1"),
     ({"task": {"decision": {"reject_below": float("nan")}}}, "not between 0 and 1"),
+    ({"task": {"decision": {"reject_below": 10**400}}}, "not between 0 and 1"),
+    ({"files": {"notes.bin": {"sha256": "0" * 64, "size": 1 << 40}}}, "must not be larger than"),
     ({"task": {"decision": {"thresholds": [0.5]}}}, "1 thresholds for 3 classes"),
     ({"task": {"decision": []}}, "no valid decision rule"),
 ]
@@ -181,6 +184,48 @@ def test_weights_in_other_files_are_refused(folder: Path, place: str, location: 
     (folder / "weights.bin").write_bytes(bytes(16))
     sign(folder, manifest(folder))
     refused(folder, "reads its weights from another file")
+
+
+def test_weights_in_other_files_cannot_be_hidden_by_long_field_numbers(folder: Path) -> None:
+    """The reader of ONNX Runtime drops the bits of a key above 32, so a longer one would be another field for it."""
+    place = TensorProto(external_data=[{"key": "location", "value": "secret"}]).SerializeToString()
+    assert place[0] == 13 << 3 | 2
+    hidden = bytes([place[0] | 0x80, 0x80, 0x80, 0x80, 0x70]) + place[1:]
+    outside = TensorProto(name="outside", data_type=TensorProto.FLOAT, dims=[4]).SerializeToString() + hidden
+    in_graph = bytes([5 << 3 | 2, len(outside)]) + outside
+    whole = graph({"default": task()}).SerializeToString() + bytes([7 << 3 | 2, len(in_graph)]) + in_graph
+    (folder / "model.onnx").write_bytes(whole)
+    sign(folder, manifest(folder))
+    refused(folder, "not a valid ONNX file")
+
+
+def test_only_the_format_that_was_checked_is_loaded(folder: Path) -> None:
+    """ONNX Runtime has a format of its own, in which these bytes would be another model."""
+    whole = (folder / "model.onnx").read_bytes()
+    text = b"ORTM".ljust(16, b" ")
+    named = b"\x12\x90\x80\x00" + text + whole  # the field producer_name; its length ends at the fourth byte
+    assert named[4:8] == b"ORTM"
+    (folder / "model.onnx").write_bytes(named)
+    sign(folder, manifest(folder))
+    assert phasefit_runtime.load(folder, threads=1).predict(["cat"]) == phasefit_runtime.load(
+        write_folder(folder.parent / "same", {"default": task()}), threads=1
+    ).predict(["cat"])
+
+
+def test_a_large_file_is_checked_in_pieces_and_a_stated_size_allocates_nothing(folder: Path) -> None:
+    with (folder / "texts.npy").open("wb") as file:
+        file.truncate(100 << 20)
+    sign(folder, manifest(folder))
+    tracemalloc.start()
+    phasefit_runtime.load(folder, threads=1)
+    content = manifest(folder)
+    content["files"]["texts.npy"]["size"] = 15 << 30
+    (folder / "export.json").write_text(json.dumps(content))
+    (folder / "texts.npy").write_bytes(b"small")
+    refused(folder, "has changed")
+    largest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert largest < 20 << 20
 
 
 def test_models_that_are_no_models(folder: Path) -> None:

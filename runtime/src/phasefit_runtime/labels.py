@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -109,4 +108,4 @@ def _classes(where: str, classes: Any, *, paths: bool) -> tuple[Class, ...]:
 
 def _is_share(number: Any) -> bool:
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    return is_number and math.isfinite(number) and 0 <= number <= 1
+    return is_number and 0 <= number <= 1  # false for NaN

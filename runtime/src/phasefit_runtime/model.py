@@ -205,6 +205,8 @@ class Model:
         expected = (len(texts) // each, size)
         if result.shape != expected:
             raise ExportError(f"the model returned an array of shape {result.shape} instead of {expected}; {AGAIN}")
+        if result.dtype.kind != "f" or not np.isfinite(result).all():
+            raise ExportError(f"the model returned values that are not finite numbers; {AGAIN}")
         return result
 
     def _tokens(self, rows: list[Any], pair: str | None) -> tuple[Tokens, int]:

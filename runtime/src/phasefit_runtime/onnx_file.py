@@ -23,6 +23,7 @@ LEADS: dict[str, dict[int, str]] = {
 }
 EXTERNAL_DATA, DATA_LOCATION = 13, 14  # of a tensor
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5  # how a field is written
+KEY_BITS = 32  # of a field; other readers ignore further ones, so a key with more would hide a field from this one
 
 
 def refuse_external_data(model: bytes) -> None:
@@ -50,6 +51,8 @@ def _fields(data: bytes, start: int, stop: int) -> Iterator[tuple[int, int, int,
     at = start
     while at < stop:
         key, at = _varint(data, at)
+        if key >> KEY_BITS:
+            raise _InvalidError
         number, how, value, begin = key >> 3, key & 7, 0, at
         if how == VARINT:
             value, at = _varint(data, at)
