@@ -14,6 +14,7 @@ import pytest
 
 from phasefit.errors import ModelError, PhasefitError
 from phasefit.models.predictor import Predictor
+from phasefit.serve.app import make_app
 from phasefit.serve.limits import Limits, charge
 from phasefit.serve.loading import Models, named_paths
 from phasefit.serve.service import Service
@@ -233,6 +234,26 @@ def test_bodies_that_arrive_at_once_have_a_limit_together(monkeypatch: pytest.Mo
             return [*statuses, (await client.post(CLASSIFY, json={"input": "abc"})).status_code]
 
     assert asyncio.run(run()) == [200, 200, 429, 200]
+    assert service._body_bytes == 0
+
+
+def test_a_client_that_leaves_within_its_body_is_no_bug_of_the_server() -> None:
+    sentences: list[str] = []
+    service = made_service({"fake": FakeModel()}, report=sentences.append)
+    messages = iter([{"type": "http.request", "body": b'{"inp', "more_body": True}, {"type": "http.disconnect"}])
+    scope = {"type": "http", "method": "POST", "path": CLASSIFY, "query_string": b"", "root_path": ""}
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json")]
+    asyncio.run(make_app(service)({**scope, "headers": headers}, receive, send))
+    assert sent[0]["status"] == 400
+    assert sentences == []
     assert service._body_bytes == 0
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from phasefit.serve import explaining
 from phasefit.serve.guard import FLAT_ERRORS, Guard, refusal_headers
@@ -166,6 +167,8 @@ async def _body(request: Request, service: Service, deadline: float) -> bytes:
                     raise excess
     except TimeoutError:
         raise Refusal(408, f"the body did not arrive within {service.limits.timeout:g} s (--timeout)") from None
+    except ClientDisconnect:
+        raise Refusal(400, "the connection was closed before the body was complete", field="body") from None
     finally:
         service.release_body(held)
     if size > most:
