@@ -99,6 +99,7 @@ DAMAGE: list[tuple[Any, str]] = [
     ({"tokens": {"long": "middle"}}, "long must be truncate or head-tail or windows"),
     ({"tokens": {"truncation_side": 1}}, "truncation_side must be"),
     ({"tokens": {"prompt": 1}}, "prompt is not a text"),
+    ({"tokens": {"prompt": "query: \ud800"}}, "prompt is not a text"),
     ({"tokens": {"inputs": ["input_ids"]}}, "does not list input_ids and attention_mask"),
     ({"tokens": {"inputs": ["input_ids", "attention_mask", "image"]}}, "which this version does not know"),
     ({"tokens": {"inputs": ["input_ids", "attention_mask", "token_type_ids"]}}, "has the inputs attention_mask"),
@@ -111,6 +112,7 @@ DAMAGE: list[tuple[Any, str]] = [
     ({"task": {"space": {"kind": "single", "classes": []}}}, "has no classes"),
     ({"task": {"space": {"kind": "single", "classes": ["a", "a"]}}}, "the same class twice"),
     ({"task": {"space": {"kind": "single", "classes": ["a", None]}}}, "not a name or a number"),
+    ({"task": {"space": {"kind": "single", "classes": ["a", "b\ud800"]}}}, "not a name or a number"),
     ({"task": {"decision": {"reject_below": 2}}}, "not between 0 and 1"),
     ({"task": {"decision": {"reject_below": float("nan")}}}, "not between 0 and 1"),
     ({"task": {"decision": {"reject_below": 10**400}}}, "not between 0 and 1"),
@@ -273,6 +275,18 @@ def test_the_command_answers_texts(folder: Path, capsys) -> None:
     )
     assert __main__.main([str(folder.parent), "--say", "x"]) == 2
     assert "has no export.json" in capsys.readouterr().err
+
+
+def test_the_command_escapes_control_characters(folder: Path, capsys) -> None:
+    content, odd = manifest(folder), ["\x9b31mred", "\u202eright", "a\u2028b"]
+    content["tasks"]["default"]["space"]["classes"] = odd
+    sign(folder, content)
+    assert __main__.main([str(folder), "--say", "cat \x9b"]) == 0
+    written = capsys.readouterr().out
+    assert not set(written) & set("\x9b\u202e\u2028")
+    answer = json.loads(written)
+    assert list(answer["probabilities"]) == odd
+    assert answer["text"] == "cat \x9b"
 
 
 def test_the_command_reads_lines_and_imports_little(folder: Path) -> None:
