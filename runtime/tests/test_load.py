@@ -214,6 +214,14 @@ def test_only_the_format_that_was_checked_is_loaded(folder: Path) -> None:
     ).predict(["cat"])
 
 
+def test_a_model_of_very_many_parts_is_refused(folder: Path, monkeypatch) -> None:
+    monkeypatch.setattr("phasefit_runtime.onnx_file.MOST_FIELDS", 10_000)
+    nodes = bytes([7 << 3 | 2, 3, 1 << 3 | 2, 1, 0]) * 10_000
+    (folder / "model.onnx").write_bytes(nodes)
+    sign(folder, manifest(folder))
+    refused(folder, "has more than 10,000 parts")
+
+
 def test_a_large_file_is_checked_in_pieces_and_a_stated_size_allocates_nothing(folder: Path) -> None:
     with (folder / "texts.npy").open("wb") as file:
         file.truncate(100 << 20)

@@ -8,8 +8,8 @@ import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from phasefit_runtime.errors import ExportError
 
@@ -38,7 +38,7 @@ def read_bounded(path: Path, largest: int) -> bytes:
         return file.read(os.fstat(file.fileno()).st_size)
 
 
-def _open(path: Path, largest: int) -> BinaryIO:
+def _open(path: Path, largest: int) -> BufferedReader:
     """A regular file of at most `largest` bytes."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)  # neither wait for a pipe nor follow a link
