@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ DAMAGE: list[tuple[Any, str]] = [
     ({"tokens": {"long": "middle"}}, "long must be truncate or head-tail or windows"),
     ({"tokens": {"truncation_side": 1}}, "truncation_side must be"),
     ({"tokens": {"prompt": 1}}, "prompt is not a text"),
+    ({"tokens": {"prompt": "query: \ud800"}}, "prompt is not a text"),
     ({"tokens": {"inputs": ["input_ids"]}}, "does not list input_ids and attention_mask"),
     ({"tokens": {"inputs": ["input_ids", "attention_mask", "image"]}}, "which this version does not know"),
     ({"tokens": {"inputs": ["input_ids", "attention_mask", "token_type_ids"]}}, "has the inputs attention_mask"),
@@ -110,8 +112,11 @@ DAMAGE: list[tuple[Any, str]] = [
     ({"task": {"space": {"kind": "single", "classes": []}}}, "has no classes"),
     ({"task": {"space": {"kind": "single", "classes": ["a", "a"]}}}, "the same class twice"),
     ({"task": {"space": {"kind": "single", "classes": ["a", None]}}}, "not a name or a number"),
+    ({"task": {"space": {"kind": "single", "classes": ["a", "b\ud800"]}}}, "not a name or a number"),
     ({"task": {"decision": {"reject_below": 2}}}, "not between 0 and 1"),
     ({"task": {"decision": {"reject_below": float("nan")}}}, "not between 0 and 1"),
+    ({"task": {"decision": {"reject_below": 10**400}}}, "not between 0 and 1"),
+    ({"files": {"notes.bin": {"sha256": "0" * 64, "size": 1 << 40}}}, "must not be larger than"),
     ({"task": {"decision": {"thresholds": [0.5]}}}, "1 thresholds for 3 classes"),
     ({"task": {"decision": []}}, "no valid decision rule"),
 ]
@@ -183,6 +188,56 @@ def test_weights_in_other_files_are_refused(folder: Path, place: str, location: 
     refused(folder, "reads its weights from another file")
 
 
+def test_weights_in_other_files_cannot_be_hidden_by_long_field_numbers(folder: Path) -> None:
+    """The reader of ONNX Runtime drops the bits of a key above 32, so a longer one would be another field for it."""
+    place = TensorProto(external_data=[{"key": "location", "value": "secret"}]).SerializeToString()
+    assert place[0] == 13 << 3 | 2
+    hidden = bytes([place[0] | 0x80, 0x80, 0x80, 0x80, 0x70]) + place[1:]
+    outside = TensorProto(name="outside", data_type=TensorProto.FLOAT, dims=[4]).SerializeToString() + hidden
+    in_graph = bytes([5 << 3 | 2, len(outside)]) + outside
+    whole = graph({"default": task()}).SerializeToString() + bytes([7 << 3 | 2, len(in_graph)]) + in_graph
+    (folder / "model.onnx").write_bytes(whole)
+    sign(folder, manifest(folder))
+    refused(folder, "not a valid ONNX file")
+
+
+def test_only_the_format_that_was_checked_is_loaded(folder: Path) -> None:
+    """ONNX Runtime has a format of its own, in which these bytes would be another model."""
+    whole = (folder / "model.onnx").read_bytes()
+    text = b"ORTM".ljust(16, b" ")
+    named = b"\x12\x90\x80\x00" + text + whole  # the field producer_name; its length ends at the fourth byte
+    assert named[4:8] == b"ORTM"
+    (folder / "model.onnx").write_bytes(named)
+    sign(folder, manifest(folder))
+    assert phasefit_runtime.load(folder, threads=1).predict(["cat"]) == phasefit_runtime.load(
+        write_folder(folder.parent / "same", {"default": task()}), threads=1
+    ).predict(["cat"])
+
+
+def test_a_model_of_very_many_parts_is_refused(folder: Path, monkeypatch) -> None:
+    monkeypatch.setattr("phasefit_runtime.onnx_file.MOST_FIELDS", 10_000)
+    nodes = bytes([7 << 3 | 2, 3, 1 << 3 | 2, 1, 0]) * 10_000
+    (folder / "model.onnx").write_bytes(nodes)
+    sign(folder, manifest(folder))
+    refused(folder, "has more than 10,000 parts")
+
+
+def test_a_large_file_is_checked_in_pieces_and_a_stated_size_allocates_nothing(folder: Path) -> None:
+    with (folder / "texts.npy").open("wb") as file:
+        file.truncate(100 << 20)
+    sign(folder, manifest(folder))
+    tracemalloc.start()
+    phasefit_runtime.load(folder, threads=1)
+    content = manifest(folder)
+    content["files"]["texts.npy"]["size"] = 15 << 30
+    (folder / "export.json").write_text(json.dumps(content))
+    (folder / "texts.npy").write_bytes(b"small")
+    refused(folder, "has changed")
+    largest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert largest < 20 << 20
+
+
 def test_models_that_are_no_models(folder: Path) -> None:
     whole = (folder / "model.onnx").read_bytes()
     for content in (b"", b"\x00", b"not a model", whole[: len(whole) // 2], b"\xff" * 64):
@@ -228,6 +283,18 @@ def test_the_command_answers_texts(folder: Path, capsys) -> None:
     )
     assert __main__.main([str(folder.parent), "--say", "x"]) == 2
     assert "has no export.json" in capsys.readouterr().err
+
+
+def test_the_command_escapes_control_characters(folder: Path, capsys) -> None:
+    content, odd = manifest(folder), ["\x9b31mred", "\u202eright", "a\u2028b"]
+    content["tasks"]["default"]["space"]["classes"] = odd
+    sign(folder, content)
+    assert __main__.main([str(folder), "--say", "cat \x9b"]) == 0
+    written = capsys.readouterr().out
+    assert not set(written) & set("\x9b\u202e\u2028")
+    answer = json.loads(written)
+    assert list(answer["probabilities"]) == odd
+    assert answer["text"] == "cat \x9b"
 
 
 def test_the_command_reads_lines_and_imports_little(folder: Path) -> None:

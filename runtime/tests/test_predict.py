@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 
 import phasefit_runtime
-from graphs import DIMENSION, KINDS, VOCABULARY, WORDS, expected, task, write_folder
-from phasefit_runtime import InputError, TextsCut
+from graphs import DIMENSION, KINDS, VOCABULARY, WORDS, expected, manifest, sign, task, write_folder
+from phasefit_runtime import ExportError, InputError, TextsCut
 
 TEXTS = ["red cat", "good dog one two", "blue", "red cat", "", "bad bad three unknown"]
 
@@ -204,3 +205,15 @@ def test_the_answers_do_not_depend_on_the_batches(tmp_path) -> None:
         assert sum(done) == len(texts)
     with pytest.raises(InputError, match="at least 1"):
         model.predict(texts, batch_size=0)
+
+
+@pytest.mark.parametrize("kind", ["single", "multi", "level"])
+def test_a_model_that_returns_no_numbers_is_refused(tmp_path, kind: str) -> None:
+    folder = write_folder(tmp_path / "exported", {"default": task(kind)})
+    model = onnx.load(folder / "model.onnx")
+    table = next(one for one in model.graph.initializer if one.name == "table")
+    table.CopyFrom(onnx.numpy_helper.from_array(np.full(table.dims, np.nan, dtype=np.float32), "table"))
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    sign(folder, manifest(folder))
+    with pytest.raises(ExportError, match="values that are not finite numbers"):
+        phasefit_runtime.load(folder, threads=1).predict(["cat"])

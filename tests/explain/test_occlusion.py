@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pytest
 
 from explaining import WEIGHTS, BagOfWords
@@ -46,6 +49,16 @@ def test_several_labels_have_an_explanation_each() -> None:
     ]
     (bad,) = explain_texts(model, ["bad"])
     assert bad.notes == ("the model predicts no label for this text",)
+
+
+def test_only_some_of_very_many_labels_are_explained() -> None:
+    class Many(BagOfWords):
+        def predict_outputs(self, texts: Sequence[Any], **_: Any) -> np.ndarray:
+            return np.tile(np.linspace(0.6, 0.9, 500), (len(texts), 1))
+
+    explained = explain_texts(Many([frozenset({f"label{number:03}"}) for number in range(500)]), ["good film"])
+    assert [one.label for one in explained] == [f"label{number}" for number in range(499, 489, -1)]
+    assert all("the text has 500 predicted labels" in one.notes[0] for one in explained)
 
 
 def test_a_withheld_prediction_is_explained() -> None:

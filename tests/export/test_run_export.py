@@ -297,6 +297,10 @@ def test_only_exports_are_overwritten(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="refused"):
         export_run(run, ExportOptions(out, int8=True, overwrite=True), silent, clock=FakeClock(1.0))
     assert (out / "export.json").read_bytes() == before, "a refused export changes nothing"
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(RunError, match=r"also holds 'notes\.txt', which is not part of the export"):
+        export_run(run, ExportOptions(out, overwrite=True), silent)
+    (out / "notes.txt").unlink()
     export_run(run, ExportOptions(out, int8=True, overwrite=True, force=True), silent, clock=FakeClock(2.0))
     assert json.loads((out / "export.json").read_text())["precision"] == "int8"
     assert {path.name for path in tmp_path.iterdir()} == {"mine", "file", "link", "out"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -88,6 +89,23 @@ def test_only_what_a_model_needs_is_pushed(hub: FakeHub, run: Path) -> None:
     push(run, "--overwrite", "--with-report")
     assert "report.html" in repository.files
     assert b"[report.html]" in repository.files["README.md"]
+
+
+def test_folders_in_settings_are_not_pushed(hub: FakeHub, run: Path) -> None:
+    recipe = (run / "recipe.toml").read_text() + 'words = "/home/alice/clients/words.txt"\nmore = ["~/clients/a.txt"]\n'
+    (run / "recipe.toml").write_text(recipe)
+    manifest = json.loads((run / "phasefit.json").read_text())
+    manifest["settings"] = {"contrast.class_texts": "/home/alice/clients/texts.csv", "finetune.epochs": 2}
+    manifest["files"]["recipe.toml"] = hashlib.sha256(recipe.encode()).hexdigest()
+    (run / "phasefit.json").write_text(json.dumps(manifest))
+    push(run)
+    files = hub.repositories["alice/reviews"].files
+    assert b"clients" not in b"\n".join(files.values())
+    assert b'words = "words.txt"' in files["recipe.toml"]
+    settings = json.loads(files["phasefit.json"])["settings"]
+    assert settings == {"contrast.class_texts": "texts.csv", "finetune.epochs": 2}
+    verified = command("verify", "hub:alice/reviews")
+    assert verified.exit_code == 0, verified.output
 
 
 def test_a_revision_is_pinned(hub: FakeHub, run: Path) -> None:

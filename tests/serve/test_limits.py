@@ -14,6 +14,7 @@ import pytest
 
 from phasefit.errors import ModelError, PhasefitError
 from phasefit.models.predictor import Predictor
+from phasefit.serve.app import make_app
 from phasefit.serve.limits import Limits, charge
 from phasefit.serve.loading import Models, named_paths
 from phasefit.serve.service import Service
@@ -212,6 +213,50 @@ def test_a_body_that_does_not_arrive_in_time_gets_408() -> None:
     assert asyncio.run(run()) == 408
 
 
+def test_bodies_that_arrive_at_once_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phasefit.serve.service.BODIES", 2)
+    service = made_service({"fake": FakeModel()}, Limits(max_body=1000, max_characters=900))
+    more = asyncio.Event()
+
+    async def slow() -> Any:
+        yield b'{"input": "a", "user": "' + b"x" * 800
+        await more.wait()
+        yield b'"}'
+
+    async def run() -> list[int]:
+        headers = {"content-type": "application/json"}
+        async with client_of(service) as client:
+            tasks = [asyncio.create_task(client.post(CLASSIFY, content=slow(), headers=headers)) for _ in range(3)]
+            done, _ = await asyncio.wait(tasks, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+            assert [task.result().headers["retry-after"] for task in done] == ["1"]
+            more.set()
+            statuses = sorted([(await task).status_code for task in tasks])
+            return [*statuses, (await client.post(CLASSIFY, json={"input": "abc"})).status_code]
+
+    assert asyncio.run(run()) == [200, 200, 429, 200]
+    assert service._body_bytes == 0
+
+
+def test_a_client_that_leaves_within_its_body_is_no_bug_of_the_server() -> None:
+    sentences: list[str] = []
+    service = made_service({"fake": FakeModel()}, report=sentences.append)
+    messages = iter([{"type": "http.request", "body": b'{"inp', "more_body": True}, {"type": "http.disconnect"}])
+    scope = {"type": "http", "method": "POST", "path": CLASSIFY, "query_string": b"", "root_path": ""}
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json")]
+    asyncio.run(make_app(service)({**scope, "headers": headers}, receive, send))
+    assert sent[0]["status"] == 400
+    assert sentences == []
+    assert service._body_bytes == 0
+
+
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 
@@ -246,6 +291,25 @@ def test_failures_with_a_reason(error: Exception, status: int) -> None:
         raise error
 
     assert post(made_service({"fake": FakeModel(fail)}), CLASSIFY, {"input": "a"}).status_code == status
+
+
+class PanicException(BaseException):
+    """As libraries in Rust raise it."""
+
+
+@pytest.mark.parametrize("error", [PanicException("poison"), SystemExit(1), KeyboardInterrupt()])
+def test_nothing_ends_the_worker(error: BaseException) -> None:
+    def before(texts: list[str]) -> None:
+        if "poison" in texts:
+            raise error
+
+    service = made_service({"fake": FakeModel(before)}, Limits(timeout=2))
+
+    async def run() -> list[int]:
+        async with client_of(service) as client:
+            return [(await client.post(CLASSIFY, json={"input": text})).status_code for text in ("poison", "abc")]
+
+    assert asyncio.run(run()) == [500, 200]
 
 
 # --- token ------------------------------------------------------------------------------------------------------------
@@ -365,6 +429,30 @@ def test_reloading_drops_no_request_and_a_broken_model_changes_nothing() -> None
     ]
 
 
+def test_signals_that_arrive_while_reloading_cause_one_more_reload() -> None:
+    loaded: list[Path] = []
+    gate = threading.Event()
+
+    def load(path: Path) -> Predictor:
+        loaded.append(path)
+        assert len(loaded) == 1 or gate.wait(10)
+        return FakeModel()
+
+    service = Service(Models({"fake": Path("fake")}, load, Limits()), Limits())
+
+    async def run() -> None:
+        reloads = [asyncio.create_task(service.reload()) for _ in range(10)]
+        await asyncio.sleep(0.05)
+        reloads += [asyncio.create_task(service.reload()) for _ in range(10)]
+        gate.set()
+        await asyncio.gather(*reloads)
+        service.draining = True
+        await service.reload()
+
+    asyncio.run(run())
+    assert len(loaded) == 3  # at the start, and two reloads
+
+
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
@@ -414,6 +502,9 @@ def test_bodies(body: bytes, headers: dict[str, str], status: int) -> None:
 def test_unknown_paths_and_methods() -> None:
     async def run() -> list[int]:
         async with client_of(made_service({"fake": FakeModel()})) as client:
-            return [(await client.get("/none")).status_code, (await client.get(CLASSIFY)).status_code]
+            slash = await client.post(f"{CLASSIFY}/", json={"input": "a"}, headers={"host": "elsewhere.example"})
+            assert "location" not in slash.headers
+            answers = [slash, await client.get("/none"), await client.get(CLASSIFY)]
+            return [answer.status_code for answer in answers]
 
-    assert asyncio.run(run()) == [404, 405]
+    assert asyncio.run(run()) == [404, 404, 405]

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from phasefit_runtime import ExportError, InputError, load
+from phasefit_runtime.errors import escape_controls
 from phasefit_runtime.labels import Labels
 
 LINES = 1024  # that are answered together
@@ -32,7 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
             outputs = model.predict_outputs(rows, task.name)
             answers = task.labels.answers(outputs, given.reject_below)
             for row, answer, values in zip(rows, answers, outputs, strict=True):
-                sys.stdout.write(json.dumps(_entry(row, answer, values, task.labels), ensure_ascii=False) + "\n")
+                line = json.dumps(_entry(row, answer, values, task.labels), ensure_ascii=False)
+                sys.stdout.write(escape_controls(line) + "\n")  # labels of a stranger must not control a terminal
             sys.stdout.flush()
     except (ExportError, InputError) as error:
         sys.stderr.write(f"error: {error}\n")

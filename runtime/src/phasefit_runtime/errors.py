@@ -8,10 +8,15 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udf
 LONGEST = 600  # characters of a message
 
 
+def escape_controls(text: str) -> str:
+    """The text with control characters as escapes, which JSON reads as these characters."""
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
 class _OneLineError(ValueError):
     def __str__(self) -> str:
         """The message on one line: names that it quotes may come from a stranger."""
-        line = _CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", super().__str__())
+        line = escape_controls(super().__str__())
         return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]}...{line[-LONGEST // 2 :]}"
 
 

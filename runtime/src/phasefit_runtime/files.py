@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 from phasefit_runtime.errors import ExportError
@@ -32,6 +33,13 @@ class FileFacts:
 
 def read_bounded(path: Path, largest: int) -> bytes:
     """The content of a regular file of at most `largest` bytes."""
+    with _open(path, largest) as file:
+        # The size of the file, not the limit: reading allocates as many bytes as it is asked for.
+        return file.read(os.fstat(file.fileno()).st_size)
+
+
+def _open(path: Path, largest: int) -> BufferedReader:
+    """A regular file of at most `largest` bytes."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)  # neither wait for a pipe nor follow a link
     if path.is_symlink():  # systems without O_NOFOLLOW
@@ -42,27 +50,24 @@ def read_bounded(path: Path, largest: int) -> bytes:
         raise ExportError(f"'{path}' is missing; {AGAIN}") from None
     except OSError as error:
         raise ExportError(f"'{path}' cannot be read: {error.strerror or error}; check its permissions") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode):
         os.close(descriptor)
         raise ExportError(f"'{path}' is not a regular file; {AGAIN}")
-    with os.fdopen(descriptor, "rb") as file:
-        content = file.read(largest + 1)
-    if len(content) > largest:
+    if facts.st_size > largest:
+        os.close(descriptor)
         raise ExportError(f"'{path}' is larger than {largest:,} bytes; {AGAIN}")
-    return content
+    return os.fdopen(descriptor, "rb")
 
 
 def read_checked(folder: Path, name: str, files: Mapping[str, FileFacts]) -> bytes:
     """The content of a file that has exactly the size and the sha256 of the manifest."""
     if name not in files:
         raise ExportError(f"'{folder}': {MANIFEST} does not list '{name}'; {AGAIN}")
-    facts, path = files[name], folder / name
-    largest = LARGEST.get(path.suffix, LARGEST_OTHER)
-    if facts.size > largest:
-        raise ExportError(f"'{path}' must not be larger than {largest:,} bytes, but {MANIFEST} states {facts.size:,}")
-    content = read_bounded(path, facts.size)
-    if len(content) < facts.size or hashlib.sha256(content).hexdigest() != facts.sha256:
-        raise ExportError(f"'{path}' has changed since it was exported; restore it, or {AGAIN}")
+    path = folder / name
+    content = read_bounded(path, _size(path, files[name]))
+    if hashlib.sha256(content).hexdigest() != files[name].sha256:
+        raise _changed(path)
     return content
 
 
@@ -70,4 +75,19 @@ def check_rest(folder: Path, files: Mapping[str, FileFacts], read: set[str]) -> 
     """Check the listed files that were not `read`; the card may be edited, and other files are ignored."""
     for name in files:
         if name not in read and name != CARD:
-            read_checked(folder, name, files)
+            path = folder / name
+            with _open(path, _size(path, files[name])) as file:  # in pieces: it may be larger than the memory
+                if hashlib.file_digest(file, "sha256").hexdigest() != files[name].sha256:
+                    raise _changed(path)
+
+
+def _size(path: Path, facts: FileFacts) -> int:
+    """The size that the manifest states, if it is allowed."""
+    largest = LARGEST.get(path.suffix, LARGEST_OTHER)
+    if facts.size > largest:
+        raise ExportError(f"'{path}' must not be larger than {largest:,} bytes, but {MANIFEST} states {facts.size:,}")
+    return facts.size
+
+
+def _changed(path: Path) -> ExportError:
+    return ExportError(f"'{path}' has changed since it was exported; restore it, or {AGAIN}")

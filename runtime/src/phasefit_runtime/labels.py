@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -16,6 +16,7 @@ Label: TypeAlias = str | int | float | tuple[str | int, ...] | frozenset[str | i
 """A class, a path of a tree, a set of classes, a score, or the name of a level."""
 Kind: TypeAlias = Literal["single", "multi", "tree", "score"]
 KINDS = ("single", "multi", "tree", "score")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def read_labels(task: str, kind: Any, space: Any, decision: Any) -> Labels:
     known: Any = kind
     if kind == "score":
         levels = space.get("levels", [])
-        if not isinstance(levels, list) or not all(isinstance(level, str) for level in levels):
+        if not isinstance(levels, list) or not all(isinstance(level, str) and _is_name(level) for level in levels):
             raise ValueError(f"{where} has levels that are not names")
         return Labels(known, levels=tuple(levels))
     classes = _classes(where, space.get("classes"), paths=kind == "tree")
@@ -99,7 +100,7 @@ def _classes(where: str, classes: Any, *, paths: bool) -> tuple[Class, ...]:
     if not isinstance(classes, list) or not classes:
         raise ValueError(f"{where} has no classes")
     parts: list[Sequence[Any]] = [one if paths and isinstance(one, list) else [one] for one in classes]
-    if not all(path and all(isinstance(part, str | int) for part in path) for path in parts):
+    if not all(path and all(_is_name(part) for part in path) for path in parts):
         raise ValueError(f"{where} has a class that is not a name or a number")
     plain: list[Class] = [tuple(one) if isinstance(one, list) else one for one in classes]
     if len(set(plain)) < len(plain):
@@ -107,6 +108,11 @@ def _classes(where: str, classes: Any, *, paths: bool) -> tuple[Class, ...]:
     return tuple(plain)
 
 
+def _is_name(part: Any) -> bool:
+    """Whether this is a number, or a text that can be written: one without incomplete characters."""
+    return isinstance(part, int) or (isinstance(part, str) and not LONE_SURROGATE.search(part))
+
+
 def _is_share(number: Any) -> bool:
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    return is_number and math.isfinite(number) and 0 <= number <= 1
+    return is_number and 0 <= number <= 1  # false for NaN

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 
 from phasefit_runtime.errors import ExportError
 from phasefit_runtime.files import AGAIN, CARD, LARGEST_MANIFEST, MANIFEST, NAME, SHA256, FileFacts, read_bounded
-from phasefit_runtime.labels import Labels, read_labels
+from phasefit_runtime.labels import LONE_SURROGATE, Labels, read_labels
 
 FORMAT = 1
 Long: TypeAlias = Literal["truncate", "head-tail", "windows"]
@@ -124,7 +124,7 @@ def _tokens(content: Mapping[str, Any]) -> TokenRules:
     long: Any = _choice(content, "long", LONG)
     side: Any = _choice(content, "truncation_side", ("left", "right"))
     prompt, inputs = content.get("prompt"), content.get("inputs")
-    if not isinstance(prompt, str | None):
+    if not isinstance(prompt, str | None) or LONE_SURROGATE.search(prompt or ""):
         raise _DamagedError("prompt is not a text")
     if not isinstance(inputs, list) or not {"input_ids", "attention_mask"} <= set(map(str, inputs)):
         raise _DamagedError("inputs does not list input_ids and attention_mask")

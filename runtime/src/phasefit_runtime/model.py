@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -15,13 +14,12 @@ from phasefit_runtime.batches import BATCH_ROWS, BATCH_TOKENS, batches
 from phasefit_runtime.engine import Engine, load_engine
 from phasefit_runtime.errors import ExportError, InputError, TextsCut
 from phasefit_runtime.files import AGAIN, check_rest, read_checked
-from phasefit_runtime.labels import Class, Label
+from phasefit_runtime.labels import LONE_SURROGATE, Class, Label
 from phasefit_runtime.manifest import EMBEDDING, ENGINES, TOKENIZER, WINDOWS, Manifest, Task, read_manifest
 from phasefit_runtime.tokens import Tokeniser, Tokens
 
 Texts: TypeAlias = Sequence[str] | Sequence[tuple[str, str]]
 Progress: TypeAlias = Callable[[int], None]
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def load(folder: str | os.PathLike[str], threads: int | None = None) -> Model:
@@ -205,6 +203,8 @@ class Model:
         expected = (len(texts) // each, size)
         if result.shape != expected:
             raise ExportError(f"the model returned an array of shape {result.shape} instead of {expected}; {AGAIN}")
+        if result.dtype.kind != "f" or not np.isfinite(result).all():
+            raise ExportError(f"the model returned values that are not finite numbers; {AGAIN}")
         return result
 
     def _tokens(self, rows: list[Any], pair: str | None) -> tuple[Tokens, int]:
@@ -239,7 +239,7 @@ def _checked(texts: Any, pairs: bool) -> list[Any]:
         for part in text if is_pair else (text,):
             if not isinstance(part, str):
                 raise InputError(f"text {row} is not a string: {part!r:.100}")
-            if not part.isascii() and _LONE_SURROGATE.search(part):
+            if not part.isascii() and LONE_SURROGATE.search(part):
                 raise InputError(f"text {row} contains a lone surrogate (an incomplete character); remove it")
     return [tuple(row) for row in rows] if pairs else rows
 

@@ -24,6 +24,9 @@ class OnnxEngine:
         options.log_severity_level = SILENT
         options.intra_op_num_threads = threads or 0
         options.inter_op_num_threads = 1
+        options.add_session_config_entry(
+            "session.load_model_format", "ONNX"
+        )  # never guess a format that was not checked
         options.enable_mem_pattern = False  # plans memory for one shape; here, each batch has its own
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -23,16 +23,21 @@ LEADS: dict[str, dict[int, str]] = {
 }
 EXTERNAL_DATA, DATA_LOCATION = 13, 14  # of a tensor
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5  # how a field is written
+MOST_FIELDS = 5_000_000  # a model has thousands; each takes about a microsecond and some bytes of memory
+KEY_BITS = 32  # of a field; other readers ignore further ones, so a key with more would hide a field from this one
 
 
 def refuse_external_data(model: bytes) -> None:
     """Raise an ExportError if a tensor of the model is in another file, or if the model is not valid."""
-    waiting = [("model", 0, len(model))]
+    waiting, fields = [("model", 0, len(model))], 0
     try:
         while waiting:
             message, start, stop = waiting.pop()
             leads = LEADS[message]
             for number, begin, end, value in _fields(model, start, stop):
+                fields += 1
+                if fields > MOST_FIELDS:
+                    raise ExportError(f"the model has more than {MOST_FIELDS:,} parts, which is not allowed; {AGAIN}")
                 if message == "tensor" and (number == EXTERNAL_DATA or (number == DATA_LOCATION and value)):
                     raise ExportError(f"the model reads its weights from another file, which is not allowed; {AGAIN}")
                 if number in leads and begin < end:
@@ -50,6 +55,8 @@ def _fields(data: bytes, start: int, stop: int) -> Iterator[tuple[int, int, int,
     at = start
     while at < stop:
         key, at = _varint(data, at)
+        if key >> KEY_BITS:
+            raise _InvalidError
         number, how, value, begin = key >> 3, key & 7, 0, at
         if how == VARINT:
             value, at = _varint(data, at)

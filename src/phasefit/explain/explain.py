@@ -19,6 +19,7 @@ from phasefit.models.predictor import Predictor, Progress
 
 Method: TypeAlias = Literal["auto", "gradients", "occlusion"]
 METHODS: tuple[Method, ...] = get_args(Method)
+MOST_LABELS = 10  # that are explained of one text: each takes as long as the first
 CLOSE = 1e-3  # gradients are of the right function if it agrees with the prediction to this share
 
 
@@ -36,7 +37,8 @@ def explain_texts(
     """The words that mattered for the prediction of each text or pair.
 
     One explanation per text, or one for each predicted label if a text can have several; `row` is the position of its
-    text. The explained label is the predicted one, the most probable one if none is predicted, or `label`.
+    text. The explained label is the predicted one, the most probable one if none is predicted, or `label`. Of many
+    predicted labels, the ten most probable ones are explained.
     `steps` of the integration of gradients are chosen by the length of each text unless they are given.
     """
     chosen = choose_method(model, method)
@@ -47,7 +49,7 @@ def explain_texts(
     outputs = outputs_of(model, about.name, texts, batch_size)
     reader = Reader(model, about.name)
     rows = [reader.read((text,) if isinstance(text, str) else (text[0], text[1])) for text in texts]
-    codes = about.codes(outputs) if only is None else [[only] for _ in texts]
+    codes = [own[:MOST_LABELS] for own in about.codes(outputs)] if only is None else [[only] for _ in texts]
     weights: list[list[np.ndarray]]
     methods = [chosen] * len(rows)
     if chosen == "gradients":
@@ -169,6 +171,10 @@ def _notes(task: Task, row: ReadRow, prediction: tuple[str, ...], label: str | N
         notes.append("the text has no words")
     if label is not None and not prediction:
         notes.append("the model predicts no label for this text")
+    if task.has_classes and len(prediction) > MOST_LABELS:
+        notes.append(
+            f"the text has {len(prediction)} predicted labels; at most the {MOST_LABELS} most probable are explained"
+        )
     if row.cut:
         notes.append(
             f"{row.cut:,} of {len(row.words):,} words have no weight: the text is too long for the model, which does "

@@ -12,7 +12,7 @@ from phasefit.report.card.markdown import escape, table
 SHOWN_LABELS = 50
 TRY = """```console
 $ pip install phasefit-runtime
-$ python -m phasefit_runtime FOLDER "a text"
+$ python -m phasefit_runtime FOLDER --say "a text"
 ```"""
 
 

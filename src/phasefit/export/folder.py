@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.control_characters import one_line
 from phasefit.data.table import Label, Table
 from phasefit.errors import DataError, RunError
 from phasefit.export.figures import Figures, Precision
 from phasefit.files import system
 from phasefit.files.atomic import make_folders, new_folder
-from phasefit.files.integrity import sha256
+from phasefit.files.integrity import CLUTTER, sha256
 from phasefit.files.links import refuse_controls
 from phasefit.models.encoder.long_texts import MOST_WINDOWS
 from phasefit.seeds import generator
@@ -44,15 +45,34 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         raise RunError(f"{folder} holds files that are not an exported model; give another folder with -o")
     if not overwrite:
         raise RunError(f"{folder} exists already; give another folder with -o, or replace it with --overwrite")
+    if (other := _other_file(folder)) is not None:
+        raise RunError(
+            f"{folder} also holds '{one_line(other)}', which is not part of the export and would be deleted; move it "
+            "elsewhere, or give another folder with -o"
+        )
 
 
 def is_export(folder: Path) -> bool:
     """Whether `phasefit export` wrote this folder."""
+    content = _manifest(folder)
+    return isinstance(content.get("format"), int) and "engine" in content
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder; empty if there is none that can be read."""
     try:
         content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and isinstance(content.get("format"), int) and "engine" in content
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _other_file(folder: Path) -> str | None:
+    """The first file or folder in an exported folder that the export did not write."""
+    files = _manifest(folder).get("files")
+    ours = {MANIFEST, CARD, *(files if isinstance(files, dict) else ())}
+    names = sorted(path.name for path in folder.iterdir())
+    return next((name for name in names if name not in ours and not CLUTTER.fullmatch(name)), None)
 
 
 def describe(run: Run, model: Model, graph: Graph, engine: str, precision: Precision) -> dict[str, Any]:

@@ -6,8 +6,10 @@ stranger: names outside the folder are refused.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +20,11 @@ from phasefit.files.atomic import read_json
 from phasefit.files.integrity import CLUTTER, ENCODER, FILES, PHASES, SHA256, checksums, has_checksums, sha256
 from phasefit.files.links import refuse_links
 from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.files.toml import to_toml
 
 EXPORT = "export.json"
 MANIFESTS = (MANIFEST, EXPORT)
-CARD, REPORT = "README.md", "report.html"
+CARD, REPORT, RECIPE = "README.md", "report.html", "recipe.toml"
 PICTURES = (".png", ".svg")
 TEXTS = ("texts.jsonl", "texts.npy")  # training texts and their embeddings in an exported folder
 HASHES = "trained_on.safetensors"  # of training texts: whoever has a text can test whether it is among them
@@ -84,8 +87,10 @@ def pushed_files(model: ModelFolder, *, report: bool = False, texts: bool = Fals
     Left out are checkpoints, logs, kept phases, data, and anything with texts, unless `report` or `texts` ask for it.
     """
     kept = {name: sha for name, sha in model.files.items() if _is_published(name, texts)}
-    content: dict[str, Path | bytes] = {model.manifest_name: _published_manifest(model, kept)}
-    content |= {name: model.folder / name for name in kept}
+    content: dict[str, Path | bytes] = {name: model.folder / name for name in kept}
+    if RECIPE in kept and (recipe := _published_recipe(model.folder / RECIPE)) is not None:
+        content[RECIPE], kept[RECIPE] = recipe, hashlib.sha256(recipe).hexdigest()
+    content[model.manifest_name] = _published_manifest(model, kept)
     for path in sorted(model.folder.iterdir()):
         shown = path.suffix in PICTURES or (report and path.name == REPORT)
         if shown and path.is_file() and not CLUTTER.fullmatch(path.name):
@@ -99,7 +104,7 @@ def is_ours(name: str) -> bool:
     if rest:
         return first in (ENCODER, PHASES)
     endings = (*PICTURES, ".safetensors", ".onnx")
-    known = (*MANIFESTS, REPORT, *TEXTS, MODULES, MODULES_CONFIG, "labels.json", "terms.json", "recipe.toml")
+    known = (*MANIFESTS, REPORT, *TEXTS, MODULES, MODULES_CONFIG, "labels.json", "terms.json", RECIPE)
     exported = ("metrics.json", "tokenizer.json", "model.xml", "model.bin")
     return name in (*known, *exported) or name.endswith(endings)
 
@@ -111,11 +116,33 @@ def _is_published(name: str, texts: bool) -> bool:
 def _published_manifest(model: ModelFolder, kept: Mapping[str, str]) -> bytes:
     """The manifest without what names files of the user, and with the checksums of the published files only."""
     content = {name: value for name, value in model.manifest.items() if name not in LOCAL}
-    content[FILES] = {name: value for name, value in dict(model.manifest[FILES]).items() if name in kept}
+    saved = dict(model.manifest[FILES])
+    content[FILES] = {name: saved[name] for name in kept} if model.is_export else dict(kept)
     for name in ("model", "went_on_from"):
         if isinstance(content.get(name), str):
             content[name] = without_folder(content[name])
+    if isinstance(settings := content.get("settings"), Mapping):
+        content["settings"] = _without_folders(settings)
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _published_recipe(path: Path) -> bytes | None:
+    """A recipe without the folders of the files that its options name; None if it names none, or is not readable."""
+    try:
+        recipe = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    published = _without_folders(recipe)
+    return None if published == recipe else to_toml(published).encode()
+
+
+def _without_folders(value: Any) -> Any:
+    """Settings with the last part of each absolute path in them."""
+    if isinstance(value, Mapping):
+        return {name: _without_folders(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_folders(inner) for inner in value]
+    return without_folder(value) if isinstance(value, str) else value
 
 
 def without_folder(name: str) -> str:

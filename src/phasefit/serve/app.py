@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from phasefit.serve import explaining
 from phasefit.serve.guard import FLAT_ERRORS, Guard, refusal_headers
@@ -38,6 +39,7 @@ def make_app(service: Service) -> Guard:
         description="Text classifiers and embeddings.",
         docs_url=None,  # these pages load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # the address of a redirect would be built from a header of the client
         separate_input_output_schemas=False,
     )
     _add_answers(app, service)
@@ -152,17 +154,23 @@ async def _body(request: Request, service: Service, deadline: float) -> bytes:
     excess = too_large(f"the body has more than {most / MEGABYTE:g} MB, the limit of the server (--max-body)", "body")
     if stated.isdecimal() and int(stated) > DISCARDED * most:
         raise excess
-    parts, size = [], 0
+    parts, size, held = [], 0, 0
     try:
         async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
             async for part in request.stream():
                 size += len(part)
                 if size <= most:
+                    service.hold_body(len(part))
+                    held += len(part)
                     parts.append(part)
                 elif size > DISCARDED * most:
                     raise excess
     except TimeoutError:
         raise Refusal(408, f"the body did not arrive within {service.limits.timeout:g} s (--timeout)") from None
+    except ClientDisconnect:
+        raise Refusal(400, "the connection was closed before the body was complete", field="body") from None
+    finally:
+        service.release_body(held)
     if size > most:
         raise excess
     return b"".join(parts)

@@ -214,7 +214,7 @@ class Batcher:
             self._metrics.waiting.observe(start - job.accepted)
         try:
             self._compute(jobs)
-        except Exception as error:  # noqa: BLE001 - a failure must not end the worker
+        except BaseException as error:  # noqa: BLE001 - nothing may end the worker; panics of libraries are no Exception
             pending = [job for job in jobs if not job.answer.done()]
             if len(jobs) > 1:
                 for job in pending:
@@ -235,7 +235,7 @@ class Batcher:
     def _run_alone(self, job: Job) -> None:
         try:
             self._compute([job])
-        except Exception as error:  # noqa: BLE001 - see _run
+        except BaseException as error:  # noqa: BLE001 - see _run
             self._fail(job, error)
 
     def _compute(self, jobs: Sequence[Job]) -> None:
@@ -289,7 +289,7 @@ class Batcher:
         self._release(jobs)
         _on_loop(jobs[0].answer, lambda: _set_all(results))
 
-    def _fail(self, job: Job, error: Exception) -> None:
+    def _fail(self, job: Job, error: BaseException) -> None:
         refusal = _refusal_of(error)
         if refusal.status >= 500:  # the message may quote a text, so only its type is reported
             self._report(f"model '{job.target.name}' failed on a request: {type(error).__name__}")
@@ -323,7 +323,7 @@ def _on_loop(answer: asyncio.Future[Any], do: Callable[[], object]) -> None:
         answer.get_loop().call_soon_threadsafe(do)
 
 
-def _refusal_of(error: Exception) -> Refusal:
+def _refusal_of(error: BaseException) -> Refusal:
     """What a failed request is answered with."""
     if isinstance(error, DataError | ModelError):  # these name the text by number
         return Refusal(422, f"the model cannot read a text: {error}")

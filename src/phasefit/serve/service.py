@@ -21,6 +21,7 @@ from phasefit.serve.metrics import Metrics
 from phasefit.serve.wire.question import Question
 
 Report = Callable[[str], None]
+BODIES = 32  # of the largest size may arrive at once; many slow clients must not fill the memory
 
 
 class Service:
@@ -40,8 +41,10 @@ class Service:
         self.batcher = Batcher(limits, self.metrics, report)
         self.draining = False
         self.running = 0  # requests that are not answered yet
+        self._body_bytes = 0  # of bodies that have not arrived completely
         self._token = None if token is None else token.encode()
         self._reloading = asyncio.Lock()
+        self._reload_waits = False
 
     def start(self) -> None:
         """Start computing."""
@@ -59,6 +62,16 @@ class Service:
     def deadline(self) -> float:
         """When a request that starts now has to be answered."""
         return time.monotonic() + self.limits.timeout
+
+    def hold_body(self, size: int) -> None:
+        """Charge a part of a body that is being received; Refusal if all of them together need too much memory."""
+        if self._body_bytes + size > BODIES * self.limits.max_body:
+            raise self.batcher.overloaded()
+        self._body_bytes += size
+
+    def release_body(self, size: int) -> None:
+        """Return the charge of a body that has arrived or is given up."""
+        self._body_bytes -= size
 
     async def ask(self, question: Question, deadline: float) -> Any:
         """The content of the answer."""
@@ -90,7 +103,11 @@ class Service:
 
     async def reload(self) -> None:
         """Load all models again while the current ones answer; a model that cannot be loaded changes nothing."""
+        if self._reload_waits or self.draining:  # one more reload after the current one reads every change
+            return
+        self._reload_waits = True
         async with self._reloading:
+            self._reload_waits = False
             try:
                 await asyncio.to_thread(self.models.reload)
             except (PhasefitError, OSError, MemoryError) as error:
