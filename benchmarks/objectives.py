@@ -33,7 +33,8 @@ def main() -> None:
         name = f"objectives-{data}"
         recipes = ",".join(f"{recipe}:{settings}" for recipe in RECIPES)
         more = ["--name", name, "--recipes", recipes, "--seeds", str(args.seeds), "--jobs", str(args.jobs)]
-        command = [sys.executable, str(HERE / "recipes.py"), data, *SETS[data], *more, "--out", str(args.out)]
+        elsewhere = ["--out", str(args.out)] if args.out != HERE / "results" else []
+        command = [sys.executable, str(HERE / "recipes.py"), data, *SETS[data], *more, *elsewhere]
         subprocess.run(command, check=True)
         with (args.out / f"{name}.csv").open(encoding="utf-8") as file:
             check_steps([row["steps"] for row in csv.DictReader(file) if row["settings"] == settings], args.steps)
