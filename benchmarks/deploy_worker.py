@@ -119,7 +119,9 @@ def setfit_onnx(folder: str, classes: str) -> Answer:
     def answer(texts: Sequence[str]) -> Sequence[Any]:
         found: list[str] = []
         for first in range(0, len(texts), BATCH):
-            batch = tokenizer(list(texts[first : first + BATCH]), **how, return_token_type_ids=True, return_tensors="np")
+            batch = tokenizer(
+                list(texts[first : first + BATCH]), **how, return_token_type_ids=True, return_tensors="np"
+            )
             codes = session.run(["label"], {name: batch[name].astype("int64") for name in wanted})[0]
             found += [names[int(code)] for code in codes]
         return found
