@@ -5,9 +5,9 @@
 
 A few-shot run is trained and exported without `--force`. Every contestant is a process of its own with one thread
 (`deploy_worker.py`). All are open at the same time, and one computes at a time: every round runs each of them once, in
-rotating order, on all texts, then on single test rows, then in a new process until its first answer. Ratios are computed
-within a round from CPU seconds, and their median over rounds is reported. SetFit takes part if its environment exists
-(`rivals/install.py setfit`); its ONNX export also needs the packages that `rivals/setfit/deploy.py` names.
+rotating order, on all texts, then on single test rows, then in a new process until its first answer. Ratios are
+computed within a round from CPU seconds, and their median over rounds is reported. SetFit takes part if its environment
+exists (`rivals/install.py setfit`); its ONNX export also needs the packages that `rivals/setfit/deploy.py` names.
 
 Only a run of full size with new models writes `results/deploy.{csv,md}`. A trial prints its table, and writes it with
 `--out`.
@@ -34,14 +34,8 @@ RESULTS = Path(__file__).parent / "results"
 TEXTS, ROUNDS, SINGLES = 10_000, 3, 300
 DATA, ROWS = "snips2", 112
 PACKAGES = (
-    "phasefit",
-    "torch",
-    "transformers",
-    "sentence-transformers",
-    "onnxruntime",
-    "openvino",
-    "tokenizers",
-    "numpy",
+    *("phasefit", "phasefit-runtime", "torch", "transformers", "sentence-transformers", "onnxruntime", "openvino"),
+    *("tokenizers", "numpy"),
 )
 
 
@@ -79,7 +73,11 @@ def parse() -> argparse.Namespace:
     add("--data-dir", type=Path, help="folder of the named datasets; default: PHASEFIT_DATA")
     add("--work", type=Path, help="keep the models in this folder, and use those that are there (a trial)")
     add("--out", type=Path, help="folder of the tables; default: benchmarks/results if it is not a trial")
-    return parser.parse_args()
+    args = parser.parse_args()
+    for name in ("texts", "rounds", "singles", "rows"):
+        if getattr(args, name) < 1:
+            parser.error(f"--{name} must be at least 1")
+    return args
 
 
 def target(args: argparse.Namespace) -> Path | None:
@@ -166,14 +164,16 @@ def described(
     words = sum(len(text.split()) for text in singles) / len(singles)
     without = [name for name, own in measured.items() if not own.imports_torch]
     return (
-        f"Python {platform.python_version()}, {', '.join(versions())}. A few-shot run on {run['rows']} rows of {args.data} "
-        f"({run['classes']} classes), its exports (made without `--force`), and its encoder and head weights in "
-        f"sentence-transformers; SetFit is trained on the same rows. {len(texts):,} distinct texts of "
-        f"{', '.join(MIXTURE)}; single texts are {len(singles):,} test rows of {words:.1f} words on average; start-up is "
-        f"from the start of the process to its first answer; accuracy on {len(test.labels):,} test rows; size on disk is "
-        f"the model without libraries. {THREADS} thread; medians of {args.rounds} interleaved rounds, p50 and p99 over "
-        f"all rounds. Without torch: {', '.join(without) or 'none'}. The measurement that shared its core most got "
-        f"{least_share(measured):.0%} of it."
+        f"Python {platform.python_version()}, {', '.join(versions())}. {THREADS} thread, {args.rounds} interleaved "
+        f"rounds. A few-shot run on {run['rows']} rows of {args.data} ({run['classes']} classes), its exports (made "
+        "without `--force`), and its encoder and head weights in sentence-transformers; SetFit is trained on the same "
+        f"rows. Texts per second: {len(texts):,} distinct texts of {', '.join(MIXTURE)}, median of the rounds. One "
+        f"text: {len(singles):,} test rows of {words:.1f} words on average, percentiles over all rounds. Start-up: from the "
+        "start of the process to its first answer, files in the page cache. Peak memory: resident, of the process that "
+        "answered all of this. Size on disk: the model without libraries. Accuracy and the share of answers that are "
+        f"equal to torch: {len(test.labels):,} test rows; exports are checked on validation and test rows before they "
+        f"are written. Without torch: {'; '.join(without) or 'none'}. The least share of its core that a contestant "
+        f"got in a round: {least_share(measured):.0%}."
     )
 
 

@@ -66,6 +66,7 @@ def make(work: Path, data: str, rows: int) -> tuple[list[Contestant], Rows]:
         problem = phasefit([*train, "-o", str(run)])
         if problem:
             raise SystemExit(f"phasefit train failed: {problem}")
+    check_run(run, data, rows)
     training, test = read_rows(run, work / "train.csv")
     write_head(run, work / "head.npz")
     ours = ours_environment()
@@ -81,6 +82,13 @@ def make(work: Path, data: str, rows: int) -> tuple[list[Contestant], Rows]:
         *setfit(work, training),
     ]
     return contestants, test
+
+
+def check_run(run: Path, data: str, rows: int) -> None:
+    """A run that was kept must be the one that the options describe."""
+    request = json.loads((run / "phasefit.json").read_text(encoding="utf-8"))["request"]
+    if (request["data"], request["rows"]) != (data, rows):
+        raise SystemExit(f"{run} is a run on {request['rows']} rows of {request['data']}; choose another --work")
 
 
 def exports(run: Path, work: Path, ours: Mapping[str, str]) -> Iterator[Contestant]:

@@ -21,7 +21,7 @@ class Worker:
     """A process that answers JSON lines; see `deploy_worker.py`."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._errors = tempfile.TemporaryFile()  # a file, because nobody reads a pipe meanwhile
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`; a pipe that nobody reads could fill up)
         self.started = time.perf_counter()
         self._process = subprocess.Popen(
             command,
@@ -77,4 +77,4 @@ class Worker:
 def last_line(output: str) -> str:
     """The last line of what a program wrote: usually the error."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1][:MOST] if lines else ""
+    return lines[-1][:MOST].replace("|", "/") if lines else ""  # a bar would end a cell of the table

@@ -138,7 +138,7 @@ def ratio_lines(cells: Sequence[Cell]) -> list[str]:
     lines = [
         f"Times better than `{REFERENCE}`:",
         "",
-        "| contestant | texts per second | one text (p50) | start-up | peak memory | size on disk | accuracy | as torch |",
+        "| contestant | texts per second | one text, p50 | start-up | peak memory | on disk | accuracy | as torch |",
         "|-|-:|-:|-:|-:|-:|-:|-:|",
     ]
     for cell in cells:
@@ -177,10 +177,10 @@ def goal_lines(cells: Sequence[Cell]) -> list[str]:
     exports = [cell for cell in cells if INT8 in cell["contestant"] and cell["status"] == DONE]
     lines = []
     for figure, goal, met in GOALS:
-        verdicts = [
-            f"{cell['contestant']} {cell[figure]:.2f} ({'met' if met(cell[figure]) else '**missed**'})"
-            for cell in exports
-        ]
+        verdicts = []
+        for cell in exports:
+            verdict = "met" if met(cell[figure]) else "**missed**"
+            verdicts.append(f"{cell['contestant'].removeprefix('phasefit, ')} {cell[figure]:.2f} ({verdict})")
         lines.append(f"- Goal: {goal}: {', '.join(verdicts) or NOT_RUN}.")
     return lines
 

@@ -6,8 +6,8 @@
     python deploy_worker.py setfit MODEL CLASSES.json
     python deploy_worker.py setfit_onnx MODEL CLASSES.json
 
-Requests are JSON objects: `{"do": "answer", "texts": [...]}`, `{"do": "singles", "texts": [...]}` (one call per text) and
-`{"do": "figures"}`. All contestants use one thread. Rivals' interpreters run it too, and start-up is measured: it
+Requests are JSON objects: `{"do": "answer", "texts": [...]}`, `{"do": "singles", "texts": [...]}` (one call per text)
+and `{"do": "figures"}`. All contestants use one thread. Rivals' interpreters run it too, and start-up is measured: it
 imports the standard library, and of the others only what the contestant needs.
 """
 
@@ -115,13 +115,12 @@ def setfit_onnx(folder: str, classes: str) -> Answer:
     )
     wanted = {entry.name for entry in session.get_inputs()}
     how: dict[str, Any] = {"padding": True, "truncation": True, "max_length": settings.get("max_seq_length") or 256}
+    how |= {"return_token_type_ids": True, "return_tensors": "np"}
 
     def answer(texts: Sequence[str]) -> Sequence[Any]:
         found: list[str] = []
         for first in range(0, len(texts), BATCH):
-            batch = tokenizer(
-                list(texts[first : first + BATCH]), **how, return_token_type_ids=True, return_tensors="np"
-            )
+            batch = tokenizer(list(texts[first : first + BATCH]), **how)
             codes = session.run(["label"], {name: batch[name].astype("int64") for name in wanted})[0]
             found += [names[int(code)] for code in codes]
         return found
