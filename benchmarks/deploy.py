@@ -163,18 +163,22 @@ def described(
     singles = test.texts[: args.singles]
     words = sum(len(text.split()) for text in singles) / len(singles)
     without = [name for name, own in measured.items() if not own.imports_torch]
-    return (
-        f"Python {platform.python_version()}, {', '.join(versions())}. {THREADS} thread, {args.rounds} interleaved "
-        f"rounds. A few-shot run on {run['rows']} rows of {args.data} ({run['classes']} classes), its exports (made "
-        "without `--force`), and its encoder and head weights in sentence-transformers; SetFit is trained on the same "
-        f"rows. Texts per second: {len(texts):,} distinct texts of {', '.join(MIXTURE)}, median of the rounds. One "
-        f"text: {len(singles):,} test rows of {words:.1f} words on average, percentiles over all rounds. Start-up: from the "
-        "start of the process to its first answer, files in the page cache. Peak memory: resident, of the process that "
-        "answered all of this. Size on disk: the model without libraries. Accuracy and the share of answers that are "
-        f"equal to torch: {len(test.labels):,} test rows; exports are checked on validation and test rows before they "
-        f"are written. Without torch: {'; '.join(without) or 'none'}. The least share of its core that a contestant "
-        f"got in a round: {least_share(measured):.0%}."
+    parts = (
+        f"Python {platform.python_version()}, {', '.join(versions())}.",
+        f"{THREADS} thread, {args.rounds} interleaved rounds.",
+        f"A few-shot run on {run['rows']} rows of {args.data} ({run['classes']} classes), its exports (made without",
+        "`--force`), and its encoder and head weights in sentence-transformers; SetFit is trained on the same rows.",
+        f"Texts per second: {len(texts):,} distinct texts of {', '.join(MIXTURE)}, median of the rounds.",
+        f"One text: {len(singles):,} test rows of {words:.1f} words on average, percentiles over all rounds.",
+        "Start-up: from the start of the process to its first answer, files in the page cache.",
+        "Peak memory: resident, of the process that answered all of this.",
+        "Size on disk: the model without libraries.",
+        f"Accuracy, and the share of answers that are equal to torch: {len(test.labels):,} test rows; exports are",
+        "checked on validation and test rows before they are written.",
+        f"Without torch: {'; '.join(without) or 'none'}.",
+        f"The least share of its core that a contestant got in a round: {least_share(measured):.0%}.",
     )
+    return " ".join(parts)
 
 
 def versions() -> Iterator[str]:

@@ -107,7 +107,7 @@ def setfit(work: Path, training: Path) -> list[Contestant]:
     own = own_environment(THREADS)
     predict = Contestant(SETFIT, worker(python, "setfit", folder, classes), (folder,), own, same_model=False)
     # The export needs the tokenizer of the model, but neither its weights nor its head.
-    files = tuple(folder / name for name in ("model.onnx", "tokenizer.json", "sentence_bert_config.json"))
+    files = tuple(folder / name for name in ("model.onnx", "tokenizer.json", "tokenizer_config.json"))
     onnx = Contestant(SETFIT_ONNX, worker(python, "setfit_onnx", folder, classes), files, own, same_model=False)
     if not python.exists():
         why = "not installed; run python3 benchmarks/rivals/install.py setfit"

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 Answer: TypeAlias = Callable[[Sequence[str]], Sequence[Any]]
 THREADS = 1
-BATCH = 32  # of SetFit's graph; sentence-transformers and SetFit have the same default
+BATCH, LONGEST = 32, 256  # texts and tokens for SetFit's graph: what SetFit's predict uses with the packaged encoder
 
 
 def serve(load: Callable[[], Answer]) -> None:
@@ -107,14 +107,13 @@ def setfit_onnx(folder: str, classes: str) -> Answer:
 
     names = json.loads(Path(classes).read_text(encoding="utf-8"))
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    settings = json.loads((Path(folder) / "sentence_bert_config.json").read_text(encoding="utf-8"))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = THREADS
     session = onnxruntime.InferenceSession(
         str(Path(folder) / "model.onnx"), options, providers=["CPUExecutionProvider"]
     )
     wanted = {entry.name for entry in session.get_inputs()}
-    how: dict[str, Any] = {"padding": True, "truncation": True, "max_length": settings.get("max_seq_length") or 256}
+    how: dict[str, Any] = {"padding": True, "truncation": True, "max_length": min(LONGEST, tokenizer.model_max_length)}
     how |= {"return_token_type_ids": True, "return_tensors": "np"}
 
     def answer(texts: Sequence[str]) -> Sequence[Any]:
