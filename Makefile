@@ -90,7 +90,7 @@ AGAIN ?= --again
 FEW_SHOT := $(BIN)/python benchmarks/few_shot.py $(AGAIN)
 SEEDS ?= 3
 # The other scripts of `make bench-full`.
-BENCH_SCRIPTS := padding.py step.py denoise.py predict.py throughput.py
+BENCH_SCRIPTS := padding.py step.py denoise.py predict.py throughput.py deploy.py
 
 bench: rivals  ## phasefit and its rivals on Snips, 8 rows of each class, default budgets (some minutes)
 	@$(FEW_SHOT) --data snips2 --per-class 8 --seeds 1 --name few_shot-quick
