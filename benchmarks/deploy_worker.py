@@ -101,7 +101,7 @@ def setfit(folder: str, classes: str) -> Answer:
 
 
 def setfit_onnx(folder: str, classes: str) -> Answer:
-    """SetFit's ONNX export, which expects tokens: batches of texts in the given order, as in its notebook."""
+    """SetFit's ONNX export, which expects tokens: batches of texts in the given order."""
     import onnxruntime
     from transformers import AutoTokenizer
 

@@ -52,13 +52,13 @@ def parse() -> argparse.Namespace:
 
 def of_run(folder: Path, rows: int) -> list[Cell]:
     """Both methods on the same test texts of one run."""
-    from phasefit.runs.training_data import read_training_data
+    from phasefit.runs.rows_again import read_rows_again
 
     from phasefit.explain import explain_texts
     from phasefit.runs.run import Run
 
     run = Run.open(folder)
-    model, prepared = run.predictor("cpu"), read_training_data(run)
+    model, prepared = run.predictor("cpu"), read_rows_again(run, lambda event: None)
     if prepared.test is None:
         raise SystemExit(f"{folder} has no test rows")
     test = prepared.test.take(np.random.default_rng(0).permutation(len(prepared.test))[:rows])
