@@ -52,9 +52,8 @@ def parse() -> argparse.Namespace:
 
 def of_run(folder: Path, rows: int) -> list[Cell]:
     """Both methods on the same test texts of one run."""
-    from phasefit.runs.rows_again import read_rows_again
-
     from phasefit.explain import explain_texts
+    from phasefit.runs.rows_again import read_rows_again
     from phasefit.runs.run import Run
 
     run = Run.open(folder)
