@@ -77,3 +77,12 @@ def test_tasks_are_chosen_and_pairs_are_read(place: Path) -> None:
     assert result.stdout.splitlines()[0].startswith("a,b,score,prediction,probability,probability_a")
     result = CliRunner().invoke(app, ["predict", "encoder", "--say", "cat"])
     assert "this run is an encoder without a classifier" in " ".join(result.stderr.split())
+
+
+def test_explain_leaves_out_words_and_refuses_gradients(place: Path) -> None:
+    refused = CliRunner().invoke(app, ["explain", "exported", "--say", "red cat", "--method", "gradients"])
+    assert refused.exit_code == 2
+    assert "not TF-IDF or an exported folder; use --method occlusion" in refused.stderr
+    explained = CliRunner().invoke(app, ["explain", "exported", "--say", "red cat", "-q"])
+    assert explained.exit_code == 0, explained.output
+    assert "red" in explained.stdout

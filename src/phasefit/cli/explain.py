@@ -146,7 +146,7 @@ def _check_method(run: Run, method: str) -> None:
         return
     if not run.has_encoder:
         raise ModelError(
-            "--method gradients needs a model with an encoder, which TF-IDF is not; use --method occlusion"
+            "--method gradients needs a run with an encoder, not TF-IDF or an exported folder; use --method occlusion"
         )
     need_captum()
 
