@@ -30,18 +30,6 @@ wait = pytest.importorskip("selenium.webdriver.support.wait")
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
 def service(tiny_folder: Path) -> Service:
     """A model of several tasks and one that withholds every answer."""
     kinds = ("single", "multi", "levels", "pairs")

@@ -41,7 +41,7 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         raise RunError(f"{folder} is a file or a link; give another folder with -o")
     if not folder.is_dir() or not any(folder.iterdir()):
         return
-    if not is_export(folder):
+    if not _was_exported(folder):
         raise RunError(f"{folder} holds files that are not an exported model; give another folder with -o")
     if not overwrite:
         raise RunError(f"{folder} exists already; give another folder with -o, or replace it with --overwrite")
@@ -52,8 +52,8 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         )
 
 
-def is_export(folder: Path) -> bool:
-    """Whether `phasefit export` wrote this folder."""
+def _was_exported(folder: Path) -> bool:
+    """Whether the manifest is one that `phasefit export` writes: only such a folder is ever replaced."""
     content = _manifest(folder)
     return isinstance(content.get("format"), int) and "engine" in content
 
