@@ -13,7 +13,7 @@ from phasefit.data.table import Table
 from phasefit.errors import RecipeError
 from phasefit.files.atomic import write_json
 from phasefit.files.manifest import MANIFEST
-from phasefit.runs.recipe.resolve import FEW_ROWS, requested_recipe, resolve_recipe
+from phasefit.runs.recipe.resolve import FEW_ROWS, SKIP_AT, requested_recipe, resolve_recipe
 from specs import run_spec
 
 
@@ -47,6 +47,14 @@ def test_rows_per_class_decide(each: int, name: str) -> None:
     recipe, notes = resolved(7 * each, 7)
     assert recipe == name
     assert notes == [f"recipe: {name} (the default with {each} training rows per class; change it with --recipe)"]
+
+
+def test_only_the_default_skips_phases_that_cannot_gain() -> None:
+    default = requested_recipe(run_spec("some.csv"))
+    assert [phase.skip_at for phase in default.phases] == [SKIP_AT, SKIP_AT, None]
+    changed = requested_recipe(run_spec("some.csv", settings=("denoise.skip_at=0.9",)))
+    assert changed.phases[0].skip_at == 0.9
+    assert not any(phase.skip_at for phase in requested_recipe(run_spec("some.csv", recipe="three-phase")).phases)
 
 
 def test_a_named_recipe_stays() -> None:

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from phasefit.data.batches import ShuffledBatches
-from phasefit.errors import TrainingError
-from phasefit.events import PhaseEnded, PhaseStarted, Scored, StepDone
+from phasefit.errors import RecipeError, TrainingError
+from phasefit.events import Note, PhaseEnded, PhaseStarted, Scored, StepDone
 from phasefit.models.encoder.dropout import dropout_rates
 from phasefit.phases import PHASES
 from phasefit.phases.contract import Phase, StepOutput
@@ -128,6 +128,31 @@ def test_the_weights_from_before_may_be_the_best() -> None:
     ended = run(phase)[-1]
     assert (ended.best_step, ended.reverted) == (0, True)
     assert phase.weight.item() == 0.0
+
+
+def test_a_phase_that_cannot_gain_is_skipped() -> None:
+    phase = Scripted([0.99, 0.5], epochs=2, skip_at=0.99)
+    events = run(phase)
+    ended = events[-1]
+    assert (ended.steps, ended.best_step, ended.reverted, ended.choices) == (0, 0, False, {"skipped": True})
+    assert "skipped, because the score score is 0.990 before its first step" in of(events, Note)[0].text
+    assert phase.weight.item() == 0.0
+
+
+def test_a_phase_that_can_gain_is_trained() -> None:
+    ended = run(Scripted([0.98, 0.99], epochs=1, skip_at=0.99))[-1]
+    assert (ended.steps, ended.best_step, ended.choices) == (4, 4, {})
+
+
+def test_skipping_needs_a_score_of_which_higher_is_better() -> None:
+    phase = Scripted([0.1], epochs=1, skip_at=0.5, lower=True, watch="log_loss")
+    with pytest.raises(RecipeError, match="skip_at needs a watched score of which higher is better, not 'score'"):
+        run(phase)
+
+
+def test_an_automatic_choice_of_the_loss_skips_nothing() -> None:
+    """The default recipe watches the loss if there are no validation rows to probe."""
+    assert run(Scripted([0.9, 0.8], epochs=1, skip_at=0.5, lower=True))[-1].steps == 4
 
 
 def test_a_fresh_head_never_wins_untrained() -> None:

@@ -88,6 +88,13 @@ class PhaseOptions(Strict):
     patience: int = Field(
         4, ge=0, description="evaluations without improvement before the phase stops; 0: never stop early"
     )
+    skip_at: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="skip the phase if its watched score before the first step is at least this, e.g. 0.99; for "
+        "scores of which higher is better; default: never",
+    )
     average: float = Field(
         0.0,
         ge=0,

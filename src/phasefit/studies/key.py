@@ -30,9 +30,12 @@ run, a phase, an objective or a view), or the default model, a dataset's card, a
 for a new option whose default changes nothing, and for new versions of packages, which result.json records. With a
 higher protocol every cell is run again."""
 
-BASELINE_VERSIONS = {"frozen": 2}  # 2: C is chosen by cross-validation
-"""Increase the number of a baseline (1 if it is not listed) when it gives different results; only its cells are run
-again."""
+BASELINE_VERSIONS = {
+    "frozen": 2,  # C is chosen by cross-validation
+    DEFAULT_RECIPE: 2,  # phases that cannot gain are skipped
+}
+"""Increase the number of a baseline or of the default recipe (1 if it is not listed) when it gives different results;
+only its cells are run again."""
 
 SOURCES = ("source", "validation", "test", "unlabelled")
 SEPARATE = ("name", "settings", "model", "seed", *SOURCES)  # have their own entries in the identity

@@ -14,6 +14,7 @@ from accelerate.utils import broadcast
 from torch import nn
 
 from phasefit.data.batches import Batches, Draw
+from phasefit.errors import RecipeError
 from phasefit.events import Event, Note, PhaseEnded, PhaseStarted, Scored, StepDone
 from phasefit.models.encoder.dropout import dropout_rate
 from phasefit.models.solved_head import Solution
@@ -49,6 +50,9 @@ def train_phase(
     holds the other choices of the fit to repeat. `resume` restores a saved state before the first step; `on_step_end`
     receives the state after every step and may save it.
     """
+    chosen = getattr(phase.options, "watch", "auto")  # automatic choices fall back to the loss, which skips nothing
+    if phase.options.skip_at is not None and phase.lower_is_better and chosen != "auto":
+        raise RecipeError(f"{phase.name}: skip_at needs a watched score of which higher is better, not '{phase.watch}'")
     schedule = limit_evaluations(phase, Schedule.of(phase.options, len(phase.batches), planned_steps))
     if phase.is_solved:
         schedule = replace(schedule, total=0)
@@ -77,6 +81,7 @@ def train_phase(
         solutions = solve(phase, accelerator, ridge)
     if resume is None and fixed_steps is None and not phase.starts_untrained:
         yield from _evaluate(phase, accelerator, state.best, 0, 0.0)
+        yield from _skip(state)
     module, stepper = accelerator.prepare(phase, state.optimiser)
     phase.train()
     earlier_seconds = state.seconds
@@ -189,6 +194,18 @@ def _evaluate(phase: Phase, accelerator: Accelerator, best: Best, step: int, epo
         return []
     improved = best.see(step, scores, phase.contributions)
     return [Scored(phase.name, step, epoch, scores, phase.watch, improved)]
+
+
+def _skip(state: PhaseState) -> Iterator[Note]:
+    """Stop before the first step if the watched score is so high that the phase can hardly raise it."""
+    phase, score = state.phase, state.best.kept.scores.get(state.phase.watch)
+    if phase.options.skip_at is None or phase.lower_is_better or score is None or score < phase.options.skip_at:
+        return
+    state.stopped, state.choices["skipped"] = True, True
+    yield Note(
+        f"{phase.name}: skipped, because the {phase.watch} score is {score:.3f} before its first step "
+        f"(skip_at = {phase.options.skip_at:g})"
+    )
 
 
 def _report_solutions(phase: Phase, solutions: Mapping[str, Solution], choices: dict[str, Any]) -> Iterator[Note]:

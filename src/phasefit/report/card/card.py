@@ -143,7 +143,7 @@ def phase_rows(phases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     rows = []
     for phase in phase_results(phases):
         kept = ", ".join(f"{metric_at(name).title} {number(value)}".strip() for name, value in phase.best.items())
-        kept += ", no improvement, changes discarded" if phase.reverted else phase.blended
+        kept += phase.changes
         rows.append([phase.name, number(phase.steps), f"{phase.seconds or 0:.1f}", kept])
     return rows
 

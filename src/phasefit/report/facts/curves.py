@@ -120,6 +120,7 @@ class PhaseResult:
     stopped_early: bool
     reverted: bool = False  # no evaluation was better than the one before the first step
     share: float = 1.0  # of the trained weights in the encoder that it left
+    skipped: bool = False  # its score was high enough before the first step
 
     @property
     def kept(self) -> str:
@@ -130,9 +131,14 @@ class PhaseResult:
     @property
     def remark(self) -> str:
         """How the phase ended, to be appended to its score."""
-        if self.reverted:
-            return ", no improvement, changes discarded"
-        return ", stopped early" * self.stopped_early + self.blended
+        return ", stopped early" * (self.stopped_early and not self.reverted and not self.skipped) + self.changes
+
+    @property
+    def changes(self) -> str:
+        """What is left of the training, to be appended to its score."""
+        if self.skipped:
+            return ", skipped"
+        return ", no improvement, changes discarded" if self.reverted else self.blended
 
     @property
     def blended(self) -> str:
@@ -150,6 +156,15 @@ def phase_results(phases: Entries) -> list[PhaseResult]:
         best = {watch: best[watch]} if watch in best else best
         blend = phase.get("blend")
         share = blend.get("share") if isinstance(blend, Mapping) else None
-        ended = bool(phase.get("stopped_early")), bool(phase.get("reverted")), 1.0 if share is None else float(share)
-        results.append(PhaseResult(str(phase["name"]), phase.get("steps"), phase.get("seconds"), best, *ended))
+        result = PhaseResult(
+            str(phase["name"]),
+            phase.get("steps"),
+            phase.get("seconds"),
+            best,
+            stopped_early=bool(phase.get("stopped_early")),
+            reverted=bool(phase.get("reverted")),
+            share=1.0 if share is None else float(share),
+            skipped=bool(phase.get("skipped")),
+        )
+        results.append(result)
     return results

@@ -20,6 +20,7 @@ from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
 TASKS = "multitask"
 FEW_ROWS = 32  # mean number of training rows per class
+SKIP_AT = 0.99  # of the probe: with this score, phases before the last have nothing to gain
 
 
 def requested_recipe(spec: RunSpec) -> Recipe:
@@ -113,14 +114,17 @@ def _default_note(recipe: Recipe, reason: str) -> Note:
 
 
 def _keeping_head(spec: RunSpec, name: str) -> Recipe:
-    """The recipe with this name, set to keep the head of the run that training continues from."""
-    kept: dict[str, Any] = {}
+    """The default recipe with this name: it keeps the head of the run that training continues from.
+
+    It skips phases that cannot gain, which recipes that are asked for by name never do.
+    """
+    usual = read_recipe(name)
+    kept: dict[str, Any] = {f"{phase}.skip_at": SKIP_AT for phase in usual.phase_names[:-1]}
     head = _only_head(spec.model)
     if head is not None:
-        usual = read_recipe(name)
         options = {"head": head["kind"], "pair": head.get("pair")}
         phases = [phase for phase, own in zip(usual.phase_names, usual.phases, strict=True) if own.grows_head]
-        kept = {f"{phase}.{option}": value for phase in phases for option, value in options.items() if value}
+        kept |= {f"{phase}.{option}": value for phase in phases for option, value in options.items() if value}
     return read_recipe(name, merge_settings(kept, spec.recipe.settings))
 
 
