@@ -30,7 +30,7 @@ CHOICES = {  # options whose value may follow them in a sentence
     "--leaked": r"keep|drop-scored|drop-train",
     "--unseen": r"error|drop|keep",
     "--empty": r"refuse|drop",
-    "--method": r"auto|gradients|occlusion",
+    "--method": r"gradients|occlusion",
     "--long": r"truncate|head-tail|windows",
     "--device": r"auto|cpu|cuda|mps",
     "--precision": r"auto|no|bf16|fp16",

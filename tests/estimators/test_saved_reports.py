@@ -141,7 +141,7 @@ def test_minutes_without_auto_and_bad_minutes_are_refused(tiny_folder: Path) -> 
 
 
 def test_processes_of_trials_do_not_run_the_main_script_again() -> None:
-    from phasefit.studies.pool import _without_main
+    from phasefit.studies.processes import _without_main
 
     main = sys.modules["__main__"]
     before = dict(vars(main))

@@ -39,13 +39,12 @@ def explain(
         ),
     ] = None,
     method: Annotated[
-        Literal["auto", "gradients", "occlusion"],
+        Literal["occlusion", "gradients"],
         typer.Option(
-            help="Integrated gradients (extra explain), or leaving out one word at a time; auto: gradients if "
-            "possible.",
+            help="Leave out one word at a time, or integrated gradients (extra explain).",
             rich_help_panel=opt.OUTPUT,
         ),
-    ] = "auto",
+    ] = "occlusion",
     nearest: Annotated[
         int | None,
         typer.Option(

@@ -18,7 +18,7 @@ class ExplainingEstimator(TextEstimator):
     """An estimator whose predictions can be explained."""
 
     @python_errors
-    def explain(self, X: Sequence[Any], *, label: Any = None, method: str = "auto") -> list[Explanation]:
+    def explain(self, X: Sequence[Any], *, label: Any = None, method: str = "occlusion") -> list[Explanation]:
         """Return the words that mattered for each prediction.
 
         There is one explanation per text or, if a text can have several labels, one for each predicted label; its `row`
@@ -32,8 +32,8 @@ class ExplainingEstimator(TextEstimator):
         label
             The label to explain; None explains the predicted ones.
         method
-            "gradients" (integrated gradients, needs the extra `explain`), "occlusion" (leaves out one word at a time)
-            or "auto", which uses gradients if possible.
+            "occlusion" (leaves out one word at a time) or "gradients" (integrated gradients, needs the extra
+            `explain`).
         """
         from phasefit.explain import explain_texts
 

@@ -150,7 +150,9 @@ class TextTasks(TextEstimator):
             return {name: estimator.predict(X) for name, estimator in self.tasks_.items()}
         return self[task].predict(X)
 
-    def explain(self, X: Sequence[Any], *, task: str, label: Any = None, method: str = "auto") -> list[Explanation]:
+    def explain(
+        self, X: Sequence[Any], *, task: str, label: Any = None, method: str = "occlusion"
+    ) -> list[Explanation]:
         """Return the words that mattered for the predictions of one task; see `TextClassifier.explain`."""
         return self[task].explain(X, label=label, method=method)
 

@@ -1,7 +1,7 @@
 """Explanations: the words that mattered for a prediction, and the training texts nearest to a text.
 
-`explain` chooses a method: `gradients` (integrated gradients of an encoder, with captum) or `occlusion` (leave one
-word out; any model). `deletion` tests the words against random ones, `nearest` finds similar training texts and
+`explain` uses one of two methods: `occlusion` (leave one word out; any model) or `gradients` (integrated gradients of
+an encoder, with captum). `deletion` tests the words against random ones, `nearest` finds similar training texts and
 `training_texts` reads them again. `words` splits texts, `reading` knows which words a model reads, `targets` which
 output is explained, `results` has what is returned.
 

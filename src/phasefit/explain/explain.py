@@ -17,8 +17,9 @@ from phasefit.explain.targets import Task
 from phasefit.explain.words import has_unspaced
 from phasefit.models.predictor import Predictor, Progress
 
-Method: TypeAlias = Literal["auto", "gradients", "occlusion"]
+Method: TypeAlias = Literal["occlusion", "gradients"]
 METHODS: tuple[Method, ...] = get_args(Method)
+DEFAULT: Method = "occlusion"  # see docs/explain.md for the comparison
 MOST_LABELS = 10  # that are explained of one text: each takes as long as the first
 CLOSE = 1e-3  # gradients are of the right function if it agrees with the prediction to this share
 
@@ -29,7 +30,7 @@ def explain_texts(
     *,
     task: str | None = None,
     label: Any = None,
-    method: str = "auto",
+    method: str = DEFAULT,
     batch_size: int = 64,
     steps: int | None = None,
     progress: Progress | None = None,
@@ -41,7 +42,7 @@ def explain_texts(
     predicted labels, the ten most probable ones are explained.
     `steps` of the integration of gradients are chosen by the length of each text unless they are given.
     """
-    chosen = choose_method(model, method)
+    check_method(model, method)
     about = Task(model, model.known_task(task))
     only = None if label is None else about.code(label)
     if not len(texts):
@@ -51,8 +52,8 @@ def explain_texts(
     rows = [reader.read((text,) if isinstance(text, str) else (text[0], text[1])) for text in texts]
     codes = [own[:MOST_LABELS] for own in about.codes(outputs)] if only is None else [[only] for _ in texts]
     weights: list[list[np.ndarray]]
-    methods = [chosen] * len(rows)
-    if chosen == "gradients":
+    methods = [method] * len(rows)
+    if method == "gradients":
         weights = _gradients(about, rows, texts, codes, outputs, methods, batch_size, steps, progress)
     else:
         every = occlude(about, rows, batch_size=batch_size, progress=progress)
@@ -75,18 +76,14 @@ def explain_texts(
     ]
 
 
-def choose_method(model: Predictor, method: str = "auto") -> str:
-    """The method to use; an error if it is unknown or does not work with this model."""
+def check_method(model: Predictor, method: str) -> None:
+    """Raise an error if a method is unknown or does not work with this model."""
     if method not in METHODS:
         raise DataError(f"--method {method}: unknown method; {did_you_mean(str(method), METHODS)}")
-    has_encoder = getattr(model, "encoder", None) is not None
     if method == "gradients":
-        if not has_encoder:
+        if getattr(model, "encoder", None) is None:
             raise ModelError("--method gradients needs a model with an encoder in torch; use --method occlusion")
         captum_gradients.need_captum()
-    if method == "auto":
-        return "gradients" if has_encoder and captum_gradients.is_installed() else "occlusion"
-    return method
 
 
 def _gradients(

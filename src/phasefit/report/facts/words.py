@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from phasefit.explain import Explanation, deletion_test, explain_texts
-from phasefit.explain.explain import choose_method
 from phasefit.explain.occlusion import MOST_PARTS
 from phasefit.kinds import kind_of
 from phasefit.models.predictor import TASK, Predictor
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 MOST = 10  # texts of a report
 CANDIDATES = 50  # mistakes to choose them from: very long texts are left out
 WORK = 40_000  # words that pass through the model, about, so that the report takes seconds and not minutes
-STEPS = 16  # of integrated gradients: fewer than for a single text
-PASSES = 3 * STEPS  # of each word; a gradient costs as much as two predictions
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ def _words_or_failure(held: Sequence[HeldOut], model: Predictor, task: str, most
     """The words, or why they could not be computed: the rest of the report does not depend on them."""
     try:
         return _words(held, model, task, most)
-    except Exception as error:  # noqa: BLE001 - another library computes the gradients and may raise anything
+    except Exception as error:  # noqa: BLE001 - a model of a plugin may raise anything
         return MistakeWords((), "", "", "", f"{type(error).__name__}: {error}")
 
 
@@ -76,12 +73,12 @@ def _words(held: Sequence[HeldOut], model: Predictor, task: str, most: int) -> M
     has_classes = kind_of(last.space).has_classes
     rows: Sequence[Mistake | ScoreError]
     rows = mistakes(last, CANDIDATES) if has_classes else largest_errors(last, CANDIDATES)
-    affordable = list(_affordable(rows, choose_method(model), most))
+    affordable = list(_affordable(rows, most))
     shown = []
     for one in affordable:
         text: Any = one.texts[0] if len(one.texts) == 1 else (one.texts[0], one.texts[1])
         label = _explained_label(one, last) if isinstance(one, Mistake) else None
-        found = explain_texts(model, [text], task=task, label=label, steps=STEPS)
+        found = explain_texts(model, [text], task=task, label=label)
         shown.append(MistakeRow(found[0], *_answers(one), one.row))
     if not shown:
         return None
@@ -90,12 +87,12 @@ def _words(held: Sequence[HeldOut], model: Predictor, task: str, most: int) -> M
     return MistakeWords(tuple(shown), test.sentence, first.method, first.unit)
 
 
-def _affordable(rows: Sequence[Mistake | ScoreError], method: str, most: int) -> Iterator[Mistake | ScoreError]:
+def _affordable(rows: Sequence[Mistake | ScoreError], most: int) -> Iterator[Mistake | ScoreError]:
     """The first rows whose explanation takes a bounded time."""
     work = count = 0
     for row in rows:
         words = sum(len(text.split()) for text in row.texts)
-        work_of_row = words * (PASSES if method == "gradients" else min(words, MOST_PARTS))
+        work_of_row = words * min(words, MOST_PARTS)
         if count == most or not words or work + work_of_row > WORK:
             continue
         work, count = work + work_of_row, count + 1
