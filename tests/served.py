@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from phasefit.models.predictor import TASK, Predictor
 from phasefit.serve.app import make_app
 from phasefit.serve.limits import Limits
 from phasefit.serve.loading import Models
+from phasefit.serve.server import Address, make_server
 from phasefit.serve.service import Service
 
 TEXTS = ["a song and a concert", "rain today", "pizza for dinner please", "the storm of the singer"]
@@ -107,3 +110,22 @@ def post(service: Service, path: str, content: Any, **options: Any) -> httpx.Res
             return await client.post(path, json=content, **options)
 
     return asyncio.run(send())
+
+
+@contextmanager
+def running(service: Service) -> Iterator[str]:
+    """The address of a running server."""
+    listener = Address(port=0).bind()
+    server = make_server(service)
+    service.start()
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.005)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        service.stop()
+        listener.close()

@@ -6,12 +6,12 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,28 +20,9 @@ import numpy as np
 import pytest
 
 from phasefit.models.model import Model
-from phasefit.serve.server import Address, make_server
+from phasefit.serve.server import Address
 from phasefit.serve.service import Service
-from served import TEXTS, FakeModel, made_model, made_service
-
-
-@contextmanager
-def running(service: Service) -> Iterator[str]:
-    """The address of a running server."""
-    listener = Address(port=0).bind()
-    server = make_server(service)
-    service.start()
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.005)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        service.stop()
-        listener.close()
+from served import TEXTS, FakeModel, made_model, made_service, running
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +187,8 @@ def test_a_process_reloads_drains_and_logs_no_text(folder: Path) -> None:
         (["{folder}", "--host", "no such host"], "cannot listen on no such host"),
         (["{folder}", "a={folder}", "a={folder}"], "two models have the name 'a'"),
         (["{folder}", "--device", "tpu"], "tpu"),
+        (["{folder}", "--allow-host", "http://a"], "--allow-host 'http://a' is not the name of a host"),
+        (["{folder}", "--training-texts", "--port", "0"], "does not state which table it was trained on"),
     ],
 )
 def test_wrong_options_are_refused_in_one_sentence(folder: Path, arguments: list[str], part: str) -> None:
@@ -255,3 +238,50 @@ def test_the_body_of_an_answer_is_json(address: str) -> None:
     assert response.headers["content-type"] == "application/json"
     assert response.headers["x-content-type-options"] == "nosniff"
     assert json.loads(response.content)
+
+
+def served(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Service:
+    """The service that the command line asks for; it is not started."""
+    from typer.testing import CliRunner
+
+    from phasefit.cli.app import app
+
+    services: list[Service] = []
+
+    def run_server(service: Service, listener: socket.socket, report: Any) -> None:
+        services.append(service)
+        listener.close()
+
+    monkeypatch.setattr("phasefit.serve.server.run_server", run_server)
+    result = CliRunner().invoke(app, ["serve", *arguments, "--port", "0"], prog_name="phasefit")
+    assert result.exit_code == 0, result.output
+    return services[0]
+
+
+def test_words_of_the_command_line_reach_the_service(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = {"default": "the vectors of training texts"}
+    monkeypatch.setattr("phasefit.serve.explaining.read_training", lambda path, predictor: shown)
+    options = ["--drain-seconds", "1.5", "--max-connections", "7", "--training-texts", "--no-explain"]
+    service = served(monkeypatch, str(folder), *options)
+    assert (service.limits.drain_seconds, service.limits.max_connections) == (1.5, 7)
+    assert service.models.all[0].training == shown
+    assert not service.explains
+    assert served(monkeypatch, str(folder)).models.all[0].training == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ([], ["evil.example", "models.example"]),
+        (["--allow-host", "models.example"], ["evil.example"]),
+        (["--token", "secret"], []),
+        (["--token", "secret", "--allow-host", "models.example"], ["evil.example"]),
+        (["--host", "0.0.0.0"], []),
+    ],
+)
+def test_names_are_checked_unless_pages_cannot_reach_the_server(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], refused: list[str]
+) -> None:
+    service = served(monkeypatch, str(folder), *options)
+    names = ["localhost", "evil.example", "models.example"]
+    assert [name for name in names if not service.is_called([name.encode()])] == refused

@@ -43,6 +43,16 @@ def serve(
             rich_help_panel=ADDRESS,
         ),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A name by which this server may be called, such as that of a proxy; repeat it for more. Without a "
+            "token, a server on 127.0.0.1 refuses other names than localhost, because web pages could use them "
+            "to reach it.",
+            metavar="NAME",
+            rich_help_panel=ADDRESS,
+        ),
+    ] = None,
     max_texts: Annotated[
         int, typer.Option(help="Texts per request.", min=1, metavar="N", rich_help_panel=LIMITS)
     ] = 256,
@@ -85,6 +95,9 @@ def serve(
             rich_help_panel=LIMITS,
         ),
     ] = 30.0,
+    max_connections: Annotated[
+        int, typer.Option(help="Open connections; further ones get 503.", min=1, metavar="N", rich_help_panel=LIMITS)
+    ] = 1024,
     training_texts: Annotated[
         bool,
         typer.Option(
@@ -117,6 +130,7 @@ def serve(
     $ curl localhost:8000/predict --json '{"inputs": "arrived broken"}'
     """
     from phasefit.cli.console import echo
+    from phasefit.serve.hosts import allowed_hosts
     from phasefit.serve.libraries import check_libraries
     from phasefit.serve.limits import MEGABYTE, Limits
     from phasefit.serve.loading import named_paths
@@ -124,8 +138,16 @@ def serve(
     check_libraries()
     token = checked_token(token)
     limits = Limits(
-        max_texts, max_characters, int(max_body * MEGABYTE), timeout, batch_tokens, queue_tokens, drain_seconds
+        max_texts,
+        max_characters,
+        int(max_body * MEGABYTE),
+        timeout,
+        batch_tokens,
+        queue_tokens,
+        drain_seconds,
+        max_connections,
     )
+    names = allowed_hosts(host, allow_host or [])
     paths = named_paths(models)
 
     from phasefit.cli.progress import waiting
@@ -153,7 +175,10 @@ def serve(
     if not quiet:
         where = f"[{host}]" if ":" in host else host
         report(f"serving {', '.join(loaded.names)} at http://{where}:{listener.getsockname()[1]}/ (stop: Control-C)")
-    run_server(Service(loaded, limits, token=token, explains=explain, report=report), listener, report)
+    # On an open address, the names by which it is reached are unknown; with a token, a web page cannot reach it.
+    hosts = names if allow_host or (token is None and not address.is_open) else None
+    service = Service(loaded, limits, token=token, hosts=hosts, explains=explain, report=report)
+    run_server(service, listener, report)
 
 
 def checked_token(given: str | None) -> str | None:

@@ -214,6 +214,7 @@ def _responses(example: Any) -> dict[int | str, dict[str, Any]]:
     """The documented responses of a route that computes."""
     refused = {
         401: "The token is missing or wrong.",
+        403: "The header Host names another server.",
         404: "There is no such model.",
         408: "The body did not arrive in time.",
         413: "The body, a text or the number of texts exceeds a limit.",

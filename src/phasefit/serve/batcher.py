@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,6 +29,13 @@ from phasefit.serve.refusals import Refusal, too_large
 LONGEST_RETRY = 60  # seconds
 LONGEST_WAIT = 0.5  # share of the time of a request that it may be expected to wait
 FORGET = 0.8  # share of the old value in the moving average of the speed
+
+
+Work: TypeAlias = Callable[[Callable[[], None]], Any]  # is given a function to call now and then; see `Batcher.run`
+
+
+class Cancelled(Exception):  # noqa: N818 - named after what happened
+    """No one waits for the result any more."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Job:
     cost: int
     answer: asyncio.Future[Any]
     accepted: float
-    work: Callable[[], Any] | None = None  # instead of outputs or embeddings
+    work: Work | None = None  # instead of outputs or embeddings
     cancelled: bool = False
     released: bool = False  # whether its charge was returned
 
@@ -118,8 +126,11 @@ class Batcher:
         result: Result = await self._wait(self._job(target, texts, cost), deadline)
         return result
 
-    async def run(self, target: Target, texts: Texts, work: Callable[[], Any], factor: int, deadline: float) -> Any:
-        """Wait for other work on texts, which takes `factor` times as long as their outputs."""
+    async def run(self, target: Target, texts: Texts, work: Work, factor: int, deadline: float) -> Any:
+        """Wait for other work on texts, which takes `factor` times as long as their outputs.
+
+        It calls the function that it is given after each batch; predictions that wait are computed then.
+        """
         cost = min(self._limits.queue_tokens, factor * self.cost(target, texts))
         return await self._wait(self._job(target, texts, cost, work), deadline)
 
@@ -128,7 +139,7 @@ class Batcher:
         longest = target.model.engine.longest * (2 if target.reads_pairs else 1)
         return sum(charge(text, longest) for text in texts)
 
-    def _job(self, target: Target, texts: Texts, cost: int, work: Callable[[], Any] | None = None) -> Job:
+    def _job(self, target: Target, texts: Texts, cost: int, work: Work | None = None) -> Job:
         return Job(target, texts, cost, asyncio.get_running_loop().create_future(), self._clock(), work)
 
     async def _wait(self, job: Job, deadline: float) -> Any:
@@ -186,12 +197,21 @@ class Batcher:
                     self._changed.wait()
                 if self._stopping:
                     return
-                jobs = self._take()
+                jobs = self._take(self._jobs[0])
             self._run(jobs)
 
-    def _take(self) -> list[Job]:
-        """The oldest job and those that can be computed with it, up to one batch; the caller has the lock."""
-        first = self._jobs[0]
+    def _pause(self, job: Job) -> None:
+        """Compute one batch of predictions that wait, in the middle of longer work; Cancelled to end that work."""
+        with self._changed:
+            if job.cancelled or self._stopping:
+                raise Cancelled
+            first = next((waiting for waiting in self._jobs if waiting.work is None), None)
+            jobs = [] if first is None else self._take(first)
+        if jobs:
+            self._run(jobs)
+
+    def _take(self, first: Job) -> list[Job]:
+        """A job and those that can be computed with it, up to one batch; the caller has the lock."""
         taken: list[Job] = []
         cost = 0
         for job in self._jobs:
@@ -242,8 +262,9 @@ class Batcher:
         """Tokenise all texts, then compute batch after batch; a job is answered after its last text."""
         target, work = jobs[0].target, jobs[0].work
         if work is not None:
-            if not jobs[0].cancelled:
-                content, answer = work(), jobs[0].answer
+            with suppress(Cancelled):
+                self._pause(jobs[0])
+                content, answer = work(partial(self._pause, jobs[0])), jobs[0].answer
                 self._release(jobs)
                 _on_loop(answer, lambda: _set(answer, content))
             return

@@ -5,10 +5,15 @@ Training texts are served only if the operator asks for it; they are read and em
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from phasefit.explain.deletion import DRAWS
+from phasefit.explain.occlusion import MOST_PARTS
+from phasefit.explain.words import words_of
 from phasefit.models.predictor import Predictor
 from phasefit.serve.limits import Limits
 from phasefit.serve.loading import Models, Target
@@ -16,7 +21,7 @@ from phasefit.serve.wire.fields import TEXT, check_input, text_field
 from phasefit.serve.wire.inference import inputs_of
 
 PATH = "/explain"
-COST = 64  # computing an explanation takes about as long as predicting this many texts
+TEST_VARIANTS = DRAWS + 2  # predictions of the deletion test of one label
 NEIGHBOURS = 3
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -53,17 +58,44 @@ def read(content: Mapping[str, Any], models: Models, limits: Limits) -> tuple[Ta
     return target, check_input(given, "inputs", target, limits)
 
 
-def explain(target: Target, text: Any) -> dict[str, Any]:
-    """The content of the answer; runs on the worker thread."""
+def predictions_of(text: str | tuple[str, str]) -> int:
+    """How many predictions an explanation takes, about: one without each word, and those of the deletion test."""
+    words = sum(len(words_of(part)) for part in ([text] if isinstance(text, str) else text))
+    return min(words, MOST_PARTS) + TEST_VARIANTS
+
+
+class PausingPredictor:
+    """A predictor that computes few texts at a time and lets other requests be answered in between."""
+
+    def __init__(self, predictor: Predictor, at_once: int, pause: Callable[[], None]) -> None:
+        self._predictor, self._at_once, self._pause = predictor, at_once, pause
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predictor, name)
+
+    def predict_outputs(self, texts: Sequence[Any], **options: Any) -> np.ndarray:
+        """The outputs of all texts."""
+        parts = []
+        for start in range(0, len(texts), self._at_once):
+            if start:
+                self._pause()
+            parts.append(self._predictor.predict_outputs(texts[start : start + self._at_once], **options))
+        self._pause()
+        return np.concatenate(parts)
+
+
+def explain(target: Target, text: Any, at_once: int, pause: Callable[[], None]) -> dict[str, Any]:
+    """The content of the answer; runs on the worker thread, and predicts `at_once` texts between two pauses."""
     from phasefit.explain import deletion_test, explain_texts, to_json
 
     model = target.model
-    explanations = explain_texts(model.predictor, [text], task=target.task)
+    predictor: Any = PausingPredictor(model.predictor, at_once, pause)
+    explanations = explain_texts(predictor, [text], task=target.task)
     vectors = model.training.get(target.task or "")
     return {
         "model": target.name,
         "explanations": to_json(explanations),
-        "test": to_json(deletion_test(model.predictor, explanations)),
+        "test": to_json(deletion_test(predictor, explanations)),
         "neighbours": [] if vectors is None else to_json(vectors.nearest([text], NEIGHBOURS)[0]),
     }
 

@@ -1,4 +1,4 @@
-"""The outermost layer: token, draining, security headers, counted responses, and no traceback for anyone."""
+"""The outermost layer: names, token, draining, security headers, counted responses, and no traceback for anyone."""
 
 from __future__ import annotations
 
@@ -73,6 +73,8 @@ class Guard:
         """Why a request is refused before its body is read."""
         service, path = self._service, scope["path"]
         headers = dict(scope["headers"])
+        if not service.is_called(value for name, value in scope["headers"] if name == b"host"):
+            return Refusal(403, "the header Host does not name this server; the operator can add names (--allow-host)")
         if path != HEALTH and not service.permits(headers.get(b"authorization", b"").decode("latin-1")):
             return Refusal(401, "the token is missing or wrong; send the header 'Authorization: Bearer TOKEN'")
         if service.draining and path not in OBSERVED:

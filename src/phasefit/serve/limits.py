@@ -22,6 +22,7 @@ class Limits:
     batch_tokens: int = 4096
     queue_tokens: int = 65_536
     drain_seconds: float = 30.0
+    max_connections: int = 1024
 
     def __post_init__(self) -> None:
         """Refuse limits that contradict each other."""

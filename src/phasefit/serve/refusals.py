@@ -6,6 +6,7 @@ from phasefit.errors import PhasefitError
 
 ERROR_TYPES = {  # the names that text-embeddings-inference uses, by status
     401: "Unauthorized",
+    403: "Forbidden",
     404: "NotFound",
     413: "Validation",
     415: "Validation",

@@ -18,6 +18,7 @@ import uvicorn
 
 from phasefit.errors import PhasefitError
 from phasefit.serve.app import make_app
+from phasefit.serve.connections import limited_protocol
 from phasefit.serve.service import Report, Service
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -114,6 +115,7 @@ def make_server(service: Service, report: Report = lambda _: None) -> Server:
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # its messages may contain parts of requests
     config = uvicorn.Config(
         make_app(service),
+        http=limited_protocol(service.limits.max_connections),
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -7,14 +7,15 @@ import hmac
 import time
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from phasefit.control_characters import one_line
 from phasefit.errors import PhasefitError
 from phasefit.serve.batcher import Batcher
-from phasefit.serve.explaining import COST, explain
+from phasefit.serve.explaining import explain, predictions_of
+from phasefit.serve.hosts import host_name
 from phasefit.serve.limits import Limits
 from phasefit.serve.loading import Models, Target
 from phasefit.serve.metrics import Metrics
@@ -33,6 +34,7 @@ class Service:
         limits: Limits,
         *,
         token: str | None = None,
+        hosts: frozenset[str] | None = None,
         explains: bool = True,
         report: Report = lambda _: None,
     ) -> None:
@@ -42,6 +44,7 @@ class Service:
         self.draining = False
         self.running = 0  # requests that are not answered yet
         self._body_bytes = 0  # of bodies that have not arrived completely
+        self._hosts = hosts  # None: any
         self._token = None if token is None else token.encode()
         self._reloading = asyncio.Lock()
         self._reload_waits = False
@@ -81,7 +84,13 @@ class Service:
 
     async def explain(self, target: Target, text: Any, deadline: float) -> Any:
         """The explanation of one text or pair."""
-        return await self.batcher.run(target, [text], partial(explain, target, text), COST, deadline)
+        at_once = max(1, self.limits.batch_tokens // self.batcher.cost(target, [text]))
+        work = partial(explain, target, text, at_once)
+        return await self.batcher.run(target, [text], work, predictions_of(text), deadline)
+
+    def is_called(self, hosts: Iterable[bytes]) -> bool:
+        """Whether a request with these Host headers is meant for this server; browsers always send one."""
+        return self._hosts is None or all(host_name(host) in self._hosts for host in hosts)
 
     def permits(self, authorization: str | None) -> bool:
         """Whether a request with this header may be answered.
