@@ -393,3 +393,12 @@ def test_a_killed_export_leaves_nothing_under_its_name(trained: Path, tmp_path: 
     process.communicate(timeout=60)
     out = tmp_path / "out"
     assert not out.exists() or load(out).tasks == ["default"], "complete or absent"
+
+
+def test_int8_as_a_word_of_the_command_line(trained: Path, tmp_path: Path) -> None:
+    """Forced, because the speed of a tiny model on a busy machine proves nothing."""
+    out = tmp_path / "small"
+    result = invoke(str(trained / "run"), "--int8", "--force", "-o", str(out))
+    assert result.exit_code == 0, result.output
+    assert json.loads((out / "export.json").read_text())["precision"] == "int8"
+    assert load(out).predict(["a song"])

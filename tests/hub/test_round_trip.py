@@ -64,6 +64,7 @@ def test_only_what_a_model_needs_is_pushed(hub: FakeHub, run: Path) -> None:
     (run / "checkpoints" / "step.safetensors").write_bytes(b"x")
     (run / "predictions.csv").write_text("text,prediction\nsecret,a\n")
     (run / "confusion.png").write_bytes(b"a picture")
+    (run / "passport.png").write_bytes(b"a picture of the user")
     assert (run / "report.html").is_file()
     assert (run / "phases").is_dir()
     push(run)
@@ -187,3 +188,13 @@ def test_train_pushes_a_finished_run(hub: FakeHub, tiny_folder: Path, tmp_path: 
     assert again.exit_code == 2
     assert "already holds files" in again.stderr
     assert not (tmp_path / "two").exists(), "checked before training"
+
+
+def test_the_pictures_of_a_push_are_those_that_a_run_draws() -> None:
+    from phasefit.hub.contents import PICTURES, is_ours
+    from phasefit.report.pictures import OF_RUNS, OF_SCORES
+
+    drawn = {picture.file for picture in (*OF_SCORES, *OF_RUNS)}
+    assert set(PICTURES) == drawn | {name.replace(".png", ".svg") for name in drawn}
+    assert is_ours("confusion.svg")
+    assert not is_ours("logo.png")  # of the repository: a new push keeps it

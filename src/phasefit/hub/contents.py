@@ -17,7 +17,7 @@ from typing import Any
 
 from phasefit.errors import ModelError
 from phasefit.files.atomic import read_json
-from phasefit.files.integrity import CLUTTER, ENCODER, FILES, PHASES, SHA256, checksums, has_checksums, sha256
+from phasefit.files.integrity import ENCODER, FILES, PHASES, SHA256, checksums, has_checksums, sha256
 from phasefit.files.links import refuse_links
 from phasefit.files.manifest import MANIFEST, read_manifest
 from phasefit.files.toml import to_toml
@@ -25,7 +25,11 @@ from phasefit.files.toml import to_toml
 EXPORT = "export.json"
 MANIFESTS = (MANIFEST, EXPORT)
 CARD, REPORT, RECIPE = "README.md", "report.html", "recipe.toml"
-PICTURES = (".png", ".svg")
+PICTURES = tuple(  # that a run draws; any other picture in its folder was put there by someone else
+    f"{name}.{ending}"
+    for name in ("scores", "confusion", "classes", "reliability", "embeddings", "geometry", "history")
+    for ending in ("png", "svg")
+)
 TEXTS = ("texts.jsonl", "texts.npy")  # training texts and their embeddings in an exported folder
 HASHES = "trained_on.safetensors"  # of training texts: whoever has a text can test whether it is among them
 LOCAL = ("command", "request", "resume", "replaces")  # manifest entries that name files of the user
@@ -92,8 +96,8 @@ def pushed_files(model: ModelFolder, *, report: bool = False, texts: bool = Fals
         content[RECIPE], kept[RECIPE] = recipe, hashlib.sha256(recipe).hexdigest()
     content[model.manifest_name] = _published_manifest(model, kept)
     for path in sorted(model.folder.iterdir()):
-        shown = path.suffix in PICTURES or (report and path.name == REPORT)
-        if shown and path.is_file() and not CLUTTER.fullmatch(path.name):
+        shown = path.name in PICTURES or (report and path.name == REPORT)
+        if shown and path.is_file():
             content[path.name] = path
     return content | _sentence_transformer(model)
 
@@ -103,8 +107,8 @@ def is_ours(name: str) -> bool:
     first, *rest = name.split("/")
     if rest:
         return first in (ENCODER, PHASES)
-    endings = (*PICTURES, ".safetensors", ".onnx")
-    known = (*MANIFESTS, REPORT, *TEXTS, MODULES, MODULES_CONFIG, "labels.json", "terms.json", RECIPE)
+    endings = (".safetensors", ".onnx")
+    known = (*MANIFESTS, *PICTURES, REPORT, *TEXTS, MODULES, MODULES_CONFIG, "labels.json", "terms.json", RECIPE)
     exported = ("metrics.json", "tokenizer.json", "model.xml", "model.bin")
     return name in (*known, *exported) or name.endswith(endings)
 
