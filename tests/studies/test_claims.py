@@ -30,6 +30,24 @@ SCORES = {  # by variant, a figure for each seed
 }
 
 
+@pytest.mark.parametrize(
+    ("text", "left", "right", "dataset"),
+    [
+        ("a > b > base on SNIPS in test.accuracy", "a > b", "base", "SNIPS"),
+        ("base < a > b on tweets on SNIPS in test.accuracy", "a > b", "base", "tweets on SNIPS"),
+        ("a > b > c < base on SNIPS in test.accuracy", "base", "a > b > c", "SNIPS"),
+    ],
+)
+def test_names_with_signs_and_words_of_the_form(text: str, left: str, right: str, dataset: str) -> None:
+    one = parse_claim(text, ("base", "a > b", "a > b > c"), ("SNIPS", "tweets on SNIPS"), "test")
+    assert (one.left, one.right, one.dataset) == (left, right, dataset)
+
+
+def test_a_claim_that_can_be_read_in_two_ways() -> None:
+    with pytest.raises(RecipeError, match="is not a claim"):
+        parse_claim("a > b > c on SNIPS in test.accuracy", ("a", "a > b", "b > c", "c"), ("SNIPS",), "test")
+
+
 def claim(text: str) -> Claim:
     return parse_claim(text, tuple(SCORES), ("SNIPS",), "test")
 

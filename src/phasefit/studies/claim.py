@@ -31,11 +31,15 @@ def parse_claim(
 ) -> Claim:
     """The claim in a text such as "three-phase > joint on SNIPS in test.accuracy"; RecipeError with the place."""
     head, _, score = text.rpartition(" in ")
-    sides, _, dataset = head.rpartition(" on ")
-    parts = SIGN.split(sides)
-    if len(parts) != 3:
+    # Names may contain " on " and " > ": those that exist decide where the text is split.
+    ends = [name for name in datasets if head.endswith(f" on {name}")]
+    dataset = max(ends, key=len) if ends else head.rpartition(" on ")[2]
+    sides = head.removesuffix(f" on {dataset}")
+    splits = [(sides[: sign.start()], sign[1], sides[sign.end() :]) for sign in SIGN.finditer(sides)]
+    known = [split for split in splits if split[0] in variants and split[2] in variants]
+    if len(known) != 1 and len(splits) != 1:
         raise RecipeError(f"{where}: '{text}' is not a claim; write it as {FORM}, or with < for lower scores")
-    one, sign, other = parts
+    one, sign, other = (known or splits)[0]
     for name in (one, other):
         if name not in variants:
             raise RecipeError(f"{where}: there is no variant '{name}'; {did_you_mean(name, variants)}")
