@@ -66,4 +66,4 @@ class InlineContext:
 def inline_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run all further cells without starting processes."""
     context: Any = InlineContext()
-    monkeypatch.setattr("phasefit.studies.pool.get_context", lambda method: context)
+    monkeypatch.setattr("phasefit.studies.processes.get_context", lambda method: context)

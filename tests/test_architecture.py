@@ -20,7 +20,7 @@ ORDER = [
     {"control_characters"},
     {"errors", "seeds"},
     {"events", "files", "registry"},
-    {"hub"},
+    {"engines", "hub"},
     {"data", "metrics", "objectives", "parameter_names"},
     {"kinds"},
     {"models"},

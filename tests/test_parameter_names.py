@@ -15,7 +15,7 @@ from phasefit.events import Event, Note, Stage
 from phasefit.parameter_names import COMMAND, OPTION, in_python, python_errors, python_notes
 
 ROOT = Path(phasefit.__file__).parent
-ONLY_COMMANDS = {"studies", "export", "serve", "cli", "predicting"}  # packages that Python users do not reach
+ONLY_COMMANDS = {"engines", "studies", "export", "serve", "cli", "predicting"}  # not reached from Python
 OTHER_PARAMETERS = {"task", "resume", "method"}  # of `predict`, `phasefit.resume` and `explain`
 
 

@@ -75,7 +75,7 @@ def test_a_ledger_replaces_the_cells(
     _, folder, words = compared
     assert invoke(*words, "--ledger", str(tmp_path / "ledger")).exit_code == 0
     assert len(list((tmp_path / "ledger").iterdir())) == 8
-    monkeypatch.setattr("phasefit.studies.pool.start_cell", None)  # nothing may start
+    monkeypatch.setattr("phasefit.studies.processes.start_cell", None)  # nothing may start
     result = invoke(*words[:-1], str(tmp_path / "study"), "--ledger", str(tmp_path / "ledger"))
     assert result.exit_code == 0, (result.output, result.exception)
     tables = [(path / "results.csv").read_text(encoding="utf-8") for path in (folder, tmp_path / "study")]

@@ -96,6 +96,15 @@ def test_the_same_command_gives_the_same_tables(done: tuple[Result, Path, list[s
     assert (folder / "results.md").read_text(encoding="utf-8").splitlines()[5:] == before.splitlines()[5:]
 
 
+def test_a_mistyped_ledger_is_refused(done: tuple[Result, Path, list[str]], tmp_path: Path) -> None:
+    _, _, words = done
+    elsewhere = [*words[:-1], str(tmp_path / "study"), "--ledger", str(tmp_path / "legder"), "--no-run"]
+    refused = invoke(*elsewhere)
+    assert refused.exit_code == 2
+    assert "legder or finished here; check --ledger" in " ".join(refused.stderr.split())
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_ledger_is_enough_for_the_tables(done: tuple[Result, Path, list[str]], tmp_path: Path) -> None:
     _, folder, words = done
     exported = invoke(*words, "--ledger", str(tmp_path / "ledger"), "--no-run")

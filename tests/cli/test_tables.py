@@ -78,6 +78,7 @@ def test_the_score_before_a_phase_is_shown_with_the_one_it_kept() -> None:
     discarded = drawn(phases_table([{**phase, "before": 0.94, "reverted": True}]))
     assert "no improvement, changes discarded" in discarded
     assert "before" not in discarded
+    assert "0.9500 (skipped)" in drawn(phases_table([{**phase, "before": 0.95, "skipped": True}]))
 
 
 def test_facts():

@@ -227,7 +227,7 @@ def conditions() -> Iterator[None]:
         patch.setattr("phasefit.training.loop.time", clock)
         patch.setattr("phasefit.studies.work.time", clock)
         patch.setattr("phasefit.studies.work.peak_megabytes", lambda: 1.0)
-        patch.setattr("phasefit.studies.pool.get_context", lambda method: context)
+        patch.setattr("phasefit.studies.processes.get_context", lambda method: context)
         yield
 
 

@@ -9,7 +9,8 @@ import pytest
 from phasefit.errors import DataError
 from phasefit.metrics import METRICS
 from phasefit.metrics.registry import comparable_names
-from phasefit.studies.checks import check_score
+from phasefit.studies.checks import check_pair_scores, check_score
+from phasefit.studies.study import Data, Study, Variant
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,12 @@ def test_every_comparable_name_is_accepted_and_has_a_direction() -> None:
         check_score(f"test.{name}")
         assert METRICS[name].higher_is_better is not None
     assert {"accuracy", "micro_f1", "pearson", "quadratic_kappa", "mean", "ece", "f1"} <= set(comparable_names())
+
+
+def test_scores_that_no_encoder_on_pairs_has_are_refused_before_training() -> None:
+    pairs = Data("STS-B", {"data": "stsb"}, pairs="stsb")
+    cells = Study("s", "S", datasets=(pairs,), variants=(Variant("before", "untrained"),), seeds=(0,)).cells()
+    check_pair_scores("test.pearson", cells)
+    check_pair_scores("test.accuracy", [])
+    with pytest.raises(DataError, match=r"^test\.accuracy: encoders are scored on pairs by test\.spearman and"):
+        check_pair_scores("test.accuracy", cells)

@@ -52,7 +52,7 @@ def ledger(filled: Path, tmp_path: Path) -> Ledger:
 
 
 def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phasefit.studies.pool.start_cell", None)
+    monkeypatch.setattr("phasefit.studies.processes.start_cell", None)
 
 
 def edit(path: Path, *, sealed: bool, **changes: Any) -> None:
@@ -253,10 +253,9 @@ def test_a_study_in_pieces(tmp_path: Path) -> None:
     def piece(name: str, **portion: Any) -> Any:
         return run_study(study(), lambda event: None, out=tmp_path / name, portion=Portion(ledger, **portion))
 
-    none = piece("none", run=False)
-    assert none.study.notes[0].startswith("0 of 12 cells are in; missing: tfidf on snips, majority on snips")
-    assert none.tables[0].rows == ()
-    assert {one.seconds for one in none.missing} == {None}
+    with pytest.raises(RunError, match=r"^--no-run: no run of the study 'pieces' is in the ledger .*; check --ledger"):
+        piece("none", run=False)
+    assert not (tmp_path / "none").exists()
     half = piece("half", part=(1, 3))
     assert half.study.notes[0].startswith("4 of 12 cells are in; missing: ")
     assert half.tables[0].note == half.study.notes[0]
@@ -305,7 +304,7 @@ def test_the_time_of_missing_cells_is_that_of_similar_ones(ledger: Ledger) -> No
 
 def test_models_are_not_in_a_ledger(tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
-    monkeypatch.setattr("phasefit.studies.pool.start_cell", lambda cell, *rest: started.append(cell.key))
+    monkeypatch.setattr("phasefit.studies.processes.start_cell", lambda cell, *rest: started.append(cell.key))
     monkeypatch.setattr("phasefit.studies.cell.Cell.is_baseline", property(lambda self: False))
     with pytest.raises(AttributeError):  # the stand-in for a process
         run_cells(cells(1), tmp_path / "cells", keep=True, ledger=ledger)

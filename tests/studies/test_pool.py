@@ -17,7 +17,7 @@ from inline_cells import inline_cells
 from phasefit.errors import Interrupted
 from phasefit.events import Note
 from phasefit.files.lock import acquire_lock, is_locked, release_lock
-from phasefit.studies import pool
+from phasefit.studies import processes
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.pool import (
     CellDone,
@@ -29,6 +29,7 @@ from phasefit.studies.pool import (
     run_cells,
     run_stream,
 )
+from phasefit.studies.processes import LocalProcesses
 from phasefit.studies.result import RESULT, RUN, finished_result
 from phasefit.studies.threads import threads_per_job
 from phasefit.studies.work import carry_out
@@ -67,7 +68,7 @@ def test_results_are_reported_and_kept(tmp_path: Path, monkeypatch: pytest.Monke
     results = run_cells(cells(), tmp_path, listen=events.append)
     assert len(results) == 3
     assert [type(event) for event in events] == [CellStarted, CellDone] * 3
-    monkeypatch.setattr("phasefit.studies.pool.start_cell", None)  # nothing may start again
+    monkeypatch.setattr("phasefit.studies.processes.start_cell", None)  # nothing may start again
     again: list[CellEvent] = []
     assert run_cells(cells(), tmp_path, listen=again.append) == results
     assert all(isinstance(event, CellDone) and event.cached for event in again)
@@ -94,12 +95,12 @@ def test_a_result_records_versions_threads_and_the_content_of_its_key(
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     (one,) = cells(1)
-    assert run_cells([one], tmp_path, jobs=2)[one.key].threads == 2
+    assert run_cells([one], tmp_path, engine=LocalProcesses(2))[one.key].threads == 2
     content = json.loads((cell_folder(tmp_path, one) / RESULT).read_text(encoding="utf-8"))
     assert (content["threads"], content["identity"]) == (2, one.identity())
     assert {"phasefit", "torch"} <= {*content["versions"]}
-    monkeypatch.setattr("phasefit.studies.pool.start_cell", None)  # another number of jobs takes the same result
-    assert len(run_cells([one], tmp_path, jobs=1)) == 1
+    monkeypatch.setattr("phasefit.studies.processes.start_cell", None)  # another number of jobs takes the same result
+    assert len(run_cells([one], tmp_path)) == 1
 
 
 def test_equal_cells_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +182,7 @@ def test_cells_end_with_a_result_an_error_or_a_stop(
 ) -> None:
     cells, cache = topic_cells, tmp_path / "cells"
     write_result(cell_folder(cache, cells[0]), 0.5)
-    processes: list[Any] = []
+    started: list[Any] = []
 
     def start(cell: Cell, where: Path, keep: bool, jobs: int) -> Any:
         folder = cell_folder(where, cell)
@@ -195,17 +196,17 @@ def test_cells_end_with_a_result_an_error_or_a_stop(
             seconds = 60.0
         process = get_context("spawn").Process(target=time.sleep, args=(seconds,))
         process.start()
-        processes.append(process)
+        started.append(process)
         return process
 
-    monkeypatch.setattr(pool, "start_cell", start)
+    monkeypatch.setattr(processes, "start_cell", start)
     waiting: Iterator[Cell] = iter(cells)
     events: list[CellEnded] = []
     run_stream(
         lambda: next(waiting, None),
         cache,
         events.append,
-        jobs=2,
+        engine=LocalProcesses(2),
         watch=lambda cell, folder: cell is cells[3] and folder.is_dir(),
         every=0.05,
     )
@@ -216,7 +217,7 @@ def test_cells_end_with_a_result_an_error_or_a_stop(
     assert by_cell["trial 2"].why == "no memory"
     assert (by_cell["trial 3"].result, by_cell["trial 3"].why) == (None, "")
     assert not cell_folder(cache, cells[3]).exists()
-    assert not any(process.is_alive() for process in processes)
+    assert not any(process.is_alive() for process in started)
 
 
 def test_cells_of_another_process_are_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ RECIPES = "majority,tfidf,frozen,finetune,three-phase"
 
 @run_options(
     *("settings", "model", *TABLES, *ROWS, "long"),
-    *("out", "overwrite", "ledger", "keep_runs", "json", "quiet", "jobs", *MACHINE),
+    *("out", "overwrite", "ledger", "keep_runs", "json", "quiet", "jobs", "engine", *MACHINE),
     unseen="drop",
 )
 def compare(
@@ -49,6 +49,7 @@ def compare(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     jobs: opt.Jobs = 1,
+    engine: opt.StudyEngine = "local",
     **options: Any,
 ) -> None:
     """Compare recipes on your data, with confidence intervals and significance tests.
@@ -65,11 +66,14 @@ def compare(
     """
     from phasefit.cli.study_progress import study_listener
     from phasefit.cli.study_tables import show_study
+    from phasefit.engines.ray_cluster import chosen_engine
     from phasefit.studies.ledger import open_ledger
     from phasefit.studies.missing_cells import Portion
+    from phasefit.studies.ray_tasks import cell_engine
     from phasefit.studies.run_study import run_study, seeds_of
     from phasefit.studies.study import Data, Study, TableSpec, check_settings, variant_of
 
+    choice = chosen_engine(engine, jobs)
     variants = tuple(variant_of(part.strip()) for part in recipes.split(",") if part.strip())
     if not variants:
         raise PhasefitError("--recipes is empty; see 'phasefit recipes' for names")
@@ -94,13 +98,13 @@ def compare(
         tables=(TableSpec("Comparison", score if score is None or "." in score else f"test.{score}"),),
         common=common,
     )
-    with study_listener(quiet) as listen:
+    with cell_engine(choice, common.get("threads")) as cells, study_listener(quiet) as listen:
         result = run_study(
             study,
             listen,
             out=out,
             overwrite=overwrite,
-            jobs=jobs,
+            engine=cells,
             keep_runs=keep_runs,
             command=typed_command(),
             portion=Portion(open_ledger(ledger)),

@@ -465,6 +465,16 @@ Jobs: TypeAlias = Annotated[
         rich_help_panel=MACHINE,
     ),
 ]
+StudyEngine: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        help="Where runs are executed: local, local:N (the same as --jobs N), or ray for a Ray cluster, new on this "
+        "machine or at HOST:PORT, which then also uses one thread per run unless --threads is given.",
+        metavar="local[:N]|ray[:ADDRESS]",
+        rich_help_panel=MACHINE.advanced,
+    ),
+]
 KeepRuns: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -558,8 +568,9 @@ OnError: TypeAlias = Annotated[
 Engine: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="Where shards are run: local, or local:N for N processes with one thread each.",
-        metavar="local[:N]",
+        help="Where shards are run: local, local:N for N processes with one thread each, or ray for a Ray cluster, new "
+        "on this machine or at HOST:PORT.",
+        metavar="local[:N]|ray[:ADDRESS]",
         rich_help_panel=MACHINE.advanced,
     ),
 ]

@@ -106,6 +106,7 @@ def reproduce(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     jobs: opt.Jobs = 1,
+    engine: opt.StudyEngine = "local",
     device: opt.Device = "auto",
     threads: opt.Threads = None,
 ) -> None:
@@ -121,9 +122,11 @@ def reproduce(
     $ phasefit reproduce three-phase --ledger results --part 1/2 --minutes 60
     $ phasefit reproduce three-phase --ledger results --no-run
     """
+    from phasefit.engines.ray_cluster import chosen_engine
     from phasefit.studies.ledger import open_ledger
     from phasefit.studies.missing_cells import Portion
     from phasefit.studies.plan import refuse_missing
+    from phasefit.studies.ray_tasks import cell_engine
     from phasefit.studies.scaling import Selection, scale_study
     from phasefit.studies.study import with_common
     from phasefit.studies.study_reading import find_study
@@ -131,6 +134,7 @@ def reproduce(
     if name is None:
         list_all(json)
         return
+    choice = chosen_engine(engine, jobs)
     info = find_study(name)
     scale = scale or ("quick" if "quick" in info.file.scale else "full")
     names = tuple(part.strip() for part in (datasets or "").split(",") if part.strip())
@@ -142,8 +146,9 @@ def reproduce(
         return
     refuse_missing(study, data_dir)
     portion = Portion(open_ledger(ledger), not no_run, parse_part(part), minutes)
-    where = {"out": out, "overwrite": overwrite, "jobs": jobs, "portion": portion}
-    run(scaled, study, where, data_dir, quiet, json)
+    with cell_engine(choice, threads) as cells:
+        where = {"out": out, "overwrite": overwrite, "engine": cells, "portion": portion}
+        run(scaled, study, where, data_dir, quiet, json)
 
 
 def parse_part(value: str | None) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ SEARCH = Panel("Search")
 
 @run_options(
     *("settings", "model", *TABLES, *ROWS, "long", "seed"),
-    *("out", "folder", "overwrite", "ledger", "json", "quiet", "jobs", *MACHINE),
+    *("out", "folder", "overwrite", "ledger", "json", "quiet", "jobs", "engine", *MACHINE),
     unseen="drop",
 )
 def search(
@@ -130,6 +131,7 @@ def search(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     jobs: opt.Jobs = 1,
+    engine: opt.StudyEngine = "local",
     **options: Any,
 ) -> None:
     """Search for the best settings of a recipe on your data.
@@ -145,10 +147,12 @@ def search(
     """
     from phasefit.cli.study_progress import show_trial, study_listener
     from phasefit.cli.study_tables import show_search
+    from phasefit.engines.ray_cluster import chosen_engine
     from phasefit.events import Note
     from phasefit.recipes import read_recipe
     from phasefit.runs.specification import run_spec
     from phasefit.studies.ledger import open_ledger
+    from phasefit.studies.ray_tasks import cell_engine
     from phasefit.studies.search import optuna_study
     from phasefit.studies.search.question import question_for
     from phasefit.studies.search.run_search import SearchOptions, run_search
@@ -156,6 +160,7 @@ def search(
     from phasefit.studies.search.space_reading import DEFAULT, parse_tries, read_space
     from phasefit.studies.search.trials import Limits
 
+    choice = chosen_engine(engine, jobs)
     common = options_from({**options, "long": long})
     settings = common.pop("settings")
     optuna_study.optuna()
@@ -175,7 +180,7 @@ def search(
     if out is not None:
         check_recipe_out(out, question.digest, overwrite=overwrite)
     search_options = SearchOptions(
-        Limits(trials, minutes, sampler, seed, jobs),
+        Limits(trials, minutes, sampler, seed),
         storage,
         pruner,
         fresh,
@@ -185,7 +190,8 @@ def search(
         typed_command(),
         open_ledger(ledger),
     )
-    with study_listener(quiet) as listen:
+    with cell_engine(choice, common.get("threads")) as cells, study_listener(quiet) as listen:
+        search_options = replace(search_options, limits=replace(search_options.limits, engine=cells))
         for note in prepared.source_notes:
             listen(Note(note))
         result = run_search(question, prepared, search_options, lambda done: show_trial(done, quiet), listen)

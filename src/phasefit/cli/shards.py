@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,9 +50,10 @@ class Sharding:
 
     def wanted(self) -> bool:
         """Whether to work in shards: if an option of shards is given, for several files, and for large ones."""
-        from phasefit.predicting.engine import parse_engine
+        from phasefit.engines.choice import parse_engine
+        from phasefit.engines.ray_cluster import check_reachable
 
-        parse_engine(self.engine)
+        choice = parse_engine(self.engine)
         option = next((name for name, given in self._given() if given), None)
         if not self.files or self.files[0] == "-":
             if option is not None:
@@ -61,6 +63,8 @@ class Sharding:
         if (several or option is not None) and self.out is None:
             what = option or "input from several files or an address"
             raise DataError(f"{what} needs an output: -o FILE, or -o FOLDER/ for one file per shard")
+        if choice.name == "ray":
+            check_reachable(choice)
         return several or option is not None or (self.out is not None and (self._is_folder or _is_large(self.files[0])))
 
     def run(
@@ -78,13 +82,14 @@ class Sharding:
         from phasefit.cli.inputs import load
         from phasefit.cli.row_progress import RowProgress
         from phasefit.data.io.dialect import checked_dialect
-        from phasefit.predicting.engine import Processes, ThisProcess, parse_engine
+        from phasefit.engines.choice import parse_engine
+        from phasefit.engines.ray_cluster import connected
+        from phasefit.predicting.engine import Processes, ThisProcess
+        from phasefit.predicting.ray_engine import RayActors
         from phasefit.predicting.run import Request, run_shards
         from phasefit.predicting.shards import default_rows
 
-        processes = parse_engine(self.engine)
-        if processes > 1:
-            threads = threads or 1
+        choice = parse_engine(self.engine)
         file, format, zipped = self._output(command, options.escape_formulas)
         folder = Path(self.out or "") if file is None else file.with_name(f".{file.name}.phasefit")
         width = WIDTH if command == "embed" else sum(map(len, run.spaces.values())) if _has_labels(run) else 1
@@ -104,14 +109,18 @@ class Sharding:
             checked_dialect(*dialect),
             self.on_error == "skip",
             self.overwrite,
+            None if choice.is_default else 1,
         )
+        stack = ExitStack()
 
         def engine(count: int | None) -> Engine:
-            if processes > 1:
-                return Processes(processes)
+            if choice.name == "ray":
+                return RayActors(stack.enter_context(connected(choice)), count or 1)
+            if not choice.is_default:
+                return Processes(choice.processes)
             return ThisProcess(lambda: load(run, options.device, count, self.quiet))
 
-        with RowProgress("embedding" if command == "embed" else "predicting", self.quiet) as progress:
+        with stack, RowProgress("embedding" if command == "embed" else "predicting", self.quiet) as progress:
             summary = run_shards(request, engine, _threads, progress)
         self._report(request, summary)
 

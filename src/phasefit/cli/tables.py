@@ -127,8 +127,8 @@ def _best(phase: Mapping[str, Any]) -> str:
         return score(best)
     names = [watch] if watch in best else list(best)[:FEW]
     kept = ", ".join(f"{spelled(watched(name))} {score(best[name])}" for name in names)
-    if kept and phase.get("reverted"):
-        return f"{kept} (no improvement, changes discarded)"
+    if kept and (phase.get("reverted") or phase.get("skipped")):
+        return f"{kept} ({'skipped' if phase.get('skipped') else 'no improvement, changes discarded'})"
     before = phase.get("before")
     return kept if before is None or not kept else f"{kept} (before: {score(before)})"
 

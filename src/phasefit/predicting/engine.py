@@ -1,4 +1,4 @@
-"""Engines run shards: in this process, or in several on this machine. Others can be added with the same two methods.
+"""Engines run shards: in this process or in several on this machine; `ray_engine` has one for a cluster.
 
 Every shard is written by whoever runs it, and counts as done once its file exists, so that an engine may lose a worker
 at any time.
@@ -13,14 +13,12 @@ from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Protocol
 
-from phasefit.errors import DataError, RunError
+from phasefit.errors import RunError
 from phasefit.predicting.shards import Shard
 from phasefit.predicting.worker import Job, ShardResult, Worker
 
 if TYPE_CHECKING:
     from phasefit.models.predictor import Predictor
-
-MOST = 256  # processes
 
 
 class Engine(Protocol):
@@ -95,14 +93,6 @@ def _deaths_reported() -> Iterator[None]:
             "a process was killed, perhaps for using too much memory; finished shards are kept, so repeat the command "
             "to resume, with fewer processes if memory is short"
         ) from None
-
-
-def parse_engine(text: str) -> int:
-    """The number of processes of `local` or `local:N`."""
-    head, colon, number = text.partition(":")
-    if head == "local" and (not colon or (number.isascii() and number.isdecimal() and 1 <= int(number[:9]) <= MOST)):
-        return int(number or 1)
-    raise DataError(f"--engine {text:.40} is unknown; use local, or local:N for N processes")
 
 
 _job: Job | None = None

@@ -48,6 +48,7 @@ class Request:
     dialect: Dialect = field(default_factory=Dialect)
     skip: bool = False
     overwrite: bool = False
+    usual_threads: int | None = None  # of new output if `threads` is not given; None: as torch chooses
 
 
 class Listener(Protocol):
@@ -105,7 +106,7 @@ def run_shards(
         planned = list(_plan(request, listen))
         shards = tuple(shard for one in planned for shard in one.shards)
         manifest = Manifest(wanted, tuple(one.plan for one in planned), shards)
-    count = request.threads if is_new or request.threads else manifest.request.get("threads")
+    count = request.threads or (request.usual_threads if is_new else manifest.request.get("threads"))
     job = Job(
         request.command,
         str(request.run.source),

@@ -20,6 +20,8 @@ from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.ledger import Ledger
 from phasefit.studies.result import RESULT
 
+PAIR_SCORES = ("test.spearman", "test.pearson")  # of the cosines of an encoder
+
 
 def check_cells(
     cells: Sequence[Cell], cache: Path, scores: Sequence[str | None] = (None,), ledger: Ledger | None = None
@@ -39,9 +41,7 @@ def check_cells(
         needs, fold = needs_of_cell(cell), cell.spec.split.fold
         last = fold is not None and fold[0] == fold[1]  # if any fold lacks rows, the last one does
         key = (cell.dataset, cell.spec.recipe.name, needs, last)
-        if key in seen or (cell_folder(cache, cell) / RESULT).is_file():
-            continue
-        if ledger is not None and ledger.find(cell) is not None:
+        if key in seen or has_result(cell, cache, ledger):
             continue
         seen.add(key)
         try:
@@ -50,6 +50,21 @@ def check_cells(
             raise type(error)(f"{cell.variant} on {cell.dataset}: {error}") from error
         notes |= dict.fromkeys(prepared.source_notes)
     return list(notes)
+
+
+def has_result(cell: Cell, cache: Path, ledger: Ledger | None) -> bool:
+    """Whether a cell was run before: here, or by whoever filled the ledger."""
+    return (cell_folder(cache, cell) / RESULT).is_file() or (ledger is not None and ledger.find(cell) is not None)
+
+
+def check_pair_scores(score: str | None, cells: Sequence[Cell]) -> None:
+    """Raise for a score that encoders scored on pairs do not have, if a table consists of such cells."""
+    if score is None or not cells or any(cell.pairs is None for cell in cells):
+        return
+    if score not in PAIR_SCORES:
+        raise DataError(
+            f"{score}: encoders are scored on pairs by {' and '.join(PAIR_SCORES)} only; choose one of them"
+        )
 
 
 def _check(cell: Cell, needs: Needs, on_test: bool, scores: Sequence[str]) -> Prepared:

@@ -1,21 +1,16 @@
-"""Runs many cells, several at a time, each in its own process; existing results are reused.
+"""Runs many cells, several at a time, on an engine; existing results are reused.
 
-Processes come from a fork server that has loaded torch (`work`), so that a cell starts quickly and its memory is freed
-when it ends. `run_stream` runs cells that are produced one by one, `run_cells` runs a list. With a ledger, its results
-are reused, and finished cells are added to it.
+`run_stream` runs cells that are produced one by one, `run_cells` runs a list. With a ledger, its results are reused,
+and finished cells are added to it.
 """
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from multiprocessing import get_context
-from multiprocessing.connection import wait
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -27,8 +22,8 @@ from phasefit.files.lock import IN_USE
 from phasefit.studies.cell import Cell, cell_folder
 from phasefit.studies.cell_queue import CellQueue
 from phasefit.studies.ledger import Ledger
+from phasefit.studies.processes import CellEngine, LocalProcesses, RunningCell
 from phasefit.studies.result import Result, finished_result, read_result
-from phasefit.studies.threads import threads_per_job
 
 GRACE = 20.0  # seconds for a cell to write a checkpoint and exit
 EVERY = 0.5  # seconds between checks of running cells
@@ -64,7 +59,8 @@ class CellEnded:
 
 CellEvent = CellStarted | CellDone | Note
 Listener = Callable[[CellEvent], None]
-Running = list[tuple[Cell, Any]]
+Running = list[tuple[Cell, RunningCell]]
+ONE = LocalProcesses()
 
 
 class CellError(PhasefitError):
@@ -75,7 +71,7 @@ def run_cells(
     cells: Sequence[Cell],
     cache: Path,
     *,
-    jobs: int = 1,
+    engine: CellEngine = ONE,
     keep: bool = False,
     listen: Listener = lambda event: None,
     enough: Callable[[], bool] = lambda: False,
@@ -117,7 +113,7 @@ def run_cells(
         queue.take,
         cache,
         taken_ended,
-        jobs=jobs,
+        engine=engine,
         keep=keep,
         done=len(results),
         started=lambda cell: listen(CellStarted(cell)),
@@ -131,7 +127,7 @@ def run_stream(
     cache: Path,
     ended: Callable[[CellEnded], None],
     *,
-    jobs: int = 1,
+    engine: CellEngine = ONE,
     keep: bool = False,
     done: int = 0,
     started: Callable[[Cell], None] = lambda cell: None,
@@ -151,16 +147,16 @@ def run_stream(
 
     with managed_processes(lambda: done) as running:
         while True:
-            while len(running) < jobs and (cell := next_cell()) is not None:
+            while len(running) < engine.slots() and (cell := next_cell()) is not None:
                 result = stored_result(cell, cache, ledger, keep)
                 if result is not None:
                     report(CellEnded(cell, result, cached=True))
                     continue
                 started(cell)
-                running.append((cell, start_cell(cell, cache, keep, jobs)))
+                running.append((cell, engine.start(cell, cache, keep)))
             if not running:
                 return
-            for cell in finished(running, None if watch is None else every):
+            for cell in finished(engine, running, None if watch is None else every):
                 report(outcome(cell, cache, ledger))
             for cell, process in list(running):
                 if watch is not None and process.is_alive() and watch(cell, cell_folder(cache, cell)):
@@ -182,42 +178,9 @@ def stored_result(cell: Cell, cache: Path, ledger: Ledger | None, keep: bool) ->
     return result if result is None or ledger is None else ledger.add(cell, folder)
 
 
-def start_cell(cell: Cell, cache: Path, keep: bool, jobs: int = 1) -> Any:
-    """The started process of a cell; unless its threads are set, `threads_per_job` chooses them."""
-    context: Any = get_context("forkserver" if hasattr(os, "fork") else "spawn")
-    if hasattr(os, "fork"):
-        context.set_forkserver_preload(["phasefit.studies.work"])
-    folder = cell_folder(cache, cell)
-    cell = replace(cell, threads=cell.spec.machine.threads or threads_per_job(jobs))
-    process = context.Process(target=_carry_out, args=(cell, folder, keep), name=cell.name)
-    with _without_main():
-        process.start()
-    return process
-
-
-@contextmanager
-def _without_main() -> Iterator[None]:
-    """Hide the main module from a new process, which would run a script without `if __name__ == "__main__"` again."""
-    main = sys.modules["__main__"]
-    hidden = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
-    for name in hidden:
-        setattr(main, name, None)
-    try:
-        yield
-    finally:
-        for name, value in hidden.items():
-            setattr(main, name, value)
-
-
-def _carry_out(cell: Cell, folder: Path, keep: bool) -> None:
-    from phasefit.studies.work import main
-
-    main(cell, folder, keep)
-
-
-def finished(running: Running, seconds: float | None = None) -> Iterable[Cell]:
+def finished(engine: CellEngine, running: Running, seconds: float | None = None) -> Iterable[Cell]:
     """Wait until a process ends or the seconds are over; remove and return the cells whose processes have ended."""
-    wait([process.sentinel for _, process in running], seconds)
+    engine.wait([process for _, process in running], seconds)
     ended = [(cell, process) for cell, process in running if not process.is_alive()]
     for pair in ended:
         running.remove(pair)

@@ -7,19 +7,20 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from phasefit.errors import DataError
+from phasefit.errors import DataError, RunError
 from phasefit.events import Note
 from phasefit.files.atomic import write_text
 from phasefit.files.manifest import versions
 from phasefit.models.encoder.locate import DEFAULT_MODEL
 from phasefit.studies.cell import Cell
-from phasefit.studies.checks import check_cells
+from phasefit.studies.checks import check_cells, check_pair_scores, has_result
 from phasefit.studies.claim_verdicts import ClaimVerdict, claim_verdicts
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
 from phasefit.studies.missing_cells import Missing, Portion, as_json, missing_cells, state
 from phasefit.studies.page import write_study_page
-from phasefit.studies.pool import Listener, run_cells
+from phasefit.studies.pool import ONE, Listener, run_cells
+from phasefit.studies.processes import CellEngine
 from phasefit.studies.result import Result, figure
 from phasefit.studies.study import Study, TableSpec, check_variants
 from phasefit.studies.tables import Table, fill
@@ -53,7 +54,7 @@ def run_study(
     *,
     out: Path | None = None,
     overwrite: bool = False,
-    jobs: int = 1,
+    engine: CellEngine = ONE,
     keep_runs: bool = False,
     command: str = "",
     tables: Sequence[TableSpec] = (),
@@ -70,6 +71,8 @@ def run_study(
     keys = [cell.key for cell in cells]  # reads every table, so that a missing one is an error before training
     question = _question(study, specs, keys)
     chosen, ledger = portion.chosen(cells), portion.ledger
+    for spec in specs:
+        check_pair_scores(spec.score, study.cells((spec,)))
     for note in check_cells(chosen, StudyFolder.cache_of(out), [spec.score for spec in specs], ledger):
         listen(Note(note))
     for name in () if ledger is None else ledger.ignored():
@@ -79,11 +82,16 @@ def run_study(
             ledger.find(cell)  # raises for a damaged file before a folder is created
         if chosen:
             ledger.check_writable()
+    if not portion.run and not any(has_result(cell, StudyFolder.cache_of(out), ledger) for cell in cells):
+        place = "finished" if ledger is None else f"in the ledger {ledger.path} or finished here"
+        raise RunError(
+            f"--no-run: no run of the study '{study.name}' is {place}; check --ledger, or leave out --no-run"
+        )
     folder = StudyFolder.open(study.name, question, out, overwrite=overwrite)
     results = run_cells(
         cells,
         folder.cache,
-        jobs=jobs,
+        engine=engine,
         keep=keep_runs,
         listen=listen,
         enough=portion.stop(),

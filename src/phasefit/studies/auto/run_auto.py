@@ -33,6 +33,7 @@ from phasefit.studies.auto.trial_data import TrialData, prepare_tables, write_tr
 from phasefit.studies.cell import Cell
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.pool import CellEnded, CellError, run_stream
+from phasefit.studies.processes import LocalProcesses
 from phasefit.studies.result import figure
 from phasefit.studies.rows import rows_without_test
 from phasefit.studies.threads import environment_threads
@@ -182,7 +183,7 @@ class Chooser:
             self._measure(candidate.name, round, number, score, event)
 
         watch = lambda cell, folder: time.monotonic() > self._until()  # noqa: E731
-        run_stream(next_cell, self.cache, ended, jobs=self.result.jobs, watch=watch)
+        run_stream(next_cell, self.cache, ended, engine=LocalProcesses(self.result.jobs), watch=watch)
         self.result.whole = self.result.whole and not waiting
         whole = {name: scores for name, scores in by_name.items() if len(scores) == round.repeats}
         return {name: mean(scores.values()) for name, scores in whole.items()}

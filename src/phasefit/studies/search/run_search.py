@@ -114,7 +114,7 @@ def _compare(
     """Compare the winner with the original recipe on seeds that the search has not used."""
     study = _study(question, winner, options)
     cells = study.cells()
-    results = run_cells(cells, folder.cache, jobs=options.limits.jobs, listen=listen, ledger=options.ledger)
+    results = run_cells(cells, folder.cache, engine=options.limits.engine, listen=listen, ledger=options.ledger)
     scored = "test" if any("test" in result.metrics for result in results.values()) else "validation"
     splits = dict.fromkeys((scored, "validation"))
     specs = [TableSpec(f"On fresh seeds, {split}", f"{split}.{question.score}") for split in splits]

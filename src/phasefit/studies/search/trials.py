@@ -12,7 +12,8 @@ from typing import Any
 from phasefit.metrics.registry import metric_at
 from phasefit.recipes.settings import Settings, merge_settings, settings_key
 from phasefit.studies.cell import Cell, cell_folder
-from phasefit.studies.pool import CellEnded, CellError, run_stream
+from phasefit.studies.pool import ONE, CellEnded, CellError, run_stream
+from phasefit.studies.processes import CellEngine
 from phasefit.studies.result import PROGRESS, Evaluation, figure, read_evaluations
 from phasefit.studies.search.optuna_study import (
     SAME_AS,
@@ -54,7 +55,7 @@ class Limits:
     minutes: float | None = None
     sampler: Sampler = "tpe"
     seed: int = 0
-    jobs: int = 1
+    engine: CellEngine = ONE
 
 
 class Trials:
@@ -77,7 +78,7 @@ class Trials:
         own = self.question.space.own_point(self.question.recipe)
         if own is not None and not self.study.get_trials(deepcopy=False) and self.limits.sampler != "grid":
             enqueue(self.study, own)  # the original recipe: the score to beat
-        run_stream(self.next_cell, cache, self.ended, jobs=self.limits.jobs, watch=self.watch)
+        run_stream(self.next_cell, cache, self.ended, engine=self.limits.engine, watch=self.watch)
 
     def next_cell(self) -> Cell | None:
         """The next trial as a cell; None if there are enough or the space is exhausted."""
