@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from phasefit.cli import options as opt
+from phasefit.cli.evaluated import Evaluated, show_all, show_metrics, write_evaluation, write_metrics
 from phasefit.errors import DataError
-from phasefit.files.atomic import make_folders, write_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from phasefit.data.table import Table
     from phasefit.models.predictor import Predictor
     from phasefit.runs.run import Run
@@ -138,14 +136,6 @@ class ScoringOptions:
     empty: str = "refuse"
 
 
-class Evaluated(NamedTuple):
-    """The scores of one table, and the table with its predictions."""
-
-    name: str
-    metrics: dict[str, Any]
-    predicted: pd.DataFrame
-
-
 def read_scored(run: Run, data: str, task: str | None, scoring: ScoringOptions, options: dict[str, Any]) -> Table:
     """The table to score on, read like the training table of the run."""
     from phasefit.cli.inputs import read_labelled, report_reading, sides_of
@@ -261,19 +251,6 @@ def evaluate_all(
     return evaluated, {MEAN: mean_of_tasks(metrics["tasks"], kinds, watches), **metrics}
 
 
-def show_all(metrics: dict[str, Any], json: bool) -> None:
-    """Print the metrics of each task, then the mean."""
-    from phasefit.cli.console import print_json, stdout
-
-    if json:
-        print_json(metrics)
-        return
-    for name, one in metrics["tasks"].items():
-        stdout().print(name, style="bold")
-        show_metrics(one, name)
-    stdout().print(f"mean of the tasks: {metrics['mean']:.4f}")
-
-
 def warn_trained_on(table: Table, run: Run) -> None:
     """Warn, even with --quiet, that scores on training texts do not show the quality on new texts."""
     from phasefit.cli.console import stderr
@@ -295,41 +272,3 @@ def print_notes(notes: list[str], quiet: bool) -> None:
 
     for note in [] if quiet else notes:
         stderr().print(note, soft_wrap=True)
-
-
-def show_metrics(metrics: dict[str, Any], name: str, json: bool = False) -> None:
-    """Print the metrics of one table, then of each class."""
-    from phasefit.cli.console import print_json, printable, stdout
-    from phasefit.cli.tables import classes_table, metrics_table
-
-    if json:
-        print_json(metrics)
-        return
-    stdout().print(metrics_table({printable(name, 30): metrics}))
-    if metrics.get("per_class"):
-        stdout().print(classes_table(metrics["per_class"]))
-
-
-def write_evaluation(folder: Path, one: Evaluated, quiet: bool, escape_formulas: bool = False) -> None:
-    """Write metrics.json, predictions.csv and a plot."""
-    from phasefit.cli.console import stderr
-    from phasefit.cli.outputs import ROWS, rescued
-    from phasefit.data.io.frames import write_frame
-    from phasefit.report.pictures import draw_scores
-
-    path = folder / "predictions.csv"
-    with rescued(lambda other: write_frame(one.predicted, other), path, ROWS):
-        write_metrics(folder, one.metrics)
-        write_frame(one.predicted, path, escape_formulas=escape_formulas)
-    pictures = draw_scores(folder, one.metrics, first_only=True)
-    if not quiet:
-        files = ", ".join(["metrics.json", "predictions.csv"])
-        stderr().print(f"{files} and {pictures[0]} (and .svg) are in {folder}", soft_wrap=True)
-
-
-def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
-    """Write metrics.json."""
-    from phasefit.cli.console import as_json
-
-    make_folders(folder)
-    write_text(folder / "metrics.json", as_json(metrics) + "\n")
