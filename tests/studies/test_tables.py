@@ -262,6 +262,7 @@ def test_a_constant_prediction_has_no_correlation() -> None:
     assert figure({"test": {"pearson": None}}, "test.pearson") == 0.0
     assert figure({"test": {"roc_auc": None}}, "test.roc_auc") is None
     assert figure({}, "test.pearson") is None
+    assert figure({"test": {"accuracy": 0.5}}, "test.pearson") is None, "a classifier has no correlation"
 
 
 def test_calibration_errors_rank_the_lowest_first() -> None:
