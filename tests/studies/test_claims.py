@@ -147,6 +147,7 @@ def test_claims_about_losses_are_about_numbers() -> None:
     assert verdict.verdict == "holds"
     assert shown(verdict)[2].startswith("-0.1050 [-")  # the first variant of the text minus the second
     assert (verdict.claim.left, verdict.difference) == ("base", pytest.approx(0.105))
+    assert shown(replace(verdict, difference=0.0, low=None))[2] == "+0.0000", "equal losses have no sign"
     (other,) = judged(study("base < better on SNIPS in test.accuracy"))
     assert (other.verdict, shown(other)[1]) == ("holds", "-5.5 points, Large")
 

@@ -321,6 +321,9 @@ def test_a_reverted_phase_is_marked_and_explained(tmp_path: Path) -> None:
     assert "†" not in cells(base, table)[3]
     assert table.note.startswith("A note. † A, ours: denoise in 1 of 2 runs: no evaluation was better")
     assert "denoise in 1 of 2 runs" in to_markdown("S", "c", [table])
+    foreign = replace(table, note="† <b>x</b> in 1 of 2 runs, p < 0.05")
+    assert r"† \<b>x\</b> in 1 of 2 runs, p < 0.05" in to_markdown("S", "c", [foreign], ["<script>"])
+    assert r"- \<script>" in to_markdown("S", "c", [foreign], ["<script>"])
     assert r"$\dagger$" in to_latex("S", "c", [table])
     assert "†" not in filled(TableSpec("T")).note
     content = page_content(study, [table], study.cells(), results, "c", [])

@@ -131,7 +131,7 @@ def shown(one: ClaimVerdict) -> list[str]:
     published = "" if one.published is None else f"{spelled_gain(sign * one.published, score)}, {one.published_model}"
     if one.claim.ours:
         published = "our expectation"
-    ours = "" if one.difference is None else spelled_gain(sign * one.difference, score)
+    ours = "" if one.difference is None else spelled_gain(sign * one.difference + 0.0, score)  # never -0.0
     ours = f"so far {ours}" if ours and one.verdict == NOT_RUN else ours
     if one.low is not None and one.high is not None:
         low, high = sorted((sign * one.low, sign * one.high))
