@@ -117,6 +117,17 @@ def test_pairs_with_scores_or_with_unknown_labels(phasefit, run, measured, tmp_p
     assert "do not show which pairs belong together; alignment is skipped" in " ".join(result.stderr.split())
 
 
+def test_scored_pairs_for_a_run_with_classes(phasefit, run, measured, tmp_path):
+    data = {"kind": "single", "columns": {"text": "text", "labels": ["label"]}}
+    (run / "phasefit.json").write_text(json.dumps({"format": 1, "status": "finished", "heads": {}, "data": data}))
+    rows = "".join(f"ab,abc,{score / 10}\n" for score in range(1, 12))
+    (tmp_path / "in.csv").write_text(f"sentence1,sentence2,label\n{rows}x,y,4.5\na,b,3.6\n")
+    for options in ((), ("--kind", "score")):
+        result = phasefit("geometry", "run", "in.csv", *options)
+        assert result.exit_code == 0, result.output
+        assert measured.pop().positives == ["y", "b"], "the scores are of the pairs, not classes as in the run"
+
+
 def test_pairs_by_name(phasefit, run, measured, tmp_path, sentence):
     (tmp_path / "in.csv").write_text("q,a\nab,abc\nx,y\n")
     result = phasefit("geometry", "run", "in.csv", "--text", "q", "--text", "a")

@@ -147,6 +147,7 @@ def test_claims_about_losses_are_about_numbers() -> None:
     assert verdict.verdict == "holds"
     assert shown(verdict)[2].startswith("-0.1050 [-")  # the first variant of the text minus the second
     assert (verdict.claim.left, verdict.difference) == ("base", pytest.approx(0.105))
+    assert shown(replace(verdict, difference=0.0, low=None))[2] == "+0.0000", "equal losses have no sign"
     (other,) = judged(study("base < better on SNIPS in test.accuracy"))
     assert (other.verdict, shown(other)[1]) == ("holds", "-5.5 points, Large")
 
@@ -165,6 +166,23 @@ def test_without_all_cells_a_claim_counts_as_not_run() -> None:
     assert (unscored.verdict, unscored.reason) == ("not run", "no run has a score 'test.macro_f1'")
     (once,) = judged(study(text, seeds=(0,)))
     assert once.verdict == "undecided"
+    base, better, similar = study().variants
+    apart = (replace(base, seeds=(0, 1)), replace(better, seeds=(2, 3)), similar)
+    (unpaired,) = judged(study(text, variants=apart))
+    assert (unpaired.verdict, unpaired.reason) == ("not run", "its two variants have no seed in common")
+
+
+def test_a_score_that_some_runs_lack_gives_no_verdict() -> None:
+    one = study("better > base on SNIPS in test.accuracy")
+    cells = one.cells()
+    results = {cell.key: result_of(cell) for cell in cells}
+    lacking = next(cell.key for cell in cells if cell.name == "base on SNIPS, seed 3")
+    results[lacking] = replace(results[lacking], metrics={"test": {"log_loss": 0.2}})
+    (verdict,) = claim_verdicts(one, cells, results)
+    assert (verdict.verdict, verdict.p, verdict.difference) == ("not run", None, None)
+    assert shown(verdict)[-2:] == ["8 of 8", "not run (1 of 8 runs have no score 'test.accuracy')"]
+    (correlation,) = judged(study("better > base on SNIPS in test.spearman"))
+    assert correlation.reason == "no run has a score 'test.spearman'"
 
 
 def test_a_variant_with_fewer_seeds_is_compared_on_these() -> None:

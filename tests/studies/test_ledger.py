@@ -255,6 +255,10 @@ def test_a_study_in_pieces(tmp_path: Path) -> None:
 
     with pytest.raises(RunError, match=r"^--no-run: no run of the study 'pieces' is in the ledger .*; check --ledger"):
         piece("none", run=False)
+    ledger.path.mkdir()
+    (ledger.path / f"{'0' * 24}.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(RunError, match=r"with these options is in .*; the ledger has 1 other result; check --scale"):
+        piece("none", run=False)
     assert not (tmp_path / "none").exists()
     half = piece("half", part=(1, 3))
     assert half.study.notes[0].startswith("4 of 12 cells are in; missing: ")

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,48 @@ def test_a_killed_process_is_an_error_that_names_the_cell(tmp_path: Path, monkey
     monkeypatch.setattr("inline_cells.carry_out", lambda *_: {})
     with pytest.raises(CellError, match="majority on snips, seed 0: its process was killed"):
         run_cells(cells(1), tmp_path)
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, *broken: str) -> None:
+    """Cells whose processes end without a result if their name contains one of these."""
+    inline_cells(monkeypatch)
+
+    def fails(cell: Cell, *options: Any) -> Any:
+        return {} if any(part in cell.name for part in broken) else carry_out(cell, *options)
+
+    monkeypatch.setattr("inline_cells.carry_out", fails)
+
+
+def test_a_variant_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, "broken")
+    broken = [replace(cell, variant="broken", spec=cell.spec.replace(rows=200)) for cell in cells(3)]
+    events: list[CellEvent] = []
+    mixed = [cell for pair in zip(broken, cells(3), strict=True) for cell in pair]
+    message = r"^broken on snips, seed 0: its process was killed .*; the results of other cells are kept \(3\)$"
+    with pytest.raises(CellError, match=message):
+        run_cells(mixed, tmp_path, listen=events.append)
+    (note,) = (event for event in events if isinstance(event, Note))
+    assert note.warning
+    assert note.text.endswith("; 2 more of this variant left out")
+    assert [event.cell.name for event in events if isinstance(event, CellDone)] == [cell.name for cell in cells(3)]
+
+
+def test_three_failures_in_a_row_end_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, "majority")
+    (one,) = cells(1)
+    many = [replace(one, variant=f"majority {rows}", spec=one.spec.replace(rows=rows)) for rows in range(100, 106)]
+    events: list[CellEvent] = []
+    with pytest.raises(CellError, match=r"^majority 100 on snips, seed 0: .* \(and 2 more\)$"):
+        run_cells(many, tmp_path, listen=events.append)
+    assert sum(isinstance(event, CellStarted) for event in events) == 3
+
+
+def test_progress_counts_the_chosen_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inline_cells(monkeypatch)
+    events: list[CellEvent] = []
+    run_cells(cells(1), tmp_path)
+    run_cells(cells(3), tmp_path, listen=events.append, chosen=[cells(3)[1].key])
+    assert [(event.done, event.total) for event in events if isinstance(event, CellDone)] == [(1, 2), (2, 2)]
 
 
 def test_a_damaged_result_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from phasefit.metrics.jackknife import standard_error
 from phasefit.studies.result import Result
-from phasefit.studies.row_errors import difference_error
+from phasefit.studies.row_errors import difference_error, row_groups
 
 SPEARMAN = "test.spearman"
 
@@ -29,3 +29,12 @@ def test_a_difference_of_correlations_uses_the_replicates_of_both() -> None:
 def test_without_replicates_a_small_difference_of_correlations_proves_nothing() -> None:
     known = difference_error([run(0.6), run(0.6)], [run(0.0), run(0.0)], SPEARMAN)
     assert known == pytest.approx(sqrt(0.64**2 + 1) / sqrt(1000))
+
+
+def test_few_rows_have_few_groups() -> None:
+    def of(rows: int) -> list[tuple[float, Result]]:
+        return [(0.5, Result({"test": {}}, {"test": rows}, own_test=True, seconds=1.0, memory_mb=1.0))]
+
+    assert [row_groups(of(rows), "test.accuracy") for rows in (1, 6, 20, 500)] == [2, 6, 20, 20]
+    assert row_groups([(0.5, of(6)[0][1]), (0.5, of(9)[0][1])], "test.accuracy") == 6
+    assert row_groups(of(6), "validation.accuracy") == 20, "unknown"

@@ -91,6 +91,14 @@ def test_rows_only_widen_the_interval_of_the_seeds(shared: bool) -> None:
         assert two.p >= one.p
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_an_error_from_few_groups_of_rows_is_less_certain(shared: bool) -> None:
+    gain = paired([0.8, 0.8], [0.5, 0.5], rows=RowError(0.1, shared, groups=6))
+    error = 0.1 if shared else 0.1 / np.sqrt(2)
+    assert gain.p == pytest.approx(2 * stats.t.sf(0.3 / error, 5))
+    assert gain.high == pytest.approx(0.3 + stats.t.ppf(0.975, 5) * error)
+
+
 @given(SCORES, st.floats(0, 1))
 def test_the_mean_is_inside_its_interval_and_overlap_only_widens_it(values: list[float], overlap: float) -> None:
     plain, wider = estimate(values), estimate(values, overlap)

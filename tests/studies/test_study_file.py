@@ -92,7 +92,7 @@ def settings(study: Any, dataset: str, variant: str) -> tuple[str, ...]:
         ("seeds = []", "s.toml: 'seeds' must not be empty (found [])"),
         ("seeds = [1, 0, 1]", "s.toml: 'seeds' lists 1 twice; list each seed once"),
         ("[scale.quick]\nseeds=[0, 0]", "s.toml, scale 'quick': 'seeds' lists 0 twice"),
-        ("seeds = [-1]", "must be at least 0 (found -1)"),
+        ("seeds = [0, -1]", "seeds: entry 2 must be at least 0 (found -1)"),
         ("[variant.v]\nrecipe='finetune'\nonly=['C']", "variant 'v': there is no dataset 'C'; known: A, B"),
         ("[[table]]\ntitle='t'\nvariants=['bas']", "table 1: there is no variant 'bas'; did you mean 'base'?"),
         ("[[table]]\ntitle='t'\npublished.X.A.bas=1", "table 1, published 'X': there is no variant 'bas'"),

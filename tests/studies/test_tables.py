@@ -262,6 +262,7 @@ def test_a_constant_prediction_has_no_correlation() -> None:
     assert figure({"test": {"pearson": None}}, "test.pearson") == 0.0
     assert figure({"test": {"roc_auc": None}}, "test.roc_auc") is None
     assert figure({}, "test.pearson") is None
+    assert figure({"test": {"accuracy": 0.5}}, "test.pearson") is None, "a classifier has no correlation"
 
 
 def test_calibration_errors_rank_the_lowest_first() -> None:
@@ -320,6 +321,9 @@ def test_a_reverted_phase_is_marked_and_explained(tmp_path: Path) -> None:
     assert "†" not in cells(base, table)[3]
     assert table.note.startswith("A note. † A, ours: denoise in 1 of 2 runs: no evaluation was better")
     assert "denoise in 1 of 2 runs" in to_markdown("S", "c", [table])
+    foreign = replace(table, note="† <b>x</b> in 1 of 2 runs, p < 0.05")
+    assert r"† \<b>x\</b> in 1 of 2 runs, p < 0.05" in to_markdown("S", "c", [foreign], ["<script>"])
+    assert r"- \<script>" in to_markdown("S", "c", [foreign], ["<script>"])
     assert r"$\dagger$" in to_latex("S", "c", [table])
     assert "†" not in filled(TableSpec("T")).note
     content = page_content(study, [table], study.cells(), results, "c", [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -124,9 +125,10 @@ def read(run: Run, data: str, quiet: bool, reading: dict[str, Any], **options: A
 
     usual = run.table().columns
     named = bool(options["label"]) or any(reading.values())
+    given = {name: value for name, value in reading.items() if value}
+    as_pairs = {"usual": usual, "need_labels": False, "sides": "any", **options, **given}  # not the labels of the run
     if len(options["text"]) > 1 or (usual is not None and usual.others and not (options["text"] or options["label"])):
-        given = {name: value for name, value in reading.items() if value}
-        table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options, **given)
+        table = read_labelled(data, **as_pairs)
         if table.others:
             return table
     options |= reading if any(reading.values()) or len(options["label"]) > 1 else run.table().labels
@@ -139,12 +141,14 @@ def read(run: Run, data: str, quiet: bool, reading: dict[str, Any], **options: A
             return replace(table, labels=None)
         return table
     except DataError as error:
+        with suppress(DataError):  # the first error says more
+            table = read_labelled(data, **as_pairs)
+            if table.others:
+                return table
         if named:
             raise
         # Another problem with the table is raised here again.
         table = read_labelled(data, usual=usual, need_labels=False, sides="any", **options)
-        if table.others:
-            return table
         print_notes([f"figures that need labels are skipped: {error}"], quiet)
         return table
 

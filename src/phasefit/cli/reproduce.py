@@ -220,7 +220,7 @@ def show_plan(
     write(f"{info.file.title} ({info.file.paper}), {scale} scale", soft_wrap=True, markup=False)
     each = ", ".join(f"{name} {count}" for name, count in runs_per_dataset(study).items())
     write(f"{plan['runs']:,} runs, {seeds}{folds}: {each}", soft_wrap=True, markup=False)
-    write(f"variants: {', '.join(plan['variants'])}", soft_wrap=True, markup=False)
+    write(f"variants: {'; '.join(plan['variants'])}", soft_wrap=True, markup=False)  # names may contain commas
     for title in plan["tables"]:
         write(f"  {title}", soft_wrap=True, markup=False)
     for note in plan["notes"]:

@@ -73,8 +73,8 @@ def show_missing(missing: Sequence[Missing]) -> None:
     known = [one.seconds for one in missing if one.seconds is not None]
     number = sum(one.missing for one in missing)
     time = f", about {duration(sum(known))} one after another" if known else ""
-    cells = "cell" if number == 1 else "cells"
-    way = "the same command without --no-run, --part and --minutes runs them"
+    cells, them = ("cell", "it") if number == 1 else ("cells", "them")
+    way = f"the same command without --no-run, --part and --minutes runs {them}"
     stdout().print(f"{number:,} missing {cells}{time}; {way}", soft_wrap=True)
 
 

@@ -44,6 +44,17 @@ class CellQueue:
         """Take a cell again later: another process has started it at the same moment."""
         self.cells.append(cell)
 
+    def drop(self, failed: Cell) -> int:
+        """Leave out the waiting cells of the same variant and dataset; returns their number."""
+        before = len(self.cells)
+        same = (failed.dataset, failed.variant)
+        self.cells = [cell for cell in self.cells if (cell.dataset, cell.variant) != same]
+        return before - len(self.cells)
+
+    def remain(self) -> bool:
+        """Whether cells are waiting or running in this process."""
+        return bool(self.cells) or self.running > 0
+
     def ended(self) -> None:
         """A cell that was taken has ended."""
         self.running -= 1

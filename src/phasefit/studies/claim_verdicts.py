@@ -13,7 +13,7 @@ from typing import Any
 from phasefit.control_characters import one_line
 from phasefit.studies.cell import Cell
 from phasefit.studies.claim import Claim
-from phasefit.studies.result import Result
+from phasefit.studies.result import Result, figure
 from phasefit.studies.statistics import holm
 from phasefit.studies.study import Study, TableSpec
 from phasefit.studies.tables import Row, fill
@@ -75,13 +75,18 @@ def _measured(claim: Claim, study: Study, cells: Sequence[Cell], results: Mappin
     present = sum(cell.key in results for pair in pairs for cell in pair)
     one = ClaimVerdict(claim, NOT_RUN, present, 2 * len(pairs), published=published, published_model=model)
     if not pairs:
-        return replace(one, reason="these runs are not part of the selected scale, datasets or tables")
+        planned = {cell.variant for cell in cells if cell.dataset == claim.dataset}
+        alone = "its two variants have no seed in common"
+        left_out = "these runs are not part of the selected scale, datasets or tables"
+        return replace(one, reason=alone if {claim.left, claim.right} <= planned else left_out)
     row = _row(claim, study, [cell for pair in known for cell in pair], results) if known else None
     one = replace(one, difference=None if row is None else row.difference)
     if len(known) < len(pairs):
         return replace(one, reason=f"{present} of {one.planned} cells are in")
-    if row is None or row.difference is None:
-        return replace(one, reason=f"no run has a score '{claim.score}'")
+    scored = sum(figure(results[cell.key].metrics, claim.score) is not None for pair in pairs for cell in pair)
+    if row is None or row.difference is None or scored < one.planned:
+        without = f"{one.planned - scored} of {one.planned} runs have no" if scored else "no run has a"
+        return replace(one, difference=None, reason=f"{without} score '{claim.score}'")
     return replace(one, verdict=UNDECIDED, low=row.difference_low, high=row.difference_high, p=row.p)
 
 
@@ -126,7 +131,7 @@ def shown(one: ClaimVerdict) -> list[str]:
     published = "" if one.published is None else f"{spelled_gain(sign * one.published, score)}, {one.published_model}"
     if one.claim.ours:
         published = "our expectation"
-    ours = "" if one.difference is None else spelled_gain(sign * one.difference, score)
+    ours = "" if one.difference is None else spelled_gain(sign * one.difference + 0.0, score)  # never -0.0
     ours = f"so far {ours}" if ours and one.verdict == NOT_RUN else ours
     if one.low is not None and one.high is not None:
         low, high = sorted((sign * one.low, sign * one.high))

@@ -64,11 +64,11 @@ def to_markdown(
 ) -> str:
     """The tables, after the command that produced them and the verdicts on a paper's claims."""
     lines = [f"# {_cell(title)}", "", f"    {one_line(command)}", ""]
-    lines += [f"- {one_line(note)}" for note in notes] + ([""] if notes else [])
+    lines += [f"- {_sentence(note)}" for note in notes] + ([""] if notes else [])
     lines += _claims(claims)
     for table in tables:
         lines += [f"## {_cell(table.title)} ({metric_name(table.metric)})", ""]
-        lines += [one_line(table.note), ""] if table.note else []
+        lines += [_sentence(table.note), ""] if table.note else []
         if has_published(table):
             lines += comparison_with_published(table)
             lines.append("")
@@ -76,6 +76,11 @@ def to_markdown(
         lines += ["| " + " | ".join(map(_cell, cells(row, table))) + " |" for row in (*table.rows, *table.overall)]
         lines.append("")
     return escape_controls("\n".join([*lines, EXPLAINED, ""]))
+
+
+def _sentence(note: str) -> str:
+    """A note as Markdown; names in it, which may come from the files of others, are never HTML."""
+    return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", one_line(note))
 
 
 def to_latex(title: str, command: str, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:

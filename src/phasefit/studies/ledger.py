@@ -94,6 +94,10 @@ class Ledger:
         write_text(self._file(cell), _text(entry_of(cell, saved)))
         return self.find(cell)
 
+    def size(self) -> int:
+        """The number of results, of any cells."""
+        return sum(bool(ENTRY.fullmatch(path.name)) for path in self.path.iterdir()) if self.path.is_dir() else 0
+
     def ignored(self) -> list[str]:
         """Names of JSON files that no cell can have, for example copies that a merge has renamed."""
         if not self.path.is_dir():
@@ -139,6 +143,8 @@ def _content(path: Path) -> Any:
         raise ValueError(error.strerror or error) from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    except ValueError:
+        raise ValueError("it is not complete JSON, so that it was damaged or edited") from None
 
 
 def _check(entry: Entry, content: Mapping[str, Any], key: str) -> None:

@@ -27,6 +27,7 @@ from phasefit.studies.result import Result, finished_result, read_result
 
 GRACE = 20.0  # seconds for a cell to write a checkpoint and exit
 EVERY = 0.5  # seconds between checks of running cells
+MOST_FAILED = 3  # failed cells in a row end a study
 
 
 @dataclass(frozen=True)
@@ -78,32 +79,51 @@ def run_cells(
     ledger: Ledger | None = None,
     chosen: Collection[str] | None = None,
 ) -> dict[str, Result]:
-    """The results by key; raises if a cell fails. No new cell starts once `enough` returns True.
+    """The results by key. No new cell starts once `enough` returns True.
 
     Of the cells without a result, only those with a `chosen` key are run; default: all. Those that another process runs
-    in the same cache are left to it, and their results are used.
+    in the same cache are left to it, and their results are used. If a cell fails, the other cells of its variant on its
+    dataset are left out, and CellError is raised after all others; three failures in a row end the study.
     """
     results: dict[str, Result] = {}
-    different = {cell.key: cell for cell in cells}
+    stored: list[CellEnded] = []
     waiting: list[Cell] = []
+    failures: list[str] = []
+    in_a_row = 0
 
     def ended(event: CellEnded) -> None:
+        nonlocal in_a_row
         if event.why.startswith(IN_USE):
             queue.put_back(event.cell)
             return
         if event.result is None:
-            raise CellError(f"{event.cell.name}: {event.why}")
+            failures.append(f"{event.cell.name}: {event.why}")
+            left_out, in_a_row = queue.drop(event.cell), in_a_row + 1
+            if in_a_row == MOST_FAILED or not queue.remain():
+                raise failure()
+            more = f"; {left_out} more of this variant left out" if left_out else ""
+            listen(Note(f"{failures[-1]}{more}", warning=True))
+            return
+        in_a_row = 0
         results[event.cell.key] = event.result
-        listen(CellDone(event.cell, event.result, len(results), len(different), event.cached))
+        listen(CellDone(event.cell, event.result, len(results), len(stored) + planned, event.cached))
 
-    for cell in different.values():
+    def failure() -> CellError:
+        others = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        kept = f"; the results of other cells are kept ({len(results)})" if results else ""
+        return CellError(f"{failures[0]}{others}{kept}")
+
+    for cell in {cell.key: cell for cell in cells}.values():
         result = stored_result(cell, cache, ledger, keep)
         if result is not None:
-            ended(CellEnded(cell, result, cached=True))
+            stored.append(CellEnded(cell, result, cached=True))
         elif chosen is None or cell.key in chosen:
             waiting.append(cell)
+    planned = len(waiting)
     note = Note("the remaining cells are run by another process; waiting for their results")
     queue = CellQueue(waiting, cache, enough=enough, waits=lambda: listen(note))
+    for event in stored:
+        ended(event)
 
     def taken_ended(event: CellEnded) -> None:
         queue.ended()
@@ -119,6 +139,8 @@ def run_cells(
         started=lambda cell: listen(CellStarted(cell)),
         ledger=ledger,
     )
+    if failures:
+        raise failure()
     return results
 
 

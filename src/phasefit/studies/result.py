@@ -146,13 +146,13 @@ def figure(metrics: Mapping[str, Any], path: str) -> float | None:
     """The value at a path such as test.levels.0.accuracy; None if it does not exist."""
     value: Any = metrics
     for part in path.split("."):
-        if isinstance(value, list):
-            value = value[int(part)] if part.isdecimal() and int(part) < len(value) else None
+        if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        elif isinstance(value, Mapping) and part in value:
+            value = value[part]
         else:
-            value = value.get(part) if isinstance(value, Mapping) else None
-    if value is None and path.partition(".")[0] in metrics:
-        return metric_at(path).undefined  # correlation of a constant prediction
-    return _finite(value)
+            return None
+    return metric_at(path).undefined if value is None else _finite(value)  # correlation of a constant prediction
 
 
 def _finite(value: Any) -> float | None:

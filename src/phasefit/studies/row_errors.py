@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from phasefit.metrics.jackknife import standard_error
+from phasefit.metrics.jackknife import FEWEST, GROUPS, standard_error
 from phasefit.metrics.registry import metric_at
 from phasefit.studies.result import Result
 
@@ -25,6 +25,12 @@ def same_rows(runs: Sequence[Run], split: str) -> bool:
     """Whether all repetitions are scored on the same rows, so that they share their luck with them."""
     own = [result.own_validation if split == "validation" else result.own_test for _, result in runs]
     return all(one is True for one in own)
+
+
+def row_groups(runs: Sequence[Run], metric: str) -> int:
+    """The number of groups of rows that the jackknife leaves out, which is at most that of the rows."""
+    rows = _rows(runs, metric)
+    return GROUPS if rows is None else max(min(GROUPS, rows), FEWEST)
 
 
 def row_error(runs: Sequence[Run], metric: str) -> float | None:

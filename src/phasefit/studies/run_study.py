@@ -17,6 +17,7 @@ from phasefit.studies.checks import check_cells, check_pair_scores, has_result
 from phasefit.studies.claim_verdicts import ClaimVerdict, claim_verdicts
 from phasefit.studies.folder import StudyFolder
 from phasefit.studies.formats import to_csv, to_json, to_latex, to_markdown
+from phasefit.studies.ledger import Ledger
 from phasefit.studies.missing_cells import Missing, Portion, as_json, missing_cells, state
 from phasefit.studies.page import write_study_page
 from phasefit.studies.pool import ONE, Listener, run_cells
@@ -83,10 +84,7 @@ def run_study(
         if chosen:
             ledger.check_writable()
     if not portion.run and not any(has_result(cell, StudyFolder.cache_of(out), ledger) for cell in cells):
-        place = "finished" if ledger is None else f"in the ledger {ledger.path} or finished here"
-        raise RunError(
-            f"--no-run: no run of the study '{study.name}' is {place}; check --ledger, or leave out --no-run"
-        )
+        raise RunError(f"--no-run: {_nothing_found(study, ledger)}, or leave out --no-run")
     folder = StudyFolder.open(study.name, question, out, overwrite=overwrite)
     results = run_cells(
         cells,
@@ -109,6 +107,19 @@ def run_study(
     sentences = write_files(folder.path, study, filled, cells, results, command, lines, claims=claims)
     folder.finish({"command": command, "cells": keys}, complete=all(key in results for key in keys))
     return StudyResult(folder.path, study, filled, tuple(cells), results, tuple(sentences), claims)
+
+
+def _nothing_found(study: Study, ledger: Ledger | None) -> str:
+    """Why there is no result to show, and what to check."""
+    place = "finished" if ledger is None else f"in the ledger {ledger.path} or finished here"
+    number = 0 if ledger is None else ledger.size()
+    if not number:
+        return f"no run of the study '{study.name}' is {place}; check --ledger"
+    others = "1 other result" if number == 1 else f"{number:,} other results"
+    return (
+        f"no run of the study '{study.name}' with these options is {place}; the ledger has {others}; check "
+        "--scale, --model, --threads, --device and the tables, which must be those of its runs"
+    )
 
 
 def write_files(

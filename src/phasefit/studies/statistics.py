@@ -46,10 +46,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class RowError:
-    """The standard error due to the scored rows: of the mean if repetitions share them, else of one repetition."""
+    """The standard error due to the scored rows: of the mean if repetitions share them, else of one repetition.
+
+    `groups` of rows were left out in turn to compute it; with few rows there are few, and the error is less certain.
+    """
 
     error: float
     shared: bool = False
+    groups: int = GROUPS
 
 
 def estimate(
@@ -132,9 +136,9 @@ def _errors(n: int, sd: float, overlap: float, rows: RowError | None) -> list[tu
     share = 1 / n + overlap
     errors = [(sd * sqrt(share), float(n - 1))]
     if rows is not None and not rows.shared:
-        errors.append((rows.error * sqrt(share), float(GROUPS - 1)))
+        errors.append((rows.error * sqrt(share), float(rows.groups - 1)))
     elif rows is not None and rows.error > EQUAL:
         seeds, luck = sd**2 * share, rows.error**2
-        degrees = (seeds + luck) ** 2 / (seeds**2 / (n - 1) + luck**2 / (GROUPS - 1))  # Welch and Satterthwaite
+        degrees = (seeds + luck) ** 2 / (seeds**2 / (n - 1) + luck**2 / (rows.groups - 1))  # Welch and Satterthwaite
         errors.append((sqrt(seeds + luck), degrees))
     return [(error, degrees) for error, degrees in errors if error >= EQUAL]

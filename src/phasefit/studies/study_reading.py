@@ -85,7 +85,8 @@ def _problem(error: ValidationError) -> str:
         return f"{inside}: '{place[-1]}' is missing"
     message = constraint(problem["msg"])
     colon = "" if message.startswith("must ") else ":"
-    return f"{inside}: '{place[-1]}'{colon} {message} (found {problem['input']!r:.60})"
+    what = f"entry {place[-1] + 1}" if isinstance(place[-1], int) else f"'{place[-1]}'"
+    return f"{inside}: {what}{colon} {message} (found {problem['input']!r:.60})"
 
 
 def _is_type(part: Any) -> bool:

@@ -13,7 +13,7 @@ from phasefit.metrics.registry import metric_at
 from phasefit.studies.cell import Cell
 from phasefit.studies.missing_cells import missing_cells, state
 from phasefit.studies.result import Result, figure, usual_score
-from phasefit.studies.row_errors import difference_error, row_error, same_rows
+from phasefit.studies.row_errors import difference_error, row_error, row_groups, same_rows
 from phasefit.studies.statistics import Difference, RowError, estimate, holm, paired, ranks, wilcoxon
 from phasefit.studies.study import Study, TableSpec
 
@@ -212,7 +212,7 @@ def _against(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None, metric: s
         return None
     split = metric.partition(".")[0]
     error = difference_error(ours, theirs, metric)
-    rows = None if error is None else RowError(error, same_rows(ours, split))
+    rows = None if error is None else RowError(error, same_rows(ours, split), row_groups(ours, metric))
     return paired([value for value, _ in ours], [value for value, _ in theirs], _overlap(cells, split), rows)
 
 
@@ -224,7 +224,9 @@ def _shared(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None) -> tuple[l
 
 def _rows_error(runs: Sequence[tuple[float, Result]], metric: str) -> RowError | None:
     error = row_error(runs, metric)
-    return None if error is None else RowError(error, same_rows(runs, metric.partition(".")[0]))
+    if error is None:
+        return None
+    return RowError(error, same_rows(runs, metric.partition(".")[0]), row_groups(runs, metric))
 
 
 def _needs_rows(cells: Mapping[Any, Any], base: Mapping[Any, Any] | None, metric: str) -> bool:
