@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -29,6 +30,7 @@ HERE = Path(__file__).parent
 ENGINES = ("local", "local:2", "ray")
 PACKAGES = ("phasefit", "torch", "ray")
 TICKS = os.sysconf("SC_CLK_TCK")
+RATE_ROWS, SCHEDULING_ROWS = 500, 10  # of a shard
 EVERY = 0.1  # seconds between looks at the processes
 
 
@@ -38,14 +40,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=args.work) as work:
         folder = Path(work)
         for part in args.part:
-            name, rows, shard_rows = (REAL, args.rows, 500) if part == "rate" else (TINY, args.shards * 10, 10)
-            make_table(folder / "in.csv", rows, (4, 12))
+            name, shard_rows = (REAL, RATE_ROWS) if part == "rate" else (TINY, SCHEDULING_ROWS)
             model = save(folder / part, tiny=part != "rate")
-            for engine in args.engines:
-                cell = {"part": part, "encoder": f"{name}, {part}, {engine}", "rows": rows, "engine": engine}
-                cell |= measure(folder, model, engine, shard_rows)
-                print(cell, flush=True)
-                add_rows(args.out / "predict_engines.csv", [cell])
+            for rows in [args.rows] if part == "rate" else [shards * shard_rows for shards in args.shards]:
+                make_table(folder / f"{rows}.csv", rows, (4, 12))
+                for engine in args.engines:
+                    cell = {"part": part, "encoder": f"{name}, {part}, {engine}", "rows": rows, "engine": engine}
+                    cell |= measure(folder / f"{rows}.csv", model, engine, shard_rows)
+                    print(cell, flush=True)
+                    add_rows(args.out / "predict_engines.csv", [cell])
     write(args.out)
 
 
@@ -55,16 +58,16 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--part", nargs="+", choices=("rate", "scheduling"), default=["rate", "scheduling"])
     parser.add_argument("--engines", nargs="+", default=[name for name in ENGINES if name != "ray" or find_spec("ray")])
     parser.add_argument("--rows", type=int, default=6_000, help="for the rate")
-    parser.add_argument("--shards", type=int, default=400, help="for scheduling")
+    parser.add_argument("--shards", type=int, nargs="+", default=[100, 600], help="for scheduling")
     parser.add_argument("--work", type=Path, help="a folder for tables and output; default: the temporary folder")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     return parser.parse_args()
 
 
-def measure(folder: Path, model: Path, engine: str, shard_rows: int) -> dict[str, object]:
+def measure(source: Path, model: Path, engine: str, shard_rows: int) -> dict[str, object]:
     """Times of one command."""
-    out = folder / f"out-{model.parent.name}-{engine.replace(':', '')}"
-    words = ["predict", str(model), str(folder / "in.csv"), "-o", f"{out}/", "--shard-rows", str(shard_rows)]
+    out = source.parent / f"out-{source.stem}-{engine.replace(':', '')}"
+    words = ["predict", str(model), str(source), "-o", f"{out}/", "--shard-rows", str(shard_rows)]
     words += ["--engine", engine, "--threads", "1", "--quiet"]
     start = time.time()
     process = subprocess.Popen([sys.executable, "-m", "phasefit", *words])
@@ -105,6 +108,17 @@ def ancestors(pid: int, parents: dict[int, int]) -> list[int]:
     return line
 
 
+def shard_cost(cells: Sequence[Mapping[str, str]], engine: str) -> tuple[int, int, float, float] | None:
+    """Fewest and most shards that were measured, and the CPU seconds of the command and of workers per shard."""
+    measured = [cell for cell in cells if (cell["part"], cell["engine"]) == ("scheduling", engine)]
+    if len(measured) < 2:
+        return None
+    first, *_, last = sorted(measured, key=lambda cell: int(cell["shards"]))
+    more = int(last["shards"]) - int(first["shards"])
+    command, workers = ((float(last[name]) - float(first[name])) / more for name in ("command_cpu", "workers_cpu"))
+    return int(first["shards"]), int(last["shards"]), command, workers
+
+
 def write(out: Path) -> None:
     """Write the tables of all cells."""
     cells = read_rows(out / "predict_engines.csv")
@@ -132,20 +146,19 @@ def write(out: Path) -> None:
         )
     lines += [
         "",
-        "Rows per second are counted from the end of the first shard; CPU seconds are of everything, start-up included.",
+        "Rows per second are counted from the end of the first shard; CPU seconds include the start.",
         "",
-        "A tiny encoder, shards of 10 rows: what a shard costs besides its rows.",
+        "A tiny encoder, shards of 10 rows: what a shard costs besides its rows, as the difference between two numbers "
+        "of shards, which leaves out the start.",
         "",
-        "| engine | shards | seconds | shards per second | CPU seconds of the command | of its workers | load |",
-        "|-|-:|-:|-:|-:|-:|-:|",
+        "| engine | shards | CPU ms per shard of the command | of its workers |",
+        "|-|-:|-:|-:|",
     ]
-    for cell in cells:
-        if cell["part"] == "scheduling":
-            lines.append(
-                f"| `{cell['engine']}` | {cell['shards']} | {float(cell['seconds']):.0f} | "
-                f"{float(cell['rows_per_second']) / 10:.0f} | {float(cell['command_cpu']):.1f} | "
-                f"{float(cell['workers_cpu']):.1f} | {cell['load']} |"
-            )
+    for engine in dict.fromkeys(cell["engine"] for cell in cells):
+        cost = shard_cost(cells, engine)
+        if cost is not None:
+            fewer, more, command, workers = cost
+            lines.append(f"| `{engine}` | {fewer}, {more} | {1000 * command:.1f} | {1000 * workers:.1f} |")
     (out / "predict_engines.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 
