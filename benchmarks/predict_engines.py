@@ -70,7 +70,8 @@ def measure(source: Path, model: Path, engine: str, shard_rows: int) -> dict[str
     words = ["predict", str(model), str(source), "-o", f"{out}/", "--shard-rows", str(shard_rows)]
     words += ["--engine", engine, "--threads", "1", "--quiet"]
     start = time.time()
-    process = subprocess.Popen([sys.executable, "-m", "phasefit", *words])
+    same = {**os.environ, "RAY_worker_niceness": "0"}  # otherwise other programs would slow down Ray's workers alone
+    process = subprocess.Popen([sys.executable, "-m", "phasefit", *words], env=same)
     seconds: dict[int, float] = {}
     while process.poll() is None:
         seconds |= cpu_seconds(process.pid)
@@ -128,7 +129,8 @@ def write(out: Path) -> None:
         "",
         f"`python benchmarks/predict_engines.py`, Python {platform.python_version()}, {used}; a machine with "
         f"{os.cpu_count()} cores that other programs used too (load: the average of the last minute), one thread per "
-        "worker. `local` has one worker, the others two.",
+        "worker. `local` has one worker, the others two. Ray's workers run with the priority of the others "
+        "(`RAY_worker_niceness=0`).",
         "",
         "The default encoder, shards of 500 rows:",
         "",

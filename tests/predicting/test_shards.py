@@ -350,6 +350,7 @@ def test_fsspec_is_an_extra(model: Path, tmp_path: Path, monkeypatch: pytest.Mon
         (["none/*.csv", "-o", "out/"], "no table matches"),
         (["data/a.csv", "-o", "out/", "--engine", "spark"], "--engine spark is unknown"),
         (["data/a.csv", "-o", "out.csv", "--out-format", "csv"], "applies to a folder"),
+        (["data/a.csv", "-o", "out/", "--out-format", "xlsx"], "--out-format xlsx is unknown; use csv, tsv, jsonl"),
         (["data/a.csv", "data/a.csv", "-o", "out/"], "is given twice"),
         (["data/a.csv", "-o", "out/", "--delimiter", ";", "--text", "none"], "there is no column 'none'"),
     ],
