@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from scale_costs import Costs, read_costs
-from scale_fleet import Fleet, Outcome, Work, simulate
+from scale_fleet import FILE_ROWS, FOOTER, Fleet, Outcome, Work, simulate
 from scale_training import Training, epoch
 
 HERE = Path(__file__).parent
@@ -75,6 +75,7 @@ def introduction(costs: Costs) -> list[str]:
         f"{costs.plan['jsonl'] * 1e6:.1f}, {costs.plan['parquet'] * 1e6:.3f} | measured |",
         f"| what a shard costs the command, CPU milliseconds | {costs.shard_seconds * 1000:.1f} | measured, Ray |",
         f"| size of the model, MB | {costs.model_bytes / 1e6:.0f} | its file |",
+        f"| opening a Parquet file of {FILE_ROWS:,.0f} rows, milliseconds | {FOOTER * 1000:g} | assumed |",
         f"| cores of a machine | {fleet.cores} | assumed |",
         f"| shared disk, MB per second | {fleet.disk / 1e6:,.0f} | assumed |",
         f"| slow machines | {fleet.slow:.0%}, {fleet.slowdown:g} times slower | assumed |",

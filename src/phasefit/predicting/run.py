@@ -128,6 +128,7 @@ def run_shards(
             manifest.write(request.folder)
         discard_temporaries(request.folder)
         summary = _execute(job, manifest.shards, runner, listen)
+        discard_temporaries(request.folder)  # of workers that were lost while they wrote
         if request.file is None:
             summary.skipped = sum(
                 count_lines(path) for shard in manifest.shards if (path := job.skipped(shard)).is_file()
