@@ -118,7 +118,7 @@ def test_an_encoder_gives_the_same_bytes(
 
 
 def test_usage_statistics_are_off(nodes: TwoNodes) -> None:
-    from ray._private.usage import usage_lib
+    from ray._common.usage import usage_lib
 
     assert not usage_lib.usage_stats_enabled()
 
