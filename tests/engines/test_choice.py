@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -83,3 +86,13 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_cluster, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"--engine ray needs Ray; install it with: pip install 'phasefit\[ray\]'"):
         ray_cluster.check_reachable(parse_engine("ray"))
+
+
+def test_other_threads_do_not_write_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.redirect_stdout(ray_cluster.OwnOutput(sys.stdout)):  # type: ignore[type-var]
+        thread = threading.Thread(target=print, args=("(raylet) A worker died",))
+        thread.start()
+        thread.join()
+        sys.stdout.write('{"rows": 3}\n')
+        assert sys.stdout.isatty() is False
+    assert capsys.readouterr().out == '{"rows": 3}\n'

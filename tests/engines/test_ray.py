@@ -11,6 +11,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from phasefit.data.labels import label_space
+from phasefit.models.encoder.encoder import load_encoder
+from phasefit.models.heads import Head
+from phasefit.models.model import TASK as TASK_NAME
+from phasefit.models.model import Model
+from phasefit.runs.results import save_model
 from ray_nodes import TwoNodes, during
 from sharded import content, invoke, save_small
 from tiny import make_table
@@ -93,6 +99,30 @@ def test_output_is_resumed_on_the_other_engine(nodes: TwoNodes, world: Path) -> 
         assert content(world / "both") == content(world / "local")
 
 
+@pytest.mark.parametrize(("command", "format"), [("predict", "jsonl"), ("embed", "npy")])
+def test_an_encoder_gives_the_same_bytes(
+    nodes: TwoNodes, world: Path, tiny_folder: Path, tmp_path: Path, command: str, format: str
+) -> None:
+    model = Model(load_encoder(str(tiny_folder)))
+    model.heads[TASK_NAME] = Head("linear", model.encoder.dimension, 3).eval()
+    model.spaces[TASK_NAME] = label_space(["a", "b", "c"])
+    save_model(model, tmp_path / "model")
+    texts, _ = make_table(90)
+    pd.DataFrame({"text": texts}).to_csv(tmp_path / "in.csv", index=False)
+    asked = [command, tmp_path / "model", tmp_path / "in.csv", "--out-format", format, "--shard-rows", "20", "--quiet"]
+    for out, words in (("local", ("--threads", "1")), ("ray", ("--engine", nodes.engine))):
+        result = invoke(*asked, "-o", f"{tmp_path}/{out}/", *words)
+        assert result.exit_code == 0, (result.output, result.exception)
+    assert content(tmp_path / "ray") == content(tmp_path / "local")
+    assert len(content(tmp_path / "ray")) == 6
+
+
+def test_usage_statistics_are_off(nodes: TwoNodes) -> None:
+    from ray._common.usage import usage_lib
+
+    assert not usage_lib.usage_stats_enabled()
+
+
 def test_a_model_that_a_worker_cannot_use_is_one_sentence(nodes: TwoNodes, world: Path) -> None:
     asked = ["predict", world / "model", world / "in.csv", "-o", f"{world}/wide.csv", "--engine", nodes.engine]
     result = invoke(*asked, "--threads", "3")
@@ -157,3 +187,19 @@ def test_cells_of_a_lost_worker_or_node_are_run_again(
         if what == "node":
             nodes.add_node()
     assert again == compared
+
+
+def test_a_search_loses_no_trial_with_a_worker(nodes: TwoNodes, world: Path, tiny_folder: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    texts, labels = make_table(60)
+    pd.DataFrame({"text": texts, "label": labels}).to_csv(world / "search.csv", index=False)
+    journal = world / "trials.journal"
+    asked = ["search", world / "search.csv", "--model", tiny_folder, "--set", "finetune.max_steps=12", "--trials", "4"]
+    asked += ["--try", "finetune.lr=1e-5..1e-2", "--fresh-seeds", "0", "--pruner", "none", "--threads", "1", "--quiet"]
+    asked += ["--storage", journal, "--study", world / "searched", "--engine", nodes.engine]
+    result = during(lambda: invoke(*asked), lambda: nodes.lose_worker(TASK))
+    assert result.exit_code == 0, (result.output, result.exception)
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(journal)))
+    (summary,) = optuna.get_all_study_summaries(storage)
+    trials = optuna.load_study(study_name=summary.study_name, storage=storage).get_trials()
+    assert [trial.state.name for trial in trials] == ["COMPLETE"] * 4

@@ -153,6 +153,29 @@ def test_files_with_other_columns_do_not_fit_into_one(model: Path, folder: Path)
     assert not (folder / "one.csv").exists()
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_without_rows_are_left_out(model: Path, tmp_path: Path, ending: str) -> None:
+    (tmp_path / "data").mkdir()
+    for name, rows in (("a", 0), ("b", 3), ("c", 0)):
+        frame = pd.DataFrame({"text": [f"good {row}" for row in range(rows)]}, dtype="str")
+        write_frame(frame, tmp_path / "data" / f"{name}.{ending}")
+    words = [model, f"{tmp_path}/data/*.{ending}", "--threads", "1", "--shard-rows", 2]
+    result = invoke("predict", *words, "-o", f"{tmp_path}/out/")
+    assert result.exit_code == 0, result.output
+    assert [line for line in result.stderr.splitlines() if "left out" in line] == [
+        f"{name}.{ending} has no rows{', only a header' * (ending == 'csv')}; it is left out" for name in "ac"
+    ]
+    parts = sorted(path.name for path in (tmp_path / "out").glob("part-*"))
+    assert parts == [f"part-00001-{first:012d}.{ending}" for first in (0, 2)]
+    (tmp_path / "out" / parts[0]).unlink()
+    predict(*words, "-o", f"{tmp_path}/out/")  # resumed: the plan still has all files
+    predict(*words, "-o", tmp_path / f"one.{ending}")
+    assert read_frame(tmp_path / f"one.{ending}")["text"].tolist() == ["good 0", "good 1", "good 2"]
+    (tmp_path / "data" / f"b.{ending}").unlink()
+    result = invoke("predict", *words, "-o", tmp_path / f"two.{ending}")
+    assert (result.exit_code, "the input files have no rows" in result.stderr) == (2, True)
+
+
 def test_another_manifest_is_refused(model: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     source, words = folder / "data" / "a.csv", ["-o", f"{folder}/out/", "--threads", "1", "--shard-rows", "2"]
     predict(model, source, *words)
@@ -327,6 +350,7 @@ def test_fsspec_is_an_extra(model: Path, tmp_path: Path, monkeypatch: pytest.Mon
         (["none/*.csv", "-o", "out/"], "no table matches"),
         (["data/a.csv", "-o", "out/", "--engine", "spark"], "--engine spark is unknown"),
         (["data/a.csv", "-o", "out.csv", "--out-format", "csv"], "applies to a folder"),
+        (["data/a.csv", "-o", "out/", "--out-format", "xlsx"], "--out-format xlsx is unknown; use csv, tsv, jsonl"),
         (["data/a.csv", "data/a.csv", "-o", "out/"], "is given twice"),
         (["data/a.csv", "-o", "out/", "--delimiter", ";", "--text", "none"], "there is no column 'none'"),
     ],

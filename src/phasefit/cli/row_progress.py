@@ -35,7 +35,11 @@ class RowProgress:
             self._console.print(f"phasefit: {text}" if text.startswith("warning") else text, soft_wrap=True)
 
     def reading(self, name: str, number: int, files: int) -> None:
-        """Nothing is printed: reading takes seconds per million rows."""
+        """Print a line per minute: reading takes seconds per million rows."""
+        now = time.monotonic()
+        if not self._quiet and now - self._shown >= EVERY:
+            self._shown = now
+            self._console.print(f"reading {name} ({number + 1:,} of {files:,})", soft_wrap=True)
 
     def start(self, total: int, done: int) -> None:
         """Show the bar."""
@@ -43,14 +47,13 @@ class RowProgress:
         self._started = self._shown = time.monotonic()
         if self._quiet or not self._console.is_terminal:
             return
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[rate]}"),  # Rich's time left is empty if shards take more than half a minute
         )
         self._bar = Progress(*columns, console=self._console, transient=True)
         self._task = self._bar.add_task(self._what, total=total, completed=done, rate="")
@@ -61,7 +64,7 @@ class RowProgress:
         self._done += rows
         self._new += rows
         if self._bar is not None:
-            self._bar.update(self._task, advance=rows, rate=f"{self.rate:,.0f} rows/s")
+            self._bar.update(self._task, advance=rows, rate=self._speed())
             return
         now = time.monotonic()
         if not self._quiet and now - self._shown >= EVERY:
@@ -75,7 +78,10 @@ class RowProgress:
 
     def line(self) -> str:
         """The progress in one line."""
-        left = (self._total - self._done) / max(self.rate, 1e-9)
-        hours, minutes = divmod(round(left / 60), 60)
-        rows = f"{self._done:,} of {self._total:,} rows"
-        return f"{self._what}: {rows}, {self.rate:,.0f} rows/s, {hours}:{minutes:02d} h left"
+        return f"{self._what}: {self._done:,} of {self._total:,} rows, {self._speed()}"
+
+    def _speed(self) -> str:
+        seconds = round((self._total - self._done) / max(self.rate, 1e-9))
+        hours, minutes = divmod(round(seconds / 60), 60)
+        left = f"{seconds} s" if seconds < 100 else f"{hours}:{minutes:02d} h"
+        return f"{self.rate:,.0f} rows/s, {left} left"

@@ -174,14 +174,21 @@ class Sharding:
         return out, format, zipped
 
     def _folder_format(self, also: Sequence[str]) -> tuple[str, bool]:
-        from phasefit.data.io.files import file_format
+        from phasefit.control_characters import one_line
+        from phasefit.data.io.files import ENDINGS, file_format
         from phasefit.predicting.inputs import find_inputs
 
         if self.out_format is not None:
             ending = f".{self.out_format.lower().removeprefix('.')}"
             if ending in also:
                 return ARRAY, False
-            format, zipped = file_format(Path(f"--out-format{ending}"), also)
+            if Path(f"x{ending.removesuffix('.gz')}").suffix not in ENDINGS:
+                known = [*dict.fromkeys(ENDINGS.values()), *(name.removeprefix(".") for name in also)]
+                raise DataError(
+                    f"--out-format {one_line(self.out_format)[:40]} is unknown; use {', '.join(known)}, csv.gz, "
+                    "tsv.gz or jsonl.gz"
+                )
+            format, zipped = file_format(Path(f"x{ending}"), also)
             return format, zipped and format != "parquet"
         formats = {file.format for file in find_inputs(self.files)}
         if len(formats) > 1:

@@ -5,15 +5,18 @@ Ray pickles code and arguments between its processes. That is between processes 
 
 from __future__ import annotations
 
+import io
 import os
 import platform
 import socket
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from phasefit.engines.choice import EngineChoice, study_engine
 from phasefit.errors import MissingExtra, RunError
@@ -138,6 +141,20 @@ class LostWorker(Exception):  # noqa: N818 - named after what happened
     """The process or the node of a worker is gone."""
 
 
+class OwnOutput:
+    """Standard output for this thread only: threads of Ray print there about lost workers, which would spoil JSON."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._thread = stream, threading.get_ident()
+
+    def write(self, text: str) -> int:
+        """Write what this thread prints; drop anything else."""
+        return int(self._stream.write(text)) if threading.get_ident() == self._thread else len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 @contextmanager
 def connected(choice: EngineChoice) -> Iterator[Cluster]:
     """A connection to the cluster at the address, or to one that is started on this machine; closed afterwards."""
@@ -149,15 +166,17 @@ def connected(choice: EngineChoice) -> Iterator[Cluster]:
     how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "address": choice.address or "local"}
     if choice.address is None:
         how |= {"include_dashboard": False, "object_store_memory": STORE}
-    try:
-        ray.init(**how)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise RunError(f"the Ray cluster cannot be used: {reason:.200}") from None
-    try:
-        yield Cluster(ray)
-    finally:
-        ray.shutdown()
+    with redirect_stdout(cast(Any, OwnOutput(sys.stdout))):
+        try:
+            ray.init(**how)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            raise RunError(f"the Ray cluster cannot be used: {reason:.200}") from None
+        try:
+            yield Cluster(ray)
+        finally:
+            with redirect_stdout(io.StringIO()):  # what Ray has collected and not printed yet
+                ray.shutdown()
 
 
 def check_reachable(choice: EngineChoice) -> None:

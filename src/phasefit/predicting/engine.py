@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Protocol
 
+from phasefit.engines.parent import end_with_parent
 from phasefit.errors import RunError
 from phasefit.predicting.shards import Shard
 from phasefit.predicting.worker import Job, ShardResult, Worker
@@ -103,6 +104,7 @@ def _start(job: Job) -> None:
     """Note the job of a new process; an error here would only break the pool."""
     global _job
     _job = job
+    end_with_parent()  # otherwise it would wait for shards forever, with the model in memory
 
 
 def _ready() -> Worker:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +42,8 @@ def is_pattern(source: str) -> bool:
 def find_inputs(sources: Sequence[str]) -> list[InputFile]:
     """The files of all sources, in the order of the sources and sorted within each."""
     names = [name for source in sources for name in _names(source)]
-    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise DataError(f"{twice} is given twice; give each file once")
     return [input_file(name) for name in names]
 
@@ -61,7 +62,7 @@ def input_file(name: str) -> InputFile:
             status = path.stat()
         size, version = status.st_size, str(status.st_mtime_ns)
     if size == 0:
-        raise DataError(f"{path.name} is empty")
+        raise DataError(f"{path.name} is empty (0 bytes); remove it from the input, or write it again")
     return InputFile(name, format, size, version)
 
 

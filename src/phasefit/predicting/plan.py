@@ -70,6 +70,10 @@ class Planned:
     reading: FileReading
 
 
+class NoRows(DataError):  # noqa: N818 - named after what is wrong
+    """A file is readable and has no rows: other engines write such files for empty partitions."""
+
+
 def plan_file(number: int, file: InputFile, asked: Planning) -> Planned:
     """The plan of one file; DataError with the row if a row cannot be read, unless such rows are skipped."""
     with readable(file.path):
@@ -93,7 +97,7 @@ def _plan_parquet(number: int, file: InputFile, asked: Planning) -> Planned:
     if twice:
         raise DataError(f"{file.path.name}: two columns are named '{twice[0]}'; rename one")
     if not sum(sizes):
-        raise DataError(f"{file.path.name} has no rows")
+        raise NoRows(f"{file.path.name} has no rows")
     shards = tuple(Shard(number, first, rows) for first, rows in row_group_ranges(sizes, asked.shard_rows))
     types = _encoded(schema.remove_metadata()) if asked.with_types else ""
     plan = FilePlan(file, tuple(names), _texts(names, file, asked), sum(sizes), types=types)
@@ -172,7 +176,7 @@ def _scan_rows(number: int, plan: FilePlan, most: int, *, skip: bool) -> tuple[F
                 returns = returns or any("\r" in cell for cell in record.value)
             shards.add()
     if not shards.rows:
-        raise DataError(f"{plan.file.path.name} has no rows, only a header")
+        raise NoRows(f"{plan.file.path.name} has no rows, only a header")
     return replace(plan, rows=shards.rows, returns=returns), tuple(shards.finish())
 
 
@@ -191,7 +195,7 @@ def _plan_objects(number: int, plan: FilePlan, asked: Planning) -> tuple[FilePla
                 if types is not None:
                     types.add(record.value)
     if not shards.rows:
-        raise DataError(f"{name} is empty")
+        raise NoRows(f"{name} is empty")
     if not names:
         raise DataError(f"{name}: all objects are empty; give them keys such as text and label")
     schema = "" if types is None else types.finish(list(names))

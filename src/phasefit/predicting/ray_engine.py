@@ -96,11 +96,12 @@ class RayActors:
 
     def _reuse_idle(self, waiting: list[Shard]) -> None:
         """Give shards that came back to actors that had nothing left to do."""
+        if not waiting or len(self._calls) == len(self._actors):  # an actor has at most one call
+            return
         busy = [actor for actor, _ in self._calls.values()]
-        for actor in self._actors:
-            if waiting and actor not in busy:
-                shard = waiting.pop()
-                self._calls[actor.execute.remote(shard)] = (actor, shard)
+        for actor in [actor for actor in self._actors if actor not in busy][: len(waiting)]:
+            shard = waiting.pop()
+            self._calls[actor.execute.remote(shard)] = (actor, shard)
 
     def _add_actor(self, job: Job) -> None:
         actor = self._cluster.start_actor(ShardActor, self._threads, job, Machine.here())

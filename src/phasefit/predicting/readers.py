@@ -78,22 +78,30 @@ class Reader:
         self._cursor.close()
 
     def _read_records(self, shard: Shard, skip: bool) -> ShardRows:
-        good: list[Record] = []
+        is_json, names = self.plan.file.format == "jsonl", self.plan.columns
+        cells: list[list[str]] = [[] for _ in names]  # no list per row: the garbage collector visits them all
+        objects: list[dict[str, Any]] = []
+        numbers: list[int] = []
+        lines: list[int] = []
         skipped: list[Skipped] = []
         start = Position(shard.offset, shard.lines, shard.first + 1)
         for _, record in zip(range(shard.rows), self._records(start), strict=False):
             if record.problem is None:
-                good.append(record)
+                numbers.append(record.row)
+                lines.append(record.line)
+                if is_json:
+                    objects.append(record.value)
+                else:
+                    for column, cell in zip(cells, record.value, strict=True):
+                        column.append(cell)
             elif skip:
                 skipped.append(Skipped(record.row, record.line, str(record.problem)))
             else:
                 raise record.problem
-        if len(good) + len(skipped) != shard.rows:
+        if len(numbers) + len(skipped) != shard.rows:
             raise DataError(f"{self.plan.file.path.name} changed while it was read; repeat the command")
-        values = [record.value for record in good]
-        is_json = self.plan.file.format == "jsonl"
-        frame = _object_frame(values, self.plan.columns) if is_json else _cell_frame(values, self.plan.columns)
-        return ShardRows(frame, [record.row for record in good], [record.line for record in good], skipped)
+        frame = _object_frame(objects, names) if is_json else _cell_frame(cells, names)
+        return ShardRows(frame, numbers, lines, skipped)
 
     def _records(self, start: Position) -> Iterator[Record]:
         plan = self.plan
@@ -115,10 +123,9 @@ def schema_of(plan: FilePlan) -> Any:
         raise DataError(f"the manifest is damaged ({error}); use --overwrite to start again") from None
 
 
-def _cell_frame(rows: Sequence[Sequence[str]], names: Sequence[str]) -> pd.DataFrame:
+def _cell_frame(columns: Sequence[Sequence[str]], names: Sequence[str]) -> pd.DataFrame:
     import pyarrow as pa
 
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     arrays = [pa.array(column, pa.string()) for column in columns]
     frame: pd.DataFrame = pa.table(arrays, names=list(names)).to_pandas()
     return frame

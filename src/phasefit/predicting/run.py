@@ -19,7 +19,7 @@ from phasefit.predicting.engine import Engine
 from phasefit.predicting.inputs import find_inputs
 from phasefit.predicting.manifest import Manifest, difference, make_request, read_manifest
 from phasefit.predicting.merge import count_lines, merge_shards, merge_skipped
-from phasefit.predicting.plan import Planned, Planning, plan_file
+from phasefit.predicting.plan import FilePlan, NoRows, Planned, Planning, plan_file
 from phasefit.predicting.shards import MANIFEST as NAME
 from phasefit.predicting.shards import Shard
 from phasefit.predicting.worker import Job, Options
@@ -128,6 +128,7 @@ def run_shards(
             manifest.write(request.folder)
         discard_temporaries(request.folder)
         summary = _execute(job, manifest.shards, runner, listen)
+        discard_temporaries(request.folder)  # of workers that were lost while they wrote
         if request.file is None:
             summary.skipped = sum(
                 count_lines(path) for shard in manifest.shards if (path := job.skipped(shard)).is_file()
@@ -161,7 +162,14 @@ def _plan(request: Request, listen: Listener) -> Iterator[Planned]:
     readings: list[FileReading | None] = []
     for number, file in enumerate(inputs):
         listen.reading(file.path.name, number, len(inputs))
-        planned = plan_file(number, file, asked)
+        try:
+            planned = plan_file(number, file, asked)
+        except NoRows as error:
+            if len(inputs) == 1:
+                raise
+            listen.note(f"{error}; it is left out")
+            yield Planned(FilePlan(file, (), (), 0), (), FileReading(file.path))
+            continue
         if planned.reading.assumption:
             listen.note(planned.reading.assumption)
         first = first or planned
@@ -173,6 +181,8 @@ def _plan(request: Request, listen: Listener) -> Iterator[Planned]:
             )
         readings.append(planned.reading)
         yield planned
+    if first is None:
+        raise DataError("the input files have no rows")
     Dialects(request.dialect).check_used(readings, "the input")
 
 

@@ -73,6 +73,10 @@ class Job:
         """The file of a shard."""
         return self.folder / f"{shard.name}.{self.format}{'.gz' * (self.zipped and not self.parts)}"
 
+    def is_first(self, shard: Shard) -> bool:
+        """Whether a shard has the first rows of all; files may have none."""
+        return shard.first == 0 and not any(plan.rows for plan in self.plans[: shard.file])
+
     def skipped(self, shard: Shard) -> Path:
         """The file of the rows of a shard that were left out."""
         return self.folder / f"{shard.name}{SKIPPED}"
@@ -221,7 +225,7 @@ class Worker:
             job.output(shard),
             frame,
             job.format,
-            header=not job.parts or (shard.file == 0 and shard.first == 0),
+            header=not job.parts or job.is_first(shard),
             quote_all=quote_all,
             escape_formulas=job.options.escape_formulas,
         )

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
-import threading
 import time
 import traceback
 import warnings
 from contextlib import suppress
 from functools import partial
-from multiprocessing import parent_process
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
 from phasefit.baselines import baseline
 from phasefit.baselines.contract import FitOptions, Predict, predictions_of
 from phasefit.data.sources import read_test
+from phasefit.engines.parent import end_with_parent
 from phasefit.errors import PhasefitError, TextsCut
 from phasefit.events import Event, Note, PhaseEnded, Scored
 from phasefit.files.atomic import (
@@ -65,7 +62,7 @@ STATUS = Path("/proc/self/status")
 
 def main(cell: Cell, folder: Path, keep: bool) -> None:
     """Entry point of the process; it writes a result or an error message."""
-    _end_with_parent()
+    end_with_parent()  # after writing a checkpoint
     make_folders(folder)
     discard_file(folder / ERROR)
     code = 0
@@ -220,19 +217,6 @@ def _log(progress: Path, event: Event) -> None:
         sys.stderr.write(f"{event}\n")
     if isinstance(event, Scored):
         append_evaluation(progress, event)
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent is killed, after writing a checkpoint."""
-    parent = parent_process()
-    if parent is None:
-        return
-
-    def watch() -> None:
-        wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def peak_megabytes() -> float:
