@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from phasefit.data.coded_labels import CodedLabels
 from phasefit.data.table import Label
 from phasefit.errors import LabelError
 
@@ -85,6 +87,9 @@ class LabelSpace(ABC):
 
     def encode(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
         """Codes (n,) int64; an unknown label raises LabelError with its row and the closest known label."""
+        if isinstance(labels, CodedLabels):
+            with suppress(LabelError):  # reported below, with the row
+                return labels.numbers(self.encode)
         known = self._codes
         try:
             codes = [known.get(label, -1) for label in labels]
