@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import index
 from threading import Lock
 from typing import IO, overload
@@ -22,10 +23,29 @@ NEAR = 1 << 16  # bytes that are read at once, whatever lies between the texts
 
 
 class _File:
-    """The temporary file and where each text starts; it has no name, so that it disappears even if a run is killed."""
+    """A temporary file and where each of its texts starts; it has no name, so it disappears even if a run is killed."""
 
-    def __init__(self, file: IO[bytes], starts: np.ndarray) -> None:
-        self._file, self._lock, self.starts = file, Lock(), starts
+    def __init__(self) -> None:
+        self.starts, self._lock = np.zeros(1, dtype=np.int64), Lock()
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="phasefit-texts-")  # noqa: SIM115 - see __del__
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+    def write(self, content: bytes) -> None:
+        """Append bytes."""
+        self._file.write(content)
+
+    def finish(self, lengths: Sequence[np.ndarray]) -> None:
+        """End writing; `lengths` are the bytes of all texts."""
+        self._file.flush()
+        self.starts = np.zeros(sum(map(len, lengths)) + 1, dtype=np.int64)
+        end = 0
+        for some in lengths:
+            np.cumsum(some, out=self.starts[end + 1 : end + 1 + len(some)])
+            self.starts[end + 1 : end + 1 + len(some)] += self.starts[end]
+            end += len(some)
 
     def read(self, numbers: np.ndarray) -> list[str]:
         """The texts with these numbers."""
@@ -81,35 +101,23 @@ class TextWriter:
     """Collects texts in a temporary file."""
 
     def __init__(self) -> None:
-        try:
-            self._file = tempfile.TemporaryFile(prefix="phasefit-texts-")  # noqa: SIM115 - closed with the last texts
-        except OSError as error:
-            raise _no_room(error) from error
+        with _room():
+            self._file = _File()
         self._lengths: list[np.ndarray] = []
 
     def append(self, texts: Iterable[str]) -> None:
         """Append texts."""
         encoded = [text.encode() for text in texts]
         self._lengths.append(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-        try:
+        with _room():
             self._file.write(b"".join(encoded))
-        except OSError as error:
-            raise _no_room(error) from error
 
     def finish(self) -> StoredTexts:
         """All texts."""
-        starts = np.zeros(sum(map(len, self._lengths)) + 1, dtype=np.int64)
-        end = 0
-        for lengths in self._lengths:
-            np.cumsum(lengths, out=starts[end + 1 : end + 1 + len(lengths)])
-            starts[end + 1 : end + 1 + len(lengths)] += starts[end]
-            end += len(lengths)
+        with _room():
+            self._file.finish(self._lengths)
         self._lengths = []
-        try:
-            self._file.flush()
-        except OSError as error:
-            raise _no_room(error) from error
-        return StoredTexts(_File(self._file, starts))
+        return StoredTexts(self._file)
 
 
 class JoinedTexts(Sequence[str]):
@@ -170,8 +178,13 @@ def _inside(row: int, size: int) -> int:
     return number + size if number < 0 else number
 
 
-def _no_room(error: OSError) -> DataError:
-    return DataError(
-        f"the texts of this table do not fit into the folder for temporary files, {tempfile.gettempdir()} "
-        f"({error.strerror}); free some space, or set the environment variable TMPDIR to another folder"
-    )
+@contextmanager
+def _room() -> Iterator[None]:
+    """Report a full disk."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"the texts of this table do not fit into the folder for temporary files, {tempfile.gettempdir()} "
+            f"({error.strerror}); free some space, or set the environment variable TMPDIR to another folder"
+        ) from error
