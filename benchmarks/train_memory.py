@@ -42,7 +42,7 @@ def main() -> None:
         for rows in args.rows:
             cells.append(measure(folder, model, rows, args))
             print(cells[-1], flush=True)
-            write(args, cells)
+            write(args, sorted(cells, key=lambda cell: int(cell["rows"])))
 
 
 def parse() -> argparse.Namespace:

@@ -11,9 +11,9 @@ import pytest
 
 from phasefit.data import stored_texts
 from phasefit.data.checks import is_missing
-from phasefit.data.coded_labels import CodedLabels, LabelCoder
+from phasefit.data.coded_labels import CodedLabels, LabelCoder, distinct
 from phasefit.data.labels import label_space
-from phasefit.data.stored_texts import JoinedTexts, StoredTexts, TextWriter, join_texts
+from phasefit.data.stored_texts import ChosenTexts, JoinedTexts, StoredTexts, TextWriter, join_texts
 from phasefit.data.table import Table, content_hash
 from phasefit.errors import DataError, LabelError
 
@@ -60,6 +60,12 @@ def test_joined_texts_are_read_like_one_list() -> None:
         texts[len(whole)]
 
 
+def test_chosen_texts_are_read_like_a_list() -> None:
+    texts = ChosenTexts(stored(TEXTS), np.array([6, 0, 4]))
+    assert list(texts) == ["end", "one", "🙂 four"]
+    assert (texts[-1], texts[:2], len(texts)) == ("🙂 four", ["end", "one"], 3)
+
+
 def test_lists_are_joined_as_a_list() -> None:
     assert join_texts([["a"], ["b", "c"]]) == ["a", "b", "c"]
 
@@ -73,7 +79,7 @@ def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **options: Full())
-    with pytest.raises(DataError, match="No space left on device.*TMPDIR"):
+    with pytest.raises(DataError, match=r"No space left on device.*TMPDIR"):
         TextWriter().append(["a"])
 
 
@@ -83,6 +89,7 @@ def test_labels_as_numbers_are_read_like_a_list() -> None:
     assert labels[1:3] == ["a", "a"]
     assert (labels[0], labels[-1], len(labels)) == ("b", "b", 4)
     assert list(labels.take(np.array([3, 1]))) == ["b", "a"]
+    assert list(distinct(labels)) == ["b", "a"]
     space = label_space(labels)
     assert space.names == ["a", "b"]
     assert space.encode(labels).tolist() == space.encode(list(labels)).tolist() == [1, 0, 0, 1]

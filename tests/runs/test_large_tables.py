@@ -16,6 +16,10 @@ from phasefit.errors import DataError, Interrupted
 from phasefit.events import Event, Note, StepDone
 from phasefit.explain.training_texts import training_texts
 from phasefit.prepare import splitting
+from phasefit.prepare.merge import merged
+from phasefit.runs.fitting.index_rows import every_text
+from phasefit.runs.job import read_job
+from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
 from phasefit.runs.run import Run
 from running import resume, train
 from specs import prepare, run_spec
@@ -97,13 +101,33 @@ def test_the_results_are_the_same(
     assert manifests[0]["data"] == manifests[1]["data"]
 
 
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ({"recipe": "tfidf"}, "recipe 'tfidf' keeps all training texts in memory"),
+        ({"recipe": "contrast-finetune", "settings": ("contrast.pairs=explicit",)}, "contrast keeps all its pairs"),
+        ({"recipe": "finetune", "settings": ("finetune.pair=together",)}, "finetune keeps the tokens of all pairs"),
+        ({"recipe": "finetune"}, ""),
+    ],
+)
+def test_what_still_needs_memory_is_reported(
+    tables: dict[str, Path], large: pytest.MonkeyPatch, wishes: dict[str, Any], said: str
+) -> None:
+    spec = run_spec(tables["pairs" if "pair=" in str(wishes) else "texts"], **wishes)
+    for size in (1, 1 << 40):
+        large.setattr(pieces, "LARGE", size)
+        notes: list[Event] = []
+        job = read_job(spec, requested_recipe(spec), silent)
+        resolve_recipe(spec, job.recipe, job.prepared, notes.append)
+        texts = " ".join(note.text for note in notes if isinstance(note, Note))
+        assert ("in memory" in texts) == (bool(said) and size == 1)
+        assert size > 1 or said in texts
+
+
 def test_no_list_of_all_texts_is_made(tables: dict[str, Path], large: pytest.MonkeyPatch) -> None:
     prepared = prepare(run_spec(tables["texts"], unlabelled=tables["more"]))
     assert isinstance(prepared.train.texts, StoredTexts)
     assert isinstance(prepared.unlabelled and prepared.unlabelled.texts, StoredTexts)
-    from phasefit.prepare.merge import merged
-    from phasefit.runs.fitting.index_rows import every_text
-
     assert isinstance(every_text(prepared), JoinedTexts)
     assert isinstance(merged(prepared).train.texts, JoinedTexts)
 

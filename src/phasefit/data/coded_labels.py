@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -45,10 +45,22 @@ class CodedLabels(Sequence["Label"]):
 
     def numbers(self, numbers_of: Callable[[list[Label]], np.ndarray]) -> np.ndarray:
         """One number per row, from a function that gives those of some labels; it is called with each label once."""
-        used = np.flatnonzero(np.bincount(self.codes, minlength=len(self.values)))
+        used = self._used()
         of_value = np.zeros(len(self.values), dtype=np.int64)
         of_value[used] = numbers_of([self.values[code] for code in used.tolist()])
         return np.asarray(of_value[self.codes])
+
+    def distinct(self) -> list[Label]:
+        """Each label that a row has, once."""
+        return [self.values[code] for code in self._used().tolist()]
+
+    def _used(self) -> np.ndarray:
+        return np.flatnonzero(np.bincount(self.codes, minlength=len(self.values)))
+
+
+def distinct(labels: Iterable[Label]) -> Iterable[Label]:
+    """The labels without repetitions, if that takes no time; otherwise the labels."""
+    return labels.distinct() if isinstance(labels, CodedLabels) else labels
 
 
 class LabelCoder:

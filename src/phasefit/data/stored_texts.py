@@ -18,7 +18,7 @@ import numpy as np
 from phasefit.errors import DataError
 
 AT_ONCE = 8_192  # texts that are read together
-GAPS = 4  # texts are read one by one if what lies between them is more than this many times their own size
+GAPS = 16  # texts are read one by one if what lies between them is more than this many times their own size
 NEAR = 1 << 16  # bytes that are read at once, whatever lies between the texts
 
 
@@ -161,6 +161,27 @@ class JoinedTexts(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         for part in self._parts:
             yield from part
+
+
+class ChosenTexts(Sequence[str]):
+    """Some of the texts of a sequence, without a copy."""
+
+    def __init__(self, texts: Sequence[str], rows: np.ndarray) -> None:
+        self._texts, self._rows = texts, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [self._texts[one] for one in self._rows[row].tolist()]
+        return self._texts[int(self._rows[row])]
 
 
 def join_texts(parts: Sequence[Sequence[str]]) -> Sequence[str]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from phasefit.data.coded_labels import CodedLabels
+from phasefit.data.coded_labels import CodedLabels, distinct
 from phasefit.data.table import Label
 from phasefit.errors import LabelError
 
@@ -53,7 +53,7 @@ class LabelSpace(ABC):
     @classmethod
     def build(cls, labels: Iterable[Label]) -> LabelSpace:
         """The space of all labels that occur, sorted."""
-        return cls(in_order({plain(label) for label in labels}))
+        return cls(in_order({plain(label) for label in distinct(labels)}))
 
     @abstractmethod
     def name(self, label: Label) -> str:
@@ -126,7 +126,7 @@ class LabelSpace(ABC):
 
     def extend(self, labels: Iterable[Label]) -> LabelSpace:
         """A space with these labels added: known classes keep their codes, new ones follow, sorted."""
-        added = {self.name(label): label for label in map(plain, labels) if not self.knows(label)}
+        added = {self.name(label): label for label in map(plain, distinct(labels)) if not self.knows(label)}
         return type(self)(self.classes + tuple(in_order(added.values()))) if added else self
 
     def to_json(self) -> dict[str, Any]:
