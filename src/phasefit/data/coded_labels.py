@@ -16,7 +16,7 @@ _MISSING = object()
 
 
 class CodedLabels(Sequence["Label"]):
-    """Rows of labels behind the interface of a list: the label of row i is `values[codes[i]]`."""
+    """The labels of all rows, used like a list: the label of row i is `values[codes[i]]`."""
 
     def __init__(self, values: Sequence[Label], codes: np.ndarray) -> None:
         self.values, self.codes = values, codes
@@ -102,7 +102,7 @@ class LabelCoder:
         return code
 
     def _key(self, label: Any) -> Any:
-        """A hashable key that tells 1 from True and 1.0, also inside lists and tuples."""
+        """A hashable key; those of 1, True and 1.0 differ, also inside lists and tuples."""
         parts = label.tolist() if isinstance(label, np.ndarray) else label
         if not isinstance(parts, list | tuple):
             try:

@@ -1,4 +1,4 @@
-"""Texts of a large table: in a temporary file, behind the interface of a list.
+"""Texts of a large table: in a temporary file, used like a list.
 
 Memory holds where each text starts, and which texts a part of the table has: eight bytes per row each.
 """

@@ -103,7 +103,7 @@ def split_off(
     if base is not None and len(free) < len(train):
         note += f", from the {len(free):,} rows that {base.name} was not trained on"
     if asked != shares:
-        note += "; to score more rows, give them as a table of their own"
+        note += "; to score more rows, give them with --validation and --test"
     notes.append(note)
     if train.labels is not None:
         _note_small_classes(codes, free, drawn, notes)
