@@ -33,13 +33,32 @@ class Nursery:
             env={**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
         )
 
-    def train(self, *, kill: Any = None, after: float | None = None, pictures: bool = False, **request: Any) -> int:
-        """Start a new run; return the exit code of the child, negative for a signal."""
-        return self._run({"request": request, "kill": kill, "after": after, "pictures": pictures})
+    def train(
+        self,
+        *,
+        kill: Any = None,
+        after: float | None = None,
+        pictures: bool = False,
+        large: int | None = None,
+        **request: Any,
+    ) -> int:
+        """Start a new run; return the exit code of the child, negative for a signal.
 
-    def resume(self, run: Path, *, kill: Any = None, after: float | None = None, pictures: bool = False) -> int:
+        `large` is the size from which a file is read piece by piece, in bytes.
+        """
+        return self._run({"request": request, "kill": kill, "after": after, "pictures": pictures, "large": large})
+
+    def resume(
+        self,
+        run: Path,
+        *,
+        kill: Any = None,
+        after: float | None = None,
+        pictures: bool = False,
+        large: int | None = None,
+    ) -> int:
         """Resume a run."""
-        return self._run({"resume": str(run), "kill": kill, "after": after, "pictures": pictures})
+        return self._run({"resume": str(run), "kill": kill, "after": after, "pictures": pictures, "large": large})
 
     def start(self, *words: str, output: Path, signal: tuple[int, int] | None = None, **environment: str) -> int:
         """Start `phasefit` with these arguments in the background; return its process id.
@@ -140,9 +159,12 @@ def die_at(place: str, count: int) -> Callable[[Any], None]:
 def work(job: Job) -> None:
     """The child: train or resume."""
     import phasefit.report.run
+    from phasefit.data.io import pieces
     from running import resume, train
     from specs import run_spec
 
+    if job["large"] is not None:
+        pieces.LARGE, pieces.AT_ONCE = job["large"], 7
     if not job["pictures"]:  # they take longer than all the rest
         phasefit.report.run.write_report = lambda *_, **__: None
     listen = die_at(*job["kill"]) if job["kill"] else lambda _: None

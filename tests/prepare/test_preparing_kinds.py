@@ -345,4 +345,4 @@ def test_refitting_uses_all_rows_of_each_task(write: Write, tmp_path: Path) -> N
     assert all(len(task.train) < 40 for task in data.tasks.values())
     whole = merged(data)
     assert [len(task.train) for task in whole.tasks.values()] == [40, 40]
-    assert len(set(whole.trained_texts)) == 80
+    assert len({text for table in whole.trained_tables for text in table.all_texts}) == 80

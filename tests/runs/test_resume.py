@@ -164,6 +164,16 @@ def test_killed_from_outside_at_any_time(nursery: Nursery, wishes, never_killed:
     assert_same_run(run, never_killed)
 
 
+@pytest.mark.parametrize(("place", "count"), [("begin", 1), ("step", 8)])
+def test_a_large_table_is_read_again(
+    nursery: Nursery, wishes, never_killed: Path, tmp_path: Path, place: str, count: int
+) -> None:
+    run = tmp_path / "run"
+    assert nursery.train(**wishes, out=run, kill=[place, count], large=1) == KILLED
+    assert nursery.resume(run, large=1) == 0
+    assert_same_run(run, never_killed)
+
+
 OTHERS: dict[str, dict[str, Any]] = {
     "joint": {"recipe": "joint", "settings": ("joint.max_steps=4", "finetune.max_steps=4")},
     "paper": {

@@ -28,6 +28,7 @@ class Place:
     column: str = ""  # named in messages if several columns hold texts
     rows: np.ndarray | None = None  # the rows of the source that are left, if some are dropped
     may_drop: bool = False  # whether the caller has the option --empty
+    copies: np.ndarray | None = None  # how many rows of the source each row stands for; None: one
 
     def row(self, index: int) -> str:
         """The location of a row (0-based), with its line if the file has lines."""
@@ -39,9 +40,10 @@ class Place:
     def advice(self, rows: Sequence[int]) -> str:
         """The end of an error about the first of these rows, which have empty cells."""
         drop = ", or drop such rows with --empty drop" if self.may_drop else ""
-        if len(rows) == 1:
+        count = len(rows) if self.copies is None else int(self.copies[rows].sum())
+        if count == 1:
             return f"; fill in or remove the row{drop}"
-        return f" (the first of {len(rows)} such rows); fill in or remove these rows{drop}"
+        return f" (the first of {count} such rows); fill in or remove these rows{drop}"
 
 
 def check_texts(values: Sequence[Any], place: Place) -> list[str]:

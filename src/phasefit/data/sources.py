@@ -24,6 +24,7 @@ from phasefit.data.table_reading import (
     table_from_lists,
     table_from_path,
 )
+from phasefit.data.table_storing import stored_table
 from phasefit.errors import DataError, LabelError
 
 PARTS = ("train", "validation", "test", "unlabelled")
@@ -55,13 +56,16 @@ def read_table(
     read_as: Mapping[str, Mapping[str, str]] | None = None,
     empty: Empty | None = None,
     check_used: bool = True,
+    store: bool = False,
 ) -> Table:
     """One table; `split` selects one of several splits, `what` names the table in messages if it is not a file.
 
     `read_as` has the dialects of an earlier run, by path. `check_used` refuses a dialect that the source cannot have.
+    `store` keeps the texts of a large file in a temporary file; its table has no frame.
     """
     options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
-    options = replace(options, dialects=Dialects(checked_dialect(delimiter, encoding, sheet), read_as), empty=empty)
+    dialects = Dialects(checked_dialect(delimiter, encoding, sheet), read_as)
+    options = replace(options, dialects=dialects, empty=empty, store=store)
     origin = _find(source, options, data_dir, what)
     if origin.plain:  # a file or a list has no splits
         split = "train"
@@ -95,13 +99,16 @@ def read_dataset(
     read_as: Mapping[str, Mapping[str, str]] | None = None,
     empty: Empty | None = None,
     check_used: bool = True,
+    store: bool = False,
 ) -> Dataset:
     """All splits of a source (a named or hub dataset, a folder, a DatasetDict); a plain file has only train.
 
-    If all labels of a validation or test split are withheld, as in many public datasets, its labels are None.
+    If all labels of a validation or test split are withheld, as in many public datasets, its labels are None. `store`
+    is that of `read_table`.
     """
     options = _options(text, label, LabelReading(kind, tree, separator, tuple(levels)), need_labels, usual, sides)
-    options = replace(options, dialects=Dialects(checked_dialect(delimiter, encoding, sheet), read_as), empty=empty)
+    dialects = Dialects(checked_dialect(delimiter, encoding, sheet), read_as)
+    options = replace(options, dialects=dialects, empty=empty, store=store)
     origin = _find(source, options, data_dir, what)
     if "train" not in origin.parts:
         hint = f"; to score an encoder on it: phasefit evaluate RUN {origin.name}" if origin.card else ""
@@ -164,7 +171,8 @@ class Source:
             options = replace(options, label=(), reading=LabelReading(), need_labels=False, sides=sides)
         name = self.name if part == "train" else f"{self.name}-{part}"
         if isinstance(content, Path):
-            return table_from_path(content, name, options)
+            stored = stored_table(content, name, options) if options.store else None
+            return table_from_path(content, name, options) if stored is None else stored
         place = Place(self.what if self.what != "table" else name)
         if isinstance(content, Lists):
             return table_from_lists(content, name, options, place)

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from phasefit.data.coded_labels import CodedLabels
 from phasefit.data.columns import Columns
 from phasefit.data.equal_texts import row_hashes, same_text_hashes
 from phasefit.data.io.dialect import FileReading
+from phasefit.data.stored_texts import StoredTexts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,10 +114,14 @@ class Table:
 
     def take(self, rows: np.ndarray) -> Table:
         """The rows with these numbers, in this order."""
-        labels = None if self.labels is None else [self.labels[row] for row in rows]
+        labels: Sequence[Label] | None = self.labels
+        if labels is not None:
+            labels = labels.take(rows) if isinstance(labels, CodedLabels) else [labels[row] for row in rows]
         frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
         numbers = rows if self.rows is None else self.rows[rows]
-        texts, *others = ([side[row] for row in rows] for side in self.sides)
+        texts, *others = (
+            side.take(rows) if isinstance(side, StoredTexts) else [side[row] for row in rows] for side in self.sides
+        )
         weights = None if self.weights is None else self.weights[rows]
         own = (self.columns, tuple(others), self.levels, self.kind, weights)
         taken = Table(self.name, texts, labels, frame, numbers, *own)
@@ -148,11 +154,15 @@ def content_hash(tables: Iterable[Table | None]) -> str:
             digest.update(f"{len(table.others)} beside;".encode())
         if table.weights is not None:
             digest.update(table.weights.tobytes())
+        coded = table.labels.values if isinstance(table.labels, CodedLabels) else ()
+        written = [_written(label).encode() for label in coded]
         for start in range(0, len(table), ROWS_AT_ONCE):
             stop = min(start + ROWS_AT_ONCE, len(table))
             # Each piece starts with its length, so that no two tables have the same bytes.
             pieces = [text.encode() for side in table.sides for text in side[start:stop]]
-            if table.labels is not None:
+            if isinstance(table.labels, CodedLabels):
+                pieces += [written[code] for code in table.labels.codes[start:stop].tolist()]
+            elif table.labels is not None:
                 pieces += [_written(label).encode() for label in table.labels[start:stop]]
             digest.update(b"".join(b"%d:%b" % (len(piece), piece) for piece in pieces))
     return digest.hexdigest()

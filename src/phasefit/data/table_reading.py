@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -11,7 +12,7 @@ import numpy as np
 
 from phasefit.data.checks import Place, check_texts, is_missing
 from phasefit.data.columns import Columns, NoLabelsError, PairsError, Sides, find_columns
-from phasefit.data.io.dialect import Dialects
+from phasefit.data.io.dialect import Dialects, FileReading
 from phasefit.data.labels.kinds import LABEL_KINDS
 from phasefit.data.labels.reading import LabelReading, detect_kind, read_kind
 from phasefit.data.table import Table
@@ -36,6 +37,7 @@ class Options:
     no_labels: bool = False  # ignore the label column: it is not about the text
     dialects: Dialects = field(default_factory=Dialects)
     empty: Empty | None = None  # what to do with empty cells; None refuses them without naming the option
+    store: bool = False  # keep the texts of a large file in a temporary file; such a table has no frame
 
 
 Empty: TypeAlias = Literal["refuse", "drop", "keep"]
@@ -90,12 +92,19 @@ def table_from_path(path: Path, name: str, options: Options) -> Table:
     from phasefit.data.io.frames import read_file
 
     content = read_file(path, options.dialects.of(path))
-    try:
+    with with_assumption(content.reading):
         return table_from_frame(content.frame, name, options, Place(path.name, content))
-    except NoLabelsError as error:  # the file may have been read in another way than the user thinks
-        if not content.reading.assumption:
+
+
+@contextmanager
+def with_assumption(reading: FileReading) -> Iterator[None]:
+    """Add to an error about columns how the file was read, which the user may not expect."""
+    try:
+        yield
+    except NoLabelsError as error:
+        if not reading.assumption:
             raise
-        assumption = content.reading.assumption.removeprefix(f"{path.name}: ")
+        assumption = reading.assumption.removeprefix(f"{reading.path.name}: ")
         raise NoLabelsError(f"{error} (assumed: {assumption})") from None
 
 
@@ -129,7 +138,7 @@ def _table(
         frame = None if frame is None else frame.iloc[rows].reset_index(drop=True)
         bare = replace(bare, weights=None if bare.weights is None else bare.weights[rows])
         place = replace(place, rows=rows)
-    elif options.empty == "keep" and (empty := _rows_without_text(sides)).any():
+    elif options.empty == "keep" and (empty := rows_without_text(sides)).any():
         blank = empty
     texts, *others = (_side(side, place, blank, bare.columns, number) for number, side in enumerate(sides))
     table = replace(
@@ -141,12 +150,12 @@ def _table(
         file=None if place.file is None else place.file.reading,
         dropped=() if rows is None else tuple((np.setdiff1d(np.arange(total), rows) + 1).tolist()),
         blank=blank,
-        **({} if labels is None else _labels(labels, options, place)),
+        **({} if labels is None else label_fields(labels, options, place)),
     )
     return table.flat() if options.sides == "each" else table
 
 
-def _rows_without_text(sides: Sequence[Sequence[Any]]) -> np.ndarray:
+def rows_without_text(sides: Sequence[Sequence[Any]]) -> np.ndarray:
     """A mask of the rows in which a text is missing."""
     return np.asarray(np.any([[is_missing(value) for value in side] for side in sides], axis=0))
 
@@ -155,7 +164,7 @@ def _rows_without_empty(
     sides: Sequence[Sequence[Any]], labels: Sequence[Any] | None, options: Options, place: Place
 ) -> np.ndarray | None:
     """The rows with a text and, where every row needs one, a label; None if that is all of them."""
-    empty = _rows_without_text(sides)
+    empty = rows_without_text(sides)
     if labels is not None and (options.need_labels or options.label):
         missing = np.array([_lacks_label(label) for label in labels], dtype=bool)
         kind = options.reading.stated_kind or detect_kind([label for label in labels if not _lacks_label(label)])
@@ -247,7 +256,7 @@ def _listing(widths: set[int]) -> str:
     return " and ".join(f"{width} texts" if width != 1 else "1 text" for width in sorted(widths))
 
 
-def _labels(values: Sequence[Any], options: Options, place: Place) -> dict[str, Any]:
+def label_fields(values: Sequence[Any], options: Options, place: Place) -> dict[str, Any]:
     """The fields of a Table for its checked labels: labels, kind and levels.
 
     If labels are neither needed nor requested, an invalid label column is ignored.

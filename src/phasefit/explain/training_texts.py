@@ -65,7 +65,7 @@ def _trained_on(run: Run, listen: Listener) -> Prepared:
 
 
 def _sample(table: Table, space: LabelSpace, most: int) -> TrainingTexts:
-    order = np.random.default_rng(0).permutation(len(table))
+    order = np.random.default_rng(0).permutation(len(table))[: max(most, 1)]
     sizes = np.array(
         [sum(min(len(side[row]), CHARACTERS) for side in table.sides[:2]) for row in order], dtype=np.int64
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from phasefit.data.labels import LabelSpace
+from phasefit.data.stored_texts import join_texts
 from phasefit.data.table import Table
 from phasefit.prepare.prepare import Prepared
 from phasefit.prepare.splitting import labels_of
@@ -23,7 +24,7 @@ def merged(prepared: Prepared) -> Prepared:
         tables = [table.take(_known(table, prepared.space)) for table in tables]
     whole = Table(
         prepared.train.name,
-        [text for table in tables for text in table.texts],
+        join_texts([table.texts for table in tables]),
         None if prepared.train.labels is None else [label for table in tables for label in labels_of(table)],
         others=_joined([table.others for table in tables]),
         levels=prepared.train.levels,
@@ -44,6 +45,6 @@ def _weights(tables: Sequence[Table]) -> np.ndarray | None:
     return np.concatenate([np.ones(len(table)) if table.weights is None else table.weights for table in tables])
 
 
-def _joined(parts: Sequence[tuple[Sequence[str], ...]]) -> tuple[list[str], ...]:
+def _joined(parts: Sequence[tuple[Sequence[str], ...]]) -> tuple[Sequence[str], ...]:
     """The other texts of pairs and triples; negatives are dropped if only some tables have them."""
-    return tuple([text for side in sides for text in side] for sides in zip(*parts, strict=False))
+    return tuple(join_texts(sides) for sides in zip(*parts, strict=False))

@@ -78,9 +78,9 @@ class Prepared:
         return [*self.serious, *leak_notes(self.hygiene), *class_notes(self.space.names, len(self.train))]
 
     @property
-    def trained_texts(self) -> Iterator[str]:
-        """Every training text, of all tasks."""
-        return chain(*(table.all_texts for table in self.trained_tables))
+    def texts_of_pairs(self) -> Iterator[str]:
+        """Every single training text of pairs and triples, of all tasks."""
+        return chain(*(table.all_texts for table in self.trained_tables if table.others))
 
     @property
     def trained_tables(self) -> list[Table]:
@@ -255,6 +255,7 @@ def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
         "read_as": data.read_as,
         "empty": data.empty,
         "check_used": False,  # an option may apply to one of several files
+        "store": True,
     }
     try:
         dataset = read_dataset(data.source, **options)
@@ -275,13 +276,16 @@ def _read(data: DataSpec, needs: Needs, usual: Columns | None) -> Dataset:
     tables = [table for table in (dataset.train, validation, test, unlabelled) if table is not None]
     dialects = Dialects(checked_dialect(data.delimiter, data.encoding, data.sheet))
     dialects.check_used([table.file for table in tables], dataset.name)
+    sha256 = dataset.sha256
+    if any(table is not None for table in (data.validation, data.test, data.unlabelled)):
+        sha256 = content_hash([dataset.train, validation, test, unlabelled])
     return Dataset(
         dataset.name,
         replace(dataset.train, frame=None),
         _bare(validation),
         _bare(test),
         _bare(unlabelled),
-        sha256=content_hash([dataset.train, validation, test, unlabelled]),
+        sha256=sha256,
     )
 
 

@@ -16,6 +16,8 @@ from phasefit.prepare.notes import few_rows_note
 from phasefit.prepare.specification import SplitSpec
 from phasefit.seeds import generator
 
+MOST_HELD_OUT = 100_000  # rows that are split off for validation or test; their accuracy is exact to 0.2 points
+
 
 def labels_of(table: Table) -> Sequence[Label]:
     """The labels of a table that needs them."""
@@ -77,6 +79,7 @@ def split_off(
     }
     if not any(shares.values()):
         return train, validation, test
+    asked, shares = shares, {name: min(share, MOST_HELD_OUT / len(train)) for name, share in shares.items()}
     codes = _strata(train, None if base is None else base.space)
     free = np.arange(len(train)) if base is None else np.flatnonzero(~base.knows(train))
     if base is not None and not len(free):
@@ -94,11 +97,13 @@ def split_off(
                 f"{train.name}: no {name} rows can be split off: too few distinct texts{where}; give --{name}, or use "
                 f"--{name}-size 0"
             )
-    parts = " and ".join(f"{share:.0%} for {name}" for name, share in shares.items() if share)
+    parts = " and ".join(f"{_part(asked[name], share)} for {name}" for name, share in shares.items() if share)
     how = "at random" if train.labels is None else "stratified"
     note = f"split off before training ({how}): {parts}"
     if base is not None and len(free) < len(train):
         note += f", from the {len(free):,} rows that {base.name} was not trained on"
+    if asked != shares:
+        note += "; to score more rows, give them with --validation and --test"
     notes.append(note)
     if train.labels is not None:
         _note_small_classes(codes, free, drawn, notes)
@@ -106,6 +111,11 @@ def split_off(
     test = train.take(held["test"]) if shares["test"] else test
     trained = np.delete(np.arange(len(train)), np.concatenate(list(held.values())))
     return train.take(trained), validation, test
+
+
+def _part(asked: float, share: float) -> str:
+    """The share of the rows that is split off, or their number if the share is limited."""
+    return f"{asked:.0%}" if share == asked else f"{MOST_HELD_OUT:,} rows instead of {asked:.0%}"
 
 
 def _strata(table: Table, base: LabelSpace | None) -> np.ndarray:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 from phasefit.data.hygiene import hygiene
 from phasefit.data.labels import NoLabels
+from phasefit.data.stored_texts import join_texts
 from phasefit.data.table import Table
 from phasefit.data.task_file import TaskFile, TaskSpec, is_task_file, read_task_file
 from phasefit.errors import DataError
@@ -44,7 +44,7 @@ def prepare_tasks(data: DataSpec, split: SplitSpec, seed: int, needs: Needs, bas
     before = None
     if file.before is not None and needs_before is not None:
         before = prepared(file.before, needs_before, f"{file.name}.toml, before")
-    train = Table(file.name, list(chain.from_iterable(task.train.all_texts for task in tasks.values())))
+    train = Table(file.name, join_texts([side for task in tasks.values() for side in task.train.sides]))
     notes = [f"{name}: {note}" for name, task in tasks.items() for note in task.notes]
     serious = [f"{name}: {note}" for name, task in tasks.items() for note in task.warnings]
     if before is not None:

@@ -58,8 +58,8 @@ def save_results(path: Path, job: Job, fitted: FitResult) -> dict[str, Any]:
         facts["went_on_from"] = job.spec.model_name or str(job.spec.model)  # a run without a classifier
     facts |= model.write(path)
     trained = merged(job.prepared) if job.spec.recipe.refit else job.prepared
-    rows = [table.same for table in trained.trained_tables if table.others]
-    write_seen(path, trained.trained_texts, None if job.base is None else job.base.seen, rows)
+    before = None if job.base is None else job.base.seen
+    write_seen(path, trained.texts_of_pairs, before, [table.same for table in trained.trained_tables])
     write_hygiene(path, job.prepared.hygiene, fitted.fitted.cut)
     write_json(path / "metrics.json", fitted.metrics)
     write_json(path / "history.json", fitted.fitted.history.rows)

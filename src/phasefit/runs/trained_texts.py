@@ -20,7 +20,7 @@ SEEN = "trained_on.safetensors"
 def write_seen(
     folder: Path, texts: Iterable[str], before: np.ndarray | None = None, rows: Iterable[np.ndarray] = ()
 ) -> None:
-    """Save the hashes of this run's texts and of those `before` it; `rows` are hashes of whole pairs."""
+    """Save the hashes of this run's texts and of those `before` it; `rows` are hashes of whole rows (`Table.same`)."""
     from safetensors.numpy import save_file
 
     earlier = before if before is not None else np.empty(0, np.int64)

@@ -196,12 +196,16 @@ def wrong_width(file: TextFile, row: int, line: int, width: int, cells: int) -> 
     return DataError(f"{where}: {problem}; is a quote or a separator missing?")
 
 
-def bad_quoting(file: TextFile, row: int, line: int, error: Exception) -> DataError:
+class BadQuoting(DataError):  # noqa: N818 - named after what is wrong
+    """The quotes of a row are wrong; the reader of whole files may accept them all the same."""
+
+
+def bad_quoting(file: TextFile, row: int, line: int, error: Exception) -> BadQuoting:
     """The error of a row whose quotes are wrong; `line` is where it starts."""
     reason = "a quote is not closed" if "end of data" in str(error) else f"bad quoting ({error})"
     place = f"row {row}" if row else "the header"
     what = f"{file.name}, {place} (line {line}): {reason}"
-    return DataError(f'{what}; close it, or write quotes inside a text twice ("")')
+    return BadQuoting(f'{what}; close it, or write quotes inside a text twice ("")')
 
 
 def _records(file: TextFile, separator: str) -> Iterator[tuple[list[str], int]]:

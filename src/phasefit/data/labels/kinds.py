@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from phasefit.data.coded_labels import distinct
 from phasefit.data.labels.space import LabelSpace, plain
 from phasefit.data.table import Label
 from phasefit.errors import LabelError
@@ -52,7 +53,7 @@ class LabelFormat(ABC):
 
     def build_classes(self, labels: Sequence[Label]) -> LabelSpace:
         """The space of all classes that occur, with no minimum number."""
-        types = {type(part) for label in labels if type(label) is not str for part in _parts(plain(label))}
+        types = {type(part) for label in distinct(labels) if type(label) is not str for part in _parts(plain(label))}
         if {bool, int} <= types:  # True == 1 in Python, so one of them would be lost
             raise LabelError("labels mix true/false with numbers; use one type")
         return self.space.build(labels)

@@ -9,12 +9,14 @@ from typing import Any, cast
 import numpy as np
 
 from phasefit.data.checks import Place, is_missing, plain_label
+from phasefit.data.coded_labels import distinct
 from phasefit.data.labels.space import LabelSpace, in_order, plain
 from phasefit.data.table import Label
 from phasefit.errors import LabelError
 
 SEPARATOR = "|"  # between several labels in one cell
 NO_LABEL = "(no label)"  # the group of texts without labels
+AT_ONCE = 65_536  # rows whose rarest class is found together
 LISTS = (list, set, frozenset, np.ndarray)
 SEVERAL = (*LISTS, tuple)
 
@@ -27,7 +29,7 @@ class MultiLabels(LabelSpace):
     @classmethod
     def build(cls, labels: Iterable[Label]) -> LabelSpace:
         """The classes in all sets, sorted."""
-        return cls(in_order({plain(part) for label in labels for part in parts(label)}))
+        return cls(in_order({plain(part) for label in distinct(labels) for part in parts(label)}))
 
     @property
     def groups(self) -> list[str]:
@@ -51,8 +53,12 @@ class MultiLabels(LabelSpace):
         """The rarest class of each text: rows with the same code share at least that class."""
         members = self.values(labels, where)
         sizes = np.append(members.sum(axis=0), len(members) + 1)  # the group without labels is never the rarest
-        marked = np.hstack([members, np.ones((len(members), 1), dtype=bool)])
-        return np.asarray(np.where(marked, sizes, np.iinfo(np.int64).max).argmin(axis=1), dtype=np.int64)
+        codes = np.empty(len(members), dtype=np.int64)
+        for start in range(0, len(members), AT_ONCE):
+            some = members[start : start + AT_ONCE]
+            marked = np.hstack([some, np.ones((len(some), 1), dtype=bool)])
+            codes[start : start + AT_ONCE] = np.where(marked, sizes, np.iinfo(np.int64).max).argmin(axis=1)
+        return codes
 
     def none(self, rows: int) -> np.ndarray:
         """No classes, (rows, classes) bool."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from phasefit.data.coded_labels import CodedLabels, distinct
 from phasefit.data.table import Label
 from phasefit.errors import LabelError
 
@@ -51,7 +53,7 @@ class LabelSpace(ABC):
     @classmethod
     def build(cls, labels: Iterable[Label]) -> LabelSpace:
         """The space of all labels that occur, sorted."""
-        return cls(in_order({plain(label) for label in labels}))
+        return cls(in_order({plain(label) for label in distinct(labels)}))
 
     @abstractmethod
     def name(self, label: Label) -> str:
@@ -85,6 +87,9 @@ class LabelSpace(ABC):
 
     def encode(self, labels: Sequence[Label], where: str = "labels") -> np.ndarray:
         """Codes (n,) int64; an unknown label raises LabelError with its row and the closest known label."""
+        if isinstance(labels, CodedLabels):
+            with suppress(LabelError):  # reported below, with the row
+                return labels.numbers(self.encode)
         known = self._codes
         try:
             codes = [known.get(label, -1) for label in labels]
@@ -121,7 +126,7 @@ class LabelSpace(ABC):
 
     def extend(self, labels: Iterable[Label]) -> LabelSpace:
         """A space with these labels added: known classes keep their codes, new ones follow, sorted."""
-        added = {self.name(label): label for label in map(plain, labels) if not self.knows(label)}
+        added = {self.name(label): label for label in map(plain, distinct(labels)) if not self.knows(label)}
         return type(self)(self.classes + tuple(in_order(added.values()))) if added else self
 
     def to_json(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
+from phasefit.data.stored_texts import ChosenTexts
 from phasefit.kinds import kind_of
 from phasefit.metrics.paired import paired_error
 from phasefit.models.heads import PairKind
@@ -135,7 +136,7 @@ class Finetune(Phase):
         """Notes of the views, and how many pairs are truncated."""
         notes = []
         if self.views is not None:
-            notes += self.views.notes([self.data.texts[row] for row in self.data.train.tolist()])
+            notes += self.views.notes(ChosenTexts(self.data.texts, self.data.train))
         if self.head.pair == "together" and (cut := self.rows.cut):
             notes.append(
                 f"{self.name}: {cut:,} pairs are longer than {self.encoder.max_length} tokens and are truncated"

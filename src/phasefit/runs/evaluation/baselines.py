@@ -149,11 +149,11 @@ def _scores(
 
 def sample(table: Table, limit: Limit, seed: int) -> np.ndarray:
     """The numbers of the rows of a sample within the limits, in order; all rows if they fit."""
-    lengths = np.array([sum(map(len, texts)) for texts in zip(*table.sides, strict=True)])
-    order = generator(seed, "baselines").permutation(len(table))
-    fits = np.cumsum(lengths[order]) <= limit.characters
+    order = generator(seed, "baselines").permutation(len(table))[: limit.rows]
+    lengths = np.array([sum(len(side[row]) for side in table.sides) for row in order.tolist()], dtype=np.int64)
+    fits = np.cumsum(lengths) <= limit.characters
     fits[:1] = True
-    return np.sort(order[fits][: limit.rows])
+    return np.sort(order[fits])
 
 
 def baselines_sentence(facts: Mapping[str, Any]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
+from phasefit.data.stored_texts import JoinedTexts, StoredTexts, join_texts
 from phasefit.data.table import Table
 from phasefit.errors import DataError
 from phasefit.events import Event, Stage
@@ -21,6 +22,8 @@ from phasefit.prepare.prepare import Prepared
 from phasefit.recipes.recipe import Recipe
 from phasefit.runs.fitting.token_notes import token_notes
 from phasefit.seeds import generator
+
+Texts: TypeAlias = list[str] | JoinedTexts  # to which texts are added
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def index_rows(
     )
 
 
-def every_text(prepared: Prepared) -> list[str]:
+def every_text(prepared: Prepared) -> Sequence[str]:
     """All texts, in the order that `index_rows` numbers them."""
     return _numbered(prepared)[0]
 
@@ -85,8 +88,9 @@ def task_numbers(prepared: Prepared) -> np.ndarray:
     return numbers
 
 
-def _numbered(prepared: Prepared) -> tuple[list[str], list[Place], np.ndarray | None]:
-    texts: list[str] = []
+def _numbered(prepared: Prepared) -> tuple[Texts, list[Place], np.ndarray | None]:
+    sides = [side for one in (prepared, *prepared.tasks.values()) for table in _tables(one) for side in table.sides]
+    texts: Texts = JoinedTexts() if any(isinstance(side, StoredTexts | JoinedTexts) for side in sides) else []
     places = [_placed(one, texts) for one in (*_own_rows(prepared), *prepared.tasks.values())]
     others = index_others([table for place in places for table in _tables(place.prepared)], texts)
     return texts, places, others
@@ -101,7 +105,7 @@ def _tables(prepared: Prepared) -> list[Table]:
     return [table for table in (prepared.train, prepared.validation, prepared.unlabelled) if table is not None]
 
 
-def _placed(prepared: Prepared, texts: list[str]) -> Place:
+def _placed(prepared: Prepared, texts: Texts) -> Place:
     """Add its texts to `texts` and return their numbers."""
     numbers = []
     for table in (prepared.train, prepared.validation, prepared.unlabelled):
@@ -154,7 +158,7 @@ def _texts_of(tasks: Iterable[PhaseData], like: PhaseData) -> PhaseData:
     return replace(like, train=texts("train"), validation=texts("validation"), unlabelled=nothing, others=None)
 
 
-def index_others(tables: Sequence[Table], texts: list[str]) -> np.ndarray | None:
+def index_others(tables: Sequence[Table], texts: Texts) -> np.ndarray | None:
     """Add the other texts of pairs and triples to `texts` and return their numbers, by row; None if there are none."""
     width = max(len(table.others) for table in tables)
     if not width:
@@ -187,6 +191,6 @@ def _some_texts(texts: Sequence[str], seed: int) -> list[str]:
     return [texts[row] for row in rows]
 
 
-def _training_texts(prepared: Prepared) -> list[str]:
+def _training_texts(prepared: Prepared) -> Sequence[str]:
     tables = [one.train for one in (*_own_rows(prepared), *prepared.tasks.values())]
-    return [text for table in tables for side in table.sides for text in side]
+    return join_texts([side for table in tables for side in table.sides])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from phasefit.data.stored_texts import StoredTexts
 from phasefit.errors import DataError, RecipeError
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
@@ -89,6 +90,19 @@ def idle_notes(recipe: Recipe, prepared: Prepared) -> list[str]:
         for where, is_one_input in together.items()
         if is_one_input
     ]
+
+
+def memory_notes(recipe: Recipe, prepared: Prepared) -> list[str]:
+    """Notes about parts of a recipe whose memory grows with a large table, although its texts are in a file."""
+    if not any(isinstance(table.texts, StoredTexts) for table in prepared.trained_tables):
+        return []
+    users = [f"recipe '{recipe.baseline}' keeps all training texts"] if recipe.baseline is not None else []
+    for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
+        if getattr(options, "pairs", None) == "explicit":
+            users.append(f"{name} keeps all its pairs (pairs = 'explicit')")
+        if prepared.train.others and any(head.pair == "together" for head in options.heads().values()):
+            users.append(f"{name} keeps the tokens of all pairs (pair = 'together')")
+    return [f"{user} in memory; to use less, train on a sample with --rows" for user in users]
 
 
 def ignored_texts(recipe: Recipe, prepared: Prepared) -> str:

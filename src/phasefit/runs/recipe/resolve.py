@@ -13,7 +13,7 @@ from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, parse_recipe, read_recipe
 from phasefit.recipes.settings import merge_settings
-from phasefit.runs.recipe.check import check_recipe, idle_notes, ignored_texts
+from phasefit.runs.recipe.check import check_recipe, idle_notes, ignored_texts, memory_notes
 from phasefit.runs.run import Run
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
@@ -45,7 +45,7 @@ def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Ca
     for note in _batch_notes(chosen, resolved, rows):
         listen(Note(note))
     check_recipe(spec, resolved, prepared)
-    for note in idle_notes(resolved, prepared):
+    for note in (*idle_notes(resolved, prepared), *memory_notes(resolved, prepared)):
         listen(Note(note))
     for note in _head_only_notes(spec, resolved):
         listen(Note(note, warning=True))
