@@ -22,7 +22,7 @@ from phasefit.phases.contract import AfterStep, Phase
 from phasefit.training.averaging import copied_weights, encoder_weights, put_trained_weights
 from phasefit.training.best import Best
 from phasefit.training.empty_batches import EmptyBatchWarnings
-from phasefit.training.evaluate import from_main_process, scores_of, solve
+from phasefit.training.evaluate import from_main_process, scores_of, solve, together
 from phasefit.training.evaluations import evaluation_facts, limit_evaluations
 from phasefit.training.finishing import finish
 from phasefit.training.gradients import add_gradients
@@ -149,7 +149,8 @@ def _step(
     factor = schedule.factor(step, segment)
     for group in state.optimiser.param_groups:
         group["lr"] = group["peak_lr"] * factor
-    phase.before_step(step)
+    with together(phase, accelerator):
+        phase.before_step(step)
     loss, scalars = add_gradients(phase, module, accelerator, draws, seed, step)
     if phase.options.clip:
         accelerator.clip_grad_norm_(phase.parameters(), phase.options.clip)
@@ -171,7 +172,9 @@ def _end_training(state: PhaseState, schedule: Schedule, last: int) -> None:
 
 def _after_step(phase: Phase, accelerator: Accelerator, step: int, last: int) -> AfterStep:
     """Let the phase do its work between steps; rounding must not make the processes differ."""
-    after = from_main_process(accelerator, phase.after_step(step, last=step == last))
+    with together(phase, accelerator):
+        done = phase.after_step(step, last=step == last)
+    after = from_main_process(accelerator, done)
     if after is not None and accelerator.num_processes > 1:
         for tensor in (*phase.parameters(), *phase.buffers()):
             broadcast(tensor.detach())
