@@ -20,6 +20,9 @@ import torch
 from safetensors.torch import save_file
 
 from phasefit.events import Scored
+from phasefit.models.encoder.dropout import set_dropout
+from phasefit.models.encoder.inference import encode_rows
+from phasefit.models.encoder.sharing import shared_encoding
 from phasefit.models.gather import gather
 from phasefit.models.model import Model
 from phasefit.objectives import OBJECTIVES
@@ -91,11 +94,7 @@ def built(name: str, folder: Path) -> Phase:
 def trained(name: str, folder: Path) -> dict[str, torch.Tensor]:
     """The weights after a few steps of a job without dropout, and its scores, in any number of processes."""
     phase = built(name, folder)
-    for part in phase.modules():
-        if isinstance(part, torch.nn.Dropout):
-            part.p = 0.0
-        if isinstance(part, torch.nn.MultiheadAttention):
-            part.dropout = 0.0
+    set_dropout(phase, 0.0)
     accelerator = make_accelerator("cpu", "no", skips_parameters=phase.options.skips_parameters)
     events = list(train_phase(phase, accelerator, seed=0))
     scored = [event for event in events if isinstance(event, Scored)]
@@ -120,6 +119,16 @@ def trained_rows(name: str, folder: Path) -> dict[str, torch.Tensor]:
     for _ in train_phase(phase, accelerator, seed=0, fixed_steps=4):
         pass
     return seen
+
+
+def evaluated(folder: Path) -> dict[str, torch.Tensor]:
+    """Vectors of rows, some of them equal, which the processes encode together, and how many this one encoded."""
+    encoder = fresh_model(folder).encoder
+    tokens, counts = encoder.tokenise([*make_table(50)[0], *make_table(20)[0]]), [0]
+    encoder.register_forward_pre_hook(lambda _, given: counts.append(len(given[0]["input_ids"])))
+    with shared_encoding(encoder):
+        vectors = encode_rows(encoder, tokens, batch_size=4)
+    return {"vectors": vectors, "encoded": torch.tensor(sum(counts))}
 
 
 def gathered(name: str, rank: int, processes: int) -> dict[str, torch.Tensor]:
@@ -163,6 +172,7 @@ def main(folder: Path, noisy: Path, out: Path) -> None:
         f"gather-{name}": lambda name=name: gathered(name, rank, count) for name in OBJECTIVES
     }
     jobs["shared"] = lambda: shared(rank, count)
+    jobs["evaluated"] = lambda: evaluated(folder)
     jobs |= {name: lambda name=name: trained(name, folder) for name in TRAINED}
     jobs |= {f"rows-{name}": lambda name=name: trained_rows(name, noisy) for name in WITH_DROPOUT}
     for name, job in jobs.items():

@@ -14,6 +14,7 @@ from processes import (
     SCORES,
     TRAINED,
     WITH_DROPOUT,
+    evaluated,
     gathered,
     largest_difference,
     launch,
@@ -62,6 +63,14 @@ def test_gathered_parts_that_share_a_gradient(results: list[Path]) -> None:
         own = slice(number * each, (number + 1) * each)
         part = result(rank, "shared")
         assert all(torch.equal(part[side], alone[side][own]) for side in ("left", "right"))
+
+
+def test_evaluations_are_divided_among_the_processes(results: list[Path], quiet_folder: Path) -> None:
+    alone, parts = evaluated(quiet_folder), [result(rank, "evaluated") for rank in results]
+    assert all(torch.equal(part["vectors"], alone["vectors"]) for part in parts)
+    counts = [int(part["encoded"]) for part in parts]
+    assert sum(counts) == int(alone["encoded"])
+    assert max(counts) - min(counts) <= 4, "one batch"
 
 
 @pytest.mark.parametrize("name", TRAINED)

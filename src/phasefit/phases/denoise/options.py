@@ -24,6 +24,9 @@ class DenoiseSettings(Strict):
     decoder: Literal["light", "tied"] = Field(
         "light", description="light: works with any encoder; tied: shares the encoder's weights, as in the paper"
     )
+    decoder_dropout: float | None = Field(
+        None, ge=0, lt=1, description="dropout of the decoder; default: 0.1, or that of the model (decoder = 'tied')"
+    )
     variant: Literal["dae", "vae"] = Field(
         "dae", description="vae: reconstruct from a sample around the vector, so that the decoder can generate texts"
     )

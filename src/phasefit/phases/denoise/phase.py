@@ -11,6 +11,7 @@ from phasefit.errors import RecipeError
 from phasefit.models.decoders.light import LightDecoder
 from phasefit.models.decoders.tied import TiedDecoder
 from phasefit.models.decoders.vae import Generator
+from phasefit.models.encoder.dropout import set_dropout
 from phasefit.models.encoder.encoder import sentence_vectors
 from phasefit.models.encoder.inference import evaluating
 from phasefit.models.encoder.sharing import add_up, turn
@@ -48,6 +49,8 @@ class Denoise(Phase):
             self.decoder = TiedDecoder(self.encoder, seed=decoder_seed)
         else:
             self.decoder = LightDecoder(self.encoder, *_in_use(self.tokens), seed=decoder_seed)
+        if options.decoder_dropout is not None:
+            set_dropout(self.decoder, options.decoder_dropout)
         self.generator: Generator | None = None
         if isinstance(self.decoder, LightDecoder) and options.variant == "vae":
             model.generator = self.generator = Generator(self.decoder, self.encoder.dimension)
