@@ -10,14 +10,18 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from accelerate.state import AcceleratorState, PartialState
+from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 from safetensors.torch import save_file
+from torch.distributed.tensor import DTensor
 
 from phasefit.events import Scored
 from phasefit.models.encoder.dropout import set_dropout
@@ -30,6 +34,7 @@ from phasefit.phases.batch import division
 from phasefit.phases.contract import Batch, Phase, PhaseData
 from phasefit.training.device import make_accelerator
 from phasefit.training.loop import train_phase
+from phasefit.training.state import PhaseState, put_weights, weights_of
 from several_tasks import tasks_of
 from tiny import fresh_model, make_data, make_phase, make_table
 
@@ -89,6 +94,52 @@ def built(name: str, folder: Path) -> Phase:
     kind, options = TRAINED[name]
     model: Model = fresh_model(folder)
     return make_phase(kind, model, data_of(kind, name, model), **{**COMMON, **options})
+
+
+SHARDED = ("finetune", "joint", "multitask, union", "self-train")
+
+
+@contextmanager
+def fully_sharded() -> Iterator[None]:
+    """FSDP, which Accelerate supports on GPUs only; torch also has it on CPUs."""
+    plugin = FullyShardedDataParallelPlugin(
+        fsdp_version=2,
+        auto_wrap_policy="transformer_based_wrap",
+        transformer_cls_names_to_wrap=["BertLayer"],
+        cpu_ram_efficient_loading=False,
+    )
+    state, before = AcceleratorState(), AcceleratorState().distributed_type
+    try:
+        state.fsdp_plugin = plugin
+        for shared in (state._shared_state, PartialState._shared_state):
+            shared["distributed_type"] = DistributedType.FSDP
+        yield
+    finally:
+        for shared in (state._shared_state, PartialState._shared_state):
+            shared["distributed_type"] = before
+
+
+def resumed(name: str, folder: Path) -> dict[str, torch.Tensor]:
+    """The weights of a job without dropout that is stopped after two steps and resumed from a checkpoint."""
+    saved: dict[str, Any] = {}
+    accelerator = make_accelerator("cpu", "no")
+    with fully_sharded():
+        for number in range(2):
+            phase = built(name, folder)
+            set_dropout(phase, 0.0)
+            if number:
+                put_weights(saved["tensors"], phase=phase)
+
+            def save(state: PhaseState, number: int = number) -> None:
+                assert any(isinstance(value, DTensor) for value in state.optimiser.param_groups[0]["params"])
+                if state.step == 2 and not number:
+                    tensors = weights_of(phase=state.phase) | state.tensors()
+                    saved.update(tensors={key: value.clone() for key, value in tensors.items()}, facts=state.facts())
+
+            resume = (lambda state: state.load(saved["tensors"], saved["facts"])) if number else None
+            for _ in train_phase(phase, accelerator, seed=0, on_step_end=save, resume=resume):
+                pass
+    return {name: value.detach().clone() for name, value in phase.named_parameters()}
 
 
 def trained(name: str, folder: Path) -> dict[str, torch.Tensor]:
@@ -174,6 +225,8 @@ def main(folder: Path, noisy: Path, out: Path) -> None:
     jobs["shared"] = lambda: shared(rank, count)
     jobs["evaluated"] = lambda: evaluated(folder)
     jobs |= {name: lambda name=name: trained(name, folder) for name in TRAINED}
+    jobs |= {f"sharded-{name}": lambda name=name: fully_sharded()(trained)(name, folder) for name in SHARDED}
+    jobs["resumed"] = lambda: resumed("finetune", folder)
     jobs |= {f"rows-{name}": lambda name=name: trained_rows(name, noisy) for name in WITH_DROPOUT}
     for name, job in jobs.items():
         tensors = job()

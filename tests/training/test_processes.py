@@ -12,6 +12,7 @@ from phasefit.objectives import OBJECTIVES
 from phasefit.phases import PHASES
 from processes import (
     SCORES,
+    SHARDED,
     TRAINED,
     WITH_DROPOUT,
     evaluated,
@@ -84,6 +85,21 @@ def test_several_processes_are_as_good_as_one(results: list[Path], quiet_folder:
     alone, together = trained(name, quiet_folder), result(results[0], name)
     assert any(key.startswith(SCORES) for key in alone)
     assert largest_difference(alone, together) < AGREEMENT
+
+
+@pytest.mark.parametrize("name", SHARDED)
+def test_sharded_processes_are_as_good_as_one(results: list[Path], quiet_folder: Path, name: str) -> None:
+    alone = trained(name, quiet_folder)
+    for rank in results:
+        assert largest_difference(alone, result(rank, f"sharded-{name}")) < AGREEMENT
+
+
+def test_sharded_training_can_be_resumed(results: list[Path]) -> None:
+    whole = {key: value for key, value in result(results[0], "sharded-finetune").items() if not key.startswith(SCORES)}
+    for rank in results:
+        again = result(rank, "resumed")
+        assert whole.keys() == again.keys()
+        assert all(torch.equal(whole[key], again[key]) for key in whole)
 
 
 @pytest.mark.parametrize("name", WITH_DROPOUT)

@@ -49,6 +49,10 @@ class PhaseData:
         if self.values is None:
             object.__setattr__(self, "values", self.codes)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> PhaseData:
+        """Copies of a phase share the rows, which never change."""
+        return self
+
     @property
     def pairs(self) -> np.ndarray | None:
         """The second text of each row if labels belong to pairs, otherwise None."""

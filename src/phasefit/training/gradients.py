@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import DistributedType
 from torch import nn
 
 from phasefit.data.batches import Draw
@@ -31,7 +32,7 @@ def add_gradients(
     rank, processes, device = accelerator.process_index, accelerator.num_processes, accelerator.device
     # DDP regroups its sums after the first step of a process. With three processes or more that changes the rounding,
     # and a resumed run would differ; on a CPU, where DDP has little to gain, sums are always grouped the same way.
-    averages = bool(phase.chunk) or (processes > 1 and device.type == "cpu")
+    averages = bool(phase.chunk) or accelerator.distributed_type == DistributedType.MULTI_CPU
     for number, draw in enumerate(draws):
         # Noise must not depend on the number of processes; dropout does, because its masks have the shape of a part.
         noise, dropout = (derive(seed, phase.name, step, number, which) for which in (0, rank))

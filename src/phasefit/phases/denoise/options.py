@@ -33,6 +33,12 @@ class DenoiseSettings(Strict):
     beta: float = Field(1e-4, ge=0, description="weight of the KL divergence (variant = 'vae')")
     beta_steps: int = Field(0, ge=0, description="steps over which beta rises from 0 (variant = 'vae')")
 
+    def sharding_obstacle(self) -> str | None:
+        """The option that excludes FSDP: shared weights, or a weight that the loop changes from step to step."""
+        if self.decoder == "tied":
+            return "decoder = 'tied'"
+        return "variant = 'vae'" if self.variant == "vae" else None
+
     @model_validator(mode="after")
     def _vae_needs_light_decoder(self) -> Self:
         if self.variant == "vae" and self.decoder == "tied":
@@ -59,6 +65,11 @@ class Options(PhaseOptions, DenoiseSettings):
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
         """Texts; labels are not used."""
         return "texts"
+
+    @property
+    def not_sharded(self) -> str | None:
+        """The decoder or the variant."""
+        return self.sharding_obstacle()
 
     @property
     def adds_random_layer(self) -> bool:

@@ -95,12 +95,12 @@ class Multitask(Phase):
         """Vectors of the rows of each task, by task name."""
         vectors = {}
         for place, task in enumerate(self._each()):
-            rows = batch.draw["rows"][batch.draw["task"] == place]
-            if place not in batch.whole["task"]:
+            own, every = (draw["rows"][draw["task"] == place] for draw in (batch.draw, batch.whole))
+            if not len(every):
                 continue
-            if not len(rows):  # other processes have some: this one takes part in the exchange, without a row
-                vectors[task.name] = torch.empty(0, task.rows.index.shape[1] * self.encoder.dimension).to(batch.device)
-            elif self.options.freeze:
+            # Processes use the same modules in every step; without a row of the task, one that `gather` leaves out.
+            rows = own if len(own) else every[:1]
+            if self.options.freeze:
                 vectors[task.name] = task.frozen(self._model[0], rows)
             else:
                 vectors[task.name] = task.rows.vectors(self.encoder(batch.put(task.rows.features(rows))))
