@@ -80,7 +80,7 @@ def test_chunks_give_the_gradient_of_the_whole_batch(model, pairs, options) -> N
     gradients = []
     for chunk in (12, 5):
         phase.zero_grad()
-        _in_chunks(phase, Accelerator(cpu=True), {"rows": pairs.train[:12]}, 0, chunk, 1.0)
+        _in_chunks(phase, Accelerator(cpu=True), batch_of(pairs.train[:12]), (0, 0), chunk, 1.0)
         gradients.append({name: p.grad.clone() for name, p in phase.named_parameters() if p.grad is not None})
     for name, whole in gradients[0].items():
         torch.testing.assert_close(gradients[1][name], whole, atol=1e-5, rtol=1e-4, msg=name)

@@ -15,7 +15,7 @@ from phasefit.models.model import Model
 from phasefit.phases.contract import Batch, PhaseData
 from phasefit.phases.multitask.phase import Multitask
 from phasefit.training.device import make_accelerator
-from phasefit.training.gradients import _own_part, add_gradients
+from phasefit.training.gradients import add_gradients
 from phasefit.training.loop import train_phase
 from phasefit.training.schedule import Schedule
 from phasefit.training.state import PhaseState, put_weights, weights_of
@@ -74,23 +74,6 @@ def test_rows_have_their_weights(model, data) -> None:
     heavy = made(model, weighted, mix="union").eval()
     assert heavy(batch).loss.item() == pytest.approx(mean_by_hand(heavy, batch, {}), rel=1e-5)
     assert heavy(batch).loss.item() != pytest.approx(plain, rel=1e-3)
-
-
-@pytest.mark.parametrize("processes", [2, 3])
-def test_parts_on_several_processes_have_the_gradient_of_the_batch(model, data, processes: int) -> None:
-    phase = made(model, data, mix="union", batch_size=10, tasks={"tags": {"weight": 3.0}}).eval()
-    uneven = False
-    for batch in batches_of(phase)[:4]:
-        phase(batch).loss.backward()
-        whole = gradients(phase)
-        for rank in range(processes):
-            own, share = _own_part(batch.draw, rank, processes, whole=False)
-            uneven |= len(np.unique(own["task"])) < len(np.unique(batch.draw["task"]))
-            (phase(Batch(own, batch.generator, batch.device)).loss * share / processes).backward()
-        parts = gradients(phase)
-        assert parts.keys() == whole.keys()
-        assert all(torch.allclose(parts[name], whole[name], atol=1e-5) for name in whole)
-    assert uneven, "a process without rows of a task"
 
 
 def test_batches_of_one_step_are_averaged(model, data) -> None:

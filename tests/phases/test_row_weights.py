@@ -14,7 +14,6 @@ from phasefit.models.model import Model
 from phasefit.phases import PHASES
 from phasefit.phases.contract import Batch, Phase, PhaseData
 from phasefit.recipes import read_recipe
-from phasefit.training.gradients import _own_part
 from tiny import first_batch, make_phase
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -77,14 +76,6 @@ def test_weights_multiply_the_loss(variant: str, model: Model, data: PhaseData) 
         losses[name] = loss_of(phase, first_batch(phase))
     assert losses["ones"] == pytest.approx(losses["none"], rel=1e-5)
     assert losses["uneven"] != pytest.approx(losses["none"], rel=1e-5)
-
-
-def test_parts_of_a_batch_on_several_processes_add_up(model: Model, data: PhaseData) -> None:
-    phase = built("finetune", model, weighted(data, np.arange(len(data.texts))), {})
-    whole = first_batch(phase)
-    parts = [_own_part(whole.draw, rank, 3, whole=False) for rank in range(3)]
-    losses = [loss_of(phase, Batch(draw, whole.generator, whole.device)) * share for draw, share in parts]
-    assert np.mean(losses) == pytest.approx(loss_of(phase, whole), rel=1e-5)
 
 
 def test_validation_losses_are_not_weighted(model: Model, data: PhaseData) -> None:

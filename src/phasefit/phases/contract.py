@@ -11,15 +11,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from phasefit.data.batches import Batches, Draw
+from phasefit.data.batches import Batches
 from phasefit.data.labels import LabelSpace
 from phasefit.metrics.registry import metric_at
 from phasefit.models.encoder.freezing import freeze_below
 from phasefit.models.model import Model
 from phasefit.models.solved_head import Solution
-from phasefit.models.tokens.tokens import Features, Tokens
+from phasefit.models.tokens.tokens import Tokens
+from phasefit.phases.batch import Batch
 from phasefit.phases.options import PhaseOptions
 from phasefit.seeds import generator
+
+__all__ = ["AfterStep", "Batch", "Encoded", "Phase", "PhaseData", "StepOutput", "encoder_groups"]
 
 Encoded: TypeAlias = dict[str, Tensor]
 
@@ -46,6 +49,10 @@ class PhaseData:
         if self.values is None:
             object.__setattr__(self, "values", self.codes)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> PhaseData:
+        """Copies of a phase share the rows, which never change."""
+        return self
+
     @property
     def pairs(self) -> np.ndarray | None:
         """The second text of each row if labels belong to pairs, otherwise None."""
@@ -54,27 +61,6 @@ class PhaseData:
     def targets(self, rows: np.ndarray) -> np.ndarray:
         """The labels of the rows as targets of an objective."""
         return self.space.targets(self.values[rows])
-
-
-@dataclass(frozen=True)
-class Batch:
-    """One draw of rows, the random generator of the step, and the device."""
-
-    draw: Draw
-    generator: np.random.Generator
-    device: torch.device
-
-    def put(self, features: Features) -> Features:
-        """The features on the device of the batch."""
-        return {name: value.to(self.device, non_blocking=True) for name, value in features.items()}
-
-    def tensor(self, values: np.ndarray) -> Tensor:
-        """The array as a tensor on the device of the batch."""
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
-
-    def weights(self, weights: np.ndarray | None, rows: np.ndarray) -> Tensor | None:
-        """The weights of the rows, from those of a whole table; None if all rows have the same weight."""
-        return None if weights is None else self.tensor(weights[rows])
 
 
 class StepOutput(NamedTuple):
@@ -124,7 +110,10 @@ class Phase(nn.Module, ABC):
 
     @property
     def gathers(self) -> bool:
-        """Whether the loss needs the rows of all processes."""
+        """Whether `loss` returns the loss of the whole batch, or a part of it whose mean over processes is that loss.
+
+        Otherwise it returns the mean over the rows of this process, which the loop weights by their number.
+        """
         return False
 
     @property

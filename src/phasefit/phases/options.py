@@ -199,6 +199,11 @@ class PhaseOptions(Strict):
         """Whether some steps leave parameters without gradient, which distributed training needs to know."""
         return False
 
+    @property
+    def not_sharded(self) -> str | None:
+        """The option that excludes fully sharded training (FSDP), for a message; None: none does."""
+        return next((f"option '{name}'" for name in ("chunk", "freeze") if getattr(self, name, None)), None)
+
     @field_validator("lrs")
     @classmethod
     def _known_parts(cls, value: dict[str, float]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from phasefit.events import Listener, Note, Stage
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import Decision
 from phasefit.metrics.registry import MEAN
+from phasefit.models.encoder.sharing import shared_encoding
 from phasefit.models.model import TASK, Model
 from phasefit.models.predictor import Predictor
 from phasefit.prepare.merge import merged
@@ -99,7 +100,8 @@ def fit_prepared(
             fitted = fit(
                 model, prepared, recipe, accelerator, seed=spec.seed, listen=tracker, checkpointer=checkpointer
             )
-        metrics = _evaluate(model, prepared, recipe, spec, listen, outputs) | {"phases": fitted.phases}
+        with shared_encoding(model.encoder):
+            metrics = _evaluate(model, prepared, recipe, spec, listen, outputs) | {"phases": fitted.phases}
         if stages := run_geometry(fitted.snapshots, model):
             metrics["geometry"] = stages
     if spec.recipe.refit:

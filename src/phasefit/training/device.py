@@ -7,7 +7,7 @@ import os
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from accelerate.utils import DistributedDataParallelKwargs
+from accelerate.utils import DistributedDataParallelKwargs, DistributedType
 
 from phasefit.errors import PhasefitError
 from phasefit.models.device import pick_device
@@ -26,13 +26,17 @@ def make_accelerator(
     if "RANK" not in os.environ:
         # Accelerate keeps the first device and precision of a process; a notebook may use others later.
         AcceleratorState._reset_state(reset_partial_state=True)
-    return Accelerator(
+    accelerator = Accelerator(
         cpu=where.type == "cpu",
         mixed_precision=pick_precision(precision, where),
         log_with=track,
         project_dir=folder,
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=skips_parameters)],
     )
+    asked = os.environ.get("ACCELERATE_USE_FSDP", "").lower() == "true"
+    if asked and accelerator.distributed_type != DistributedType.FSDP:
+        raise PhasefitError("FSDP needs several GPUs: Accelerate ignores it elsewhere; launch without --use_fsdp")
+    return accelerator
 
 
 def pick_precision(name: str, device: torch.device) -> str:

@@ -9,9 +9,7 @@ from itertools import islice
 from typing import Any
 
 from accelerate import Accelerator
-from accelerate.optimizer import AcceleratedOptimizer
 from accelerate.utils import broadcast
-from torch import nn
 
 from phasefit.data.batches import Batches, Draw
 from phasefit.errors import RecipeError
@@ -22,12 +20,13 @@ from phasefit.phases.contract import AfterStep, Phase
 from phasefit.training.averaging import copied_weights, encoder_weights, put_trained_weights
 from phasefit.training.best import Best
 from phasefit.training.empty_batches import EmptyBatchWarnings
-from phasefit.training.evaluate import from_main_process, scores_of, solve
+from phasefit.training.evaluate import from_main_process, scores_of, solve, together
 from phasefit.training.evaluations import evaluation_facts, limit_evaluations
 from phasefit.training.finishing import finish
 from phasefit.training.gradients import add_gradients
 from phasefit.training.optimiser import make_optimiser
 from phasefit.training.schedule import Schedule
+from phasefit.training.sharding import Stepper, stepper_of
 from phasefit.training.state import PhaseState
 
 
@@ -82,14 +81,14 @@ def train_phase(
     if resume is None and fixed_steps is None and not phase.starts_untrained:
         yield from _evaluate(phase, accelerator, state.best, 0, 0.0)
         yield from _skip(state)
-    module, stepper = accelerator.prepare(phase, state.optimiser)
+    stepper = stepper_of(state) if state.step < last and not state.stopped else None
     phase.train()
     earlier_seconds = state.seconds
     steps = _steps(phase.batches, phase.options.accumulate, state.step)
-    while state.step < last and not state.stopped:
+    while stepper is not None and state.step < last and not state.stopped:
         state.step += 1
-        with empty_batches.recording(), dropout_rate(phase.encoder, phase.options.encoder_dropout):
-            done = _step(state, module, stepper, next(steps), schedule, seed, last)
+        with empty_batches.recording(), dropout_rate(stepper.phase.encoder, phase.options.encoder_dropout):
+            done = _step(state, stepper, next(steps), schedule, seed, last)
         yield done
         yield from empty_batches.notes()
         _end_training(state, schedule, last)
@@ -132,8 +131,7 @@ def train_phase(
 
 def _step(
     state: PhaseState,
-    module: nn.Module,
-    stepper: AcceleratedOptimizer,
+    stepper: Stepper,
     draws: list[Draw],
     schedule: Schedule,
     seed: int,
@@ -143,18 +141,22 @@ def _step(
     phase, accelerator, step = state.phase, state.accelerator, state.step
     started = time.perf_counter()
     segment = phase.segment(step) or schedule.segment(step)
-    if segment is not None and segment[0] == 1:
+    starts = segment is not None and segment[0] == 1
+    if starts:
         state.optimiser.state.clear()
         put_trained_weights(phase, state.start)
     factor = schedule.factor(step, segment)
     for group in state.optimiser.param_groups:
         group["lr"] = group["peak_lr"] * factor
-    phase.before_step(step)
-    loss, scalars = add_gradients(phase, module, accelerator, draws, seed, step)
+    with together(phase, accelerator):
+        phase.before_step(step)
+    stepper.before_step(starts)
+    loss, scalars = add_gradients(stepper.phase, stepper.module, accelerator, draws, seed, step)
     if phase.options.clip:
-        accelerator.clip_grad_norm_(phase.parameters(), phase.options.clip)
-    stepper.step()
-    stepper.zero_grad()
+        accelerator.clip_grad_norm_(stepper.phase.parameters(), phase.options.clip)
+    stepper.optimiser.step()
+    stepper.optimiser.zero_grad()
+    stepper.after_step()
     epoch, took = step / schedule.per_epoch, time.perf_counter() - started
     return StepDone(phase.name, step, last, epoch, loss, phase.options.lr * factor, took, scalars)
 
@@ -171,7 +173,9 @@ def _end_training(state: PhaseState, schedule: Schedule, last: int) -> None:
 
 def _after_step(phase: Phase, accelerator: Accelerator, step: int, last: int) -> AfterStep:
     """Let the phase do its work between steps; rounding must not make the processes differ."""
-    after = from_main_process(accelerator, phase.after_step(step, last=step == last))
+    with together(phase, accelerator):
+        done = phase.after_step(step, last=step == last)
+    after = from_main_process(accelerator, done)
     if after is not None and accelerator.num_processes > 1:
         for tensor in (*phase.parameters(), *phase.buffers()):
             broadcast(tensor.detach())

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
 from phasefit.errors import ModelError
 from phasefit.phases.contract import Phase
@@ -54,7 +55,7 @@ class PhaseState:
         if self.best.contributions is not None:
             tensors[CONTRIBUTIONS] = torch.from_numpy(np.asarray(self.best.contributions, dtype=np.float64))
         for number, moments in self.optimiser.state_dict()["state"].items():
-            tensors |= {f"{OPTIMISER}{number}.{name}": value for name, value in moments.items()}
+            tensors |= {f"{OPTIMISER}{number}.{name}": whole(value) for name, value in moments.items()}
         # The loop seeds the generators before each micro-batch; they are saved for phases that use them elsewhere.
         tensors |= {GENERATOR + name: state for name, state in _generators(self.accelerator.device)}
         return tensors
@@ -113,6 +114,11 @@ class PhaseState:
         if not known or (value.dim() and value.shape != parameters[int(number)].shape):
             raise _mismatch(f"{OPTIMISER}{name}")
         return int(number)
+
+
+def whole(value: Tensor) -> Tensor:
+    """All of a tensor that FSDP may have divided among the processes, which all of them must ask for."""
+    return value.full_tensor() if isinstance(value, DTensor) else value
 
 
 def _check_shapes(prefix: str, saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:

@@ -147,7 +147,7 @@ class ClassBatches:
     def _names(self, classes: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """One row that represents each of these classes, if it has any."""
         known = [self._named[code] for code in np.unique(classes).tolist() if code in self._named]
-        # In random order: if rows do not divide evenly among processes, the last ones are dropped.
+        # In random order, because several processes divide them.
         return random.permutation(np.array([random.choice(rows) for rows in known], dtype=np.int64)) if known else _NONE
 
 

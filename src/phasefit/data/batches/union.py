@@ -11,11 +11,10 @@ from phasefit.seeds import generator
 
 
 class UnionBatches:
-    """Draws `{"rows", "task", "task_rows"}`: every row of every task once per epoch, in random order.
+    """Draws `{"rows", "task"}`: every row of every task once per epoch, in random order.
 
-    `task` is the index of the task of each row; `task_rows` (n, tasks) repeats for each row how many rows of each task
-    the whole batch has, so that a process that gets only some rows knows it. Rows are not sorted by length: a pair is
-    longer than a text, so batches of similar length would have one task each.
+    `task` is the index of the task of each row. Rows are not sorted by length: a pair is longer than a text, so batches
+    of similar length would have one task each.
     """
 
     def __init__(self, rows: Mapping[str, np.ndarray], *, batch_size: int, seed: int) -> None:
@@ -35,6 +34,4 @@ class UnionBatches:
         order = generator(self._seed, "union", number).permutation(len(self._rows))
         for start in range(0, len(order), self._size):
             part = order[start : start + self._size]
-            task = self._task[part]
-            counts = np.bincount(task, minlength=self._tasks)
-            yield {"rows": self._rows[part], "task": task, "task_rows": np.tile(counts, (len(part), 1))}
+            yield {"rows": self._rows[part], "task": self._task[part]}

@@ -30,13 +30,13 @@ PROJECTIONS = {
 
 def dropout_rates(encoder: Encoder) -> list[float]:
     """The dropout rates of all places in the Transformer."""
-    return [getattr(part, name) for part, name in _places(encoder)]
+    return [getattr(part, name) for part, name in _places(encoder.transformer)]
 
 
 @contextmanager
 def dropout_rate(encoder: Encoder, rate: float | None) -> Iterator[None]:
     """Set all dropout rates of the Transformer while the block runs; None keeps them."""
-    places = [] if rate is None else [(part, name, getattr(part, name)) for part, name in _places(encoder)]
+    places = [] if rate is None else [(part, name, getattr(part, name)) for part, name in _places(encoder.transformer)]
     try:
         for part, name, _ in places:
             setattr(part, name, rate)
@@ -46,9 +46,15 @@ def dropout_rate(encoder: Encoder, rate: float | None) -> Iterator[None]:
             setattr(part, name, before)
 
 
-def _places(encoder: Encoder) -> Iterator[tuple[nn.Module, str]]:
+def set_dropout(module: nn.Module, rate: float) -> None:
+    """Set all dropout rates of a module."""
+    for part, name in list(_places(module)):
+        setattr(part, name, rate)
+
+
+def _places(module: nn.Module) -> Iterator[tuple[nn.Module, str]]:
     """Dropout layers, and the attributes that some families (ModernBERT) use for the dropout inside attention."""
-    for part in encoder.transformer.modules():
+    for part in module.modules():
         if isinstance(part, nn.Dropout):
             yield part, "p"
         else:

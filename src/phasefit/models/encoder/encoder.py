@@ -47,6 +47,7 @@ class Encoder(nn.Module):
         self.name = name
         self.prompt = prompt
         self.long: Long = "truncate"  # how texts longer than max_length are handled
+        self.shares_rows = False  # whether processes divide the rows that are encoded; see `sharing`
         self.packing = Packing(first.auto_model)
         freeze_unused_pooler(first.auto_model)
         named = first.auto_model.named_parameters()

@@ -10,6 +10,7 @@ from torch import nn
 
 from phasefit.errors import RecipeError
 from phasefit.models.encoder.encoder import Encoder, sentence_vectors
+from phasefit.models.encoder.sharing import add_up, turn
 from phasefit.models.tokens.tokens import Tokens
 
 Progress = Callable[[int], None]
@@ -27,7 +28,8 @@ def encode_rows(
 ) -> torch.Tensor:
     """Sentence vectors (before any Normalize) of the rows, on the encoder's device, without gradient.
 
-    A batch has at most `batch_size` rows and, on a CPU, at most `BATCH_TOKENS` tokens unless it is a single row.
+    A batch has at most `batch_size` rows and, on a CPU, at most `BATCH_TOKENS` tokens unless it is a single row. Within
+    `shared_encoding`, the batches are divided among the processes.
     """
     if batch_size < 1:
         raise RecipeError(f"batch_size must be 1 or greater, not {batch_size}")
@@ -37,16 +39,19 @@ def encode_rows(
     original = _originals(tokens, rows, lengths, order)
     copies_of = np.bincount(original, minlength=len(rows))  # rows with the same tokens, itself included
     device = next(encoder.parameters()).device
-    vectors = torch.empty(len(rows), encoder.dimension, device=device)
+    rank, processes = turn(encoder)
+    vectors = torch.zeros(len(rows), encoder.dimension, device=device)
     with evaluating(encoder), torch.inference_mode():
         most = (
             BATCH_TOKENS if device.type == "cpu" else batch_size * min(int(lengths.max(initial=1)), encoder.max_length)
         )
-        for places in _batches(order[copies_of[order] > 0], lengths, batch_size, most):
-            batch = {name: value.to(device) for name, value in tokens.batch(rows[places]).items()}
-            vectors[torch.from_numpy(places).to(device)] = sentence_vectors(encoder(batch)).float()
+        for number, places in enumerate(_batches(order[copies_of[order] > 0], lengths, batch_size, most)):
+            if number % processes == rank:
+                batch = {name: value.to(device) for name, value in tokens.batch(rows[places]).items()}
+                vectors[torch.from_numpy(places).to(device)] = sentence_vectors(encoder(batch)).float()
             if progress is not None:
                 progress(int(copies_of[places].sum()))
+        add_up(encoder, vectors)
         copies = np.flatnonzero(copies_of == 0)
         if len(copies):
             at, of = torch.from_numpy(copies).to(device), torch.from_numpy(original[copies]).to(device)

@@ -97,11 +97,16 @@ class FrozenVectors:
         self._vectors = torch.zeros(len(self._which), size, device=next(encoder.parameters()).device)
         return len(self._which)
 
-    def of(self, encoder: Encoder, rows: np.ndarray) -> Tensor:
-        """The vectors of these rows."""
+    def fill(self, encoder: Encoder) -> Tensor:
+        """The vectors of all rows, encoded if they are not yet."""
         if self._vectors is None:
             self._vectors = self._rows.encode(encoder, self._which)
-        return self._vectors[torch.from_numpy(self._place[rows]).to(self._vectors.device)]
+        return self._vectors
+
+    def of(self, encoder: Encoder, rows: np.ndarray) -> Tensor:
+        """The vectors of these rows."""
+        vectors = self.fill(encoder)
+        return vectors[torch.from_numpy(self._place[rows]).to(vectors.device)]
 
 
 def _by_row(progress: Progress, each: int) -> Callable[[int], None]:

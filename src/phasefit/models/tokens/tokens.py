@@ -44,6 +44,10 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tokens:
+        """Copies of a phase share the tokens, which never change."""
+        return self
+
     @property
     def cut(self) -> int:
         """The number of texts that were too long for the model."""

@@ -54,12 +54,22 @@ class Views:
             changed = [view.text(text, random, self._mask) for text in changed]
         return changed
 
-    def features(self, texts: Sequence[str], tokens: Tokens, rows: np.ndarray, random: np.random.Generator) -> Features:
-        """The augmented rows of a table; `texts` and the stored `tokens` are those of the whole table."""
+    def features(
+        self,
+        texts: Sequence[str],
+        tokens: Tokens,
+        rows: np.ndarray,
+        random: np.random.Generator,
+        only: slice = slice(None),
+    ) -> Features:
+        """The augmented rows of a table; `texts` and the stored `tokens` are those of the whole table.
+
+        All rows are augmented, and those at the places `only` are returned.
+        """
         if self._tokenise is None:
-            return tokens.batch(rows)
-        changed = self._tokenise(self.texts([texts[row] for row in rows.tolist()], random))
-        return changed.batch(np.arange(len(rows)))
+            return tokens.batch(rows[only])
+        changed = self._tokenise(self.texts([texts[row] for row in rows.tolist()], random)[only])
+        return changed.batch(np.arange(len(changed)))
 
     def output(self, features: Features) -> Features:
         """The encoder's output for features on its device; with an adversarial shift it costs three times as much."""

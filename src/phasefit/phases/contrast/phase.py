@@ -11,11 +11,11 @@ from phasefit.data.batches.pairs import shuffles
 from phasefit.errors import RecipeError
 from phasefit.models.encoder.encoder import sentence_vectors
 from phasefit.models.encoder.inference import encode_rows
-from phasefit.models.gather import gather
 from phasefit.models.model import Model
 from phasefit.models.neighbours import NONE
 from phasefit.objectives import pair_agreement
 from phasefit.objectives.contract import of_rows
+from phasefit.phases.batch import selected
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.contrast import class_texts
 from phasefit.phases.contrast.generated import GeneratedCopies
@@ -123,25 +123,32 @@ class Contrast(Phase):
 
     def encode(self, batch: Batch) -> Encoded:
         """Encode the places, and a hard negative for each; repeated texts are encoded once."""
-        wanted = next(iter(batch.draw.values()))
+        wanted, own = next(iter(batch.whole.values())), batch.place
         if self.negatives is None:
-            return {"vectors": self._vectors(wanted, batch)}
+            return {"vectors": self._vectors(wanted, wanted[own], batch)}
         near = self._near(batch)
-        both = self._vectors(np.concatenate([wanted, np.where(near == NONE, wanted, near)]), batch)
-        return {"vectors": both[: len(wanted)], "negatives": both[len(wanted) :]}
+        other = np.where(near == NONE, wanted, near)
+        both = self._vectors(np.concatenate([wanted, other]), np.concatenate([wanted[own], other[own]]), batch)
+        count = len(wanted[own])
+        return {"vectors": both[:count], "negatives": both[count:]}
 
-    def _vectors(self, wanted: np.ndarray, batch: Batch) -> Tensor:
-        places, back = np.unique(wanted, return_inverse=True)
-        vectors = sentence_vectors(self.encoder(batch.put(self.grown.features(places, batch.generator))))
-        return vectors[batch.tensor(back.reshape(wanted.shape))]  # NumPy 1 returns it flat
+    def _vectors(self, wanted: np.ndarray, own: np.ndarray, batch: Batch) -> Tensor:
+        """Vectors of the `own` places, out of those that the whole batch wants."""
+        places = np.unique(wanted)
+        features = self.grown.features(places, batch.generator)  # of all, so that all processes draw the same noise
+        if batch.processes > 1:
+            features = selected(features, np.isin(places, own))
+        back = np.unique(own, return_inverse=True)[1]
+        vectors = sentence_vectors(self.encoder(batch.put(features)))
+        return vectors[batch.tensor(back.reshape(own.shape))]  # NumPy 1 returns it flat
 
     def _near(self, batch: Batch) -> np.ndarray:
-        """Place of a hard negative for each row; -1: none."""
+        """Place of a hard negative for each row of the whole batch; -1: none."""
         assert self.negatives is not None
-        return self.negatives.of(batch.draw["rows"], batch.draw["chance"])
+        return self.negatives.of(batch.whole["rows"], batch.whole["chance"])
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """The objective on the batch; in-batch pairs span all processes."""
+        """The objective on the batch of all processes."""
         parts = {name: vectors.float() for name, vectors in encoded.items()}
         device, among = parts["vectors"].device.type, self._of_pairs if "pairs" in batch.draw else self._of_rows
         with torch.autocast(device, enabled=False):  # similarities over a temperature need full precision
@@ -151,18 +158,18 @@ class Contrast(Phase):
         return {} if self.grown.generated is None else {"generated": self.grown.generated.share}
 
     def _of_pairs(self, parts: Encoded, batch: Batch) -> Tensor:
-        left, right = (batch.tensor(self._targets(batch.draw["pairs"][:, side])) for side in (0, 1))
-        sides = [batch.weights(self.grown.weights, batch.draw["pairs"][:, side]) for side in (0, 1)]
+        pairs, vectors = batch.whole["pairs"], batch.gather(parts["vectors"])
+        left, right = (batch.tensor(self._targets(pairs[:, side])) for side in (0, 1))
+        sides = [batch.weights(self.grown.weights, pairs[:, side]) for side in (0, 1)]
         weights = None if sides[0] is None or sides[1] is None else sides[0] * sides[1]
-        vectors = parts["vectors"]
         return self.objective.pairs(vectors[:, 0], vectors[:, 1], _agree(left, right), **of_rows(weights))
 
     def _of_rows(self, parts: Encoded, batch: Batch) -> Tensor:
-        vectors, places = gather(parts["vectors"]), gather(batch.tensor(batch.draw["rows"]))
+        vectors, places = batch.gather(parts["vectors"]), batch.tensor(batch.whole["rows"])
         if self.negatives is not None:
-            near = gather(batch.tensor(self._near(batch)))
+            near = batch.tensor(self._near(batch))
             fresh = _first_seen(near, places)
-            vectors = torch.cat([vectors, gather(parts["negatives"])[fresh]])
+            vectors = torch.cat([vectors, batch.gather(parts["negatives"])[fresh]])
             places = torch.cat([places, near[fresh]])
         numbers = places.cpu().numpy()
         targets, weights = batch.tensor(self._targets(numbers)), batch.weights(self.grown.weights, numbers)

@@ -11,7 +11,6 @@ from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.errors import RecipeError
 from phasefit.kinds import kind_of
 from phasefit.metrics.regression import quick_regression
-from phasefit.models.gather import gather
 from phasefit.models.model import Model
 from phasefit.models.tokens.rows import Rows
 from phasefit.objectives.contract import of_rows
@@ -63,11 +62,10 @@ class Cosine(Phase):
         """The objective on the pairs of all processes."""
         vectors = encoded["vectors"].float()
         with torch.autocast(vectors.device.type, enabled=False):
-            both, targets = gather(vectors), gather(batch.tensor(self._targets[batch.draw["rows"]]))
-            left, right = both.chunk(2, dim=1)
-            weights = batch.weights(self.data.weights, batch.draw["rows"])
-            given = of_rows(None if weights is None else gather(weights))
-            return StepOutput(self.objective.pairs(left, right, targets, **given), {})
+            rows = batch.whole["rows"]
+            left, right = batch.gather(vectors).chunk(2, dim=1)
+            given = of_rows(batch.weights(self.data.weights, rows))
+            return StepOutput(self.objective.pairs(left, right, batch.tensor(self._targets[rows]), **given), {})
 
     def validate(self) -> dict[str, float]:
         """Correlations of cosines and labels on the validation pairs."""

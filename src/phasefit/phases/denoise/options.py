@@ -24,11 +24,20 @@ class DenoiseSettings(Strict):
     decoder: Literal["light", "tied"] = Field(
         "light", description="light: works with any encoder; tied: shares the encoder's weights, as in the paper"
     )
+    decoder_dropout: float | None = Field(
+        None, ge=0, lt=1, description="dropout of the decoder; default: 0.1, or that of the model (decoder = 'tied')"
+    )
     variant: Literal["dae", "vae"] = Field(
         "dae", description="vae: reconstruct from a sample around the vector, so that the decoder can generate texts"
     )
     beta: float = Field(1e-4, ge=0, description="weight of the KL divergence (variant = 'vae')")
     beta_steps: int = Field(0, ge=0, description="steps over which beta rises from 0 (variant = 'vae')")
+
+    def sharding_obstacle(self) -> str | None:
+        """The option that excludes FSDP: shared weights, or a weight that the loop changes from step to step."""
+        if self.decoder == "tied":
+            return "decoder = 'tied'"
+        return "variant = 'vae'" if self.variant == "vae" else None
 
     @model_validator(mode="after")
     def _vae_needs_light_decoder(self) -> Self:
@@ -56,6 +65,11 @@ class Options(PhaseOptions, DenoiseSettings):
     def needs(self) -> Literal["texts", "labels", "pairs", "tasks"]:
         """Texts; labels are not used."""
         return "texts"
+
+    @property
+    def not_sharded(self) -> str | None:
+        """The decoder or the variant."""
+        return self.sharding_obstacle()
 
     @property
     def adds_random_layer(self) -> bool:

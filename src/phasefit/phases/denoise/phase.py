@@ -11,8 +11,10 @@ from phasefit.errors import RecipeError
 from phasefit.models.decoders.light import LightDecoder
 from phasefit.models.decoders.tied import TiedDecoder
 from phasefit.models.decoders.vae import Generator
+from phasefit.models.encoder.dropout import set_dropout
 from phasefit.models.encoder.encoder import sentence_vectors
 from phasefit.models.encoder.inference import evaluating
+from phasefit.models.encoder.sharing import add_up, turn
 from phasefit.models.model import Model
 from phasefit.models.tokens.noise import delete_words, mask_words
 from phasefit.models.tokens.tokens import SPECIAL, Features, Tokens
@@ -21,7 +23,7 @@ from phasefit.phases.denoise.options import Options
 from phasefit.phases.probe import Probe
 from phasefit.seeds import derive, generator
 
-VALIDATION_ROWS = 1000
+VALIDATION_ROWS, AT_ONCE = 1000, 64
 
 
 class Denoise(Phase):
@@ -47,6 +49,8 @@ class Denoise(Phase):
             self.decoder = TiedDecoder(self.encoder, seed=decoder_seed)
         else:
             self.decoder = LightDecoder(self.encoder, *_in_use(self.tokens), seed=decoder_seed)
+        if options.decoder_dropout is not None:
+            set_dropout(self.decoder, options.decoder_dropout)
         self.generator: Generator | None = None
         if isinstance(self.decoder, LightDecoder) and options.variant == "vae":
             model.generator = self.generator = Generator(self.decoder, self.encoder.dimension)
@@ -72,6 +76,11 @@ class Denoise(Phase):
         """Whether a random layer was added to the encoder, which stays there; the decoder is discarded."""
         return self.options.dense == "paper"
 
+    @property
+    def gathers(self) -> bool:
+        """True: the loss is weighted by the tokens of all processes."""
+        return True
+
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder, dense layers, and the decoder."""
         parts = encoder_groups(self.encoder)
@@ -87,16 +96,19 @@ class Denoise(Phase):
 
     def encode(self, batch: Batch) -> Encoded:
         """Encode the noisy rows."""
-        noised = self._noised(batch.draw["rows"], batch.generator)
+        noised = batch.own_features(lambda rows: self._noised(rows, batch.generator))
         return {"vectors": sentence_vectors(self.encoder(batch.put(noised)))}
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """Reconstruction loss on the clean rows, and the KL divergence of a VAE."""
-        clean = batch.put(self.tokens.batch(batch.draw["rows"]))
-        weights = batch.weights(self.data.weights, batch.draw["rows"])
+        rows, whole = batch.draw["rows"], batch.whole["rows"]
+        clean = batch.put(self.tokens.batch(rows))
+        weights = batch.weights(self.data.weights, rows)
+        of_tokens = batch.scale(self._targets(rows), self._targets(whole))  # a process may have more of them per row
         if self.generator is None:
-            return StepOutput(self.decoder(encoded["vectors"], clean, weights), {})
+            return StepOutput(of_tokens * self.decoder(encoded["vectors"], clean, weights), {})
         reconstruction, kl = self.generator(encoded["vectors"], clean, weights)
+        reconstruction, kl = of_tokens * reconstruction, batch.scale(len(rows), len(whole)) * kl
         return StepOutput(
             reconstruction + self._beta() * kl, {"reconstruction": reconstruction.detach(), "kl": kl.detach()}
         )
@@ -128,11 +140,16 @@ class Denoise(Phase):
             return {}
         random = generator(self.seed, self.name, "validation")
         device = next(self.parameters()).device
-        total = 0.0
+        rank, processes = turn(self.encoder)
+        parts = [rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)]
+        losses = torch.zeros(len(parts), device=device)
         with evaluating(self), torch.no_grad():
-            for start in range(0, len(rows), 64):
-                batch = Batch({"rows": rows[start : start + 64]}, random, device)
-                total += float(self(batch).loss) * len(batch.draw["rows"])
+            for number, part in enumerate(parts):
+                if number % processes == rank:
+                    losses[number] = self(Batch({"rows": part}, random, device)).loss
+                else:
+                    self._noised(part, random)  # the noise of the next part comes after it
+        total = sum(loss * len(part) for loss, part in zip(add_up(self.encoder, losses).tolist(), parts, strict=True))
         return {"loss": total / len(rows)}
 
     def facts(self) -> dict[str, float]:
@@ -143,6 +160,10 @@ class Denoise(Phase):
         """The current weight of the KL divergence; the full weight in validation, so that scores are comparable."""
         grown = min(self._step / self.options.beta_steps, 1.0) if self.training and self.options.beta_steps else 1.0
         return self.options.beta * grown
+
+    def _targets(self, rows: np.ndarray) -> int:
+        """The number of tokens that the decoder predicts: all but the first of each text."""
+        return int(np.maximum(self.tokens.lengths[rows] - 1, 0).sum())
 
     def _noised(self, rows: np.ndarray, random: np.random.Generator) -> Features:
         add_noise = delete_words if self.options.noise == "delete" else mask_words

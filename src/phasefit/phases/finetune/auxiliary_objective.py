@@ -13,7 +13,7 @@ from phasefit.models.heads import Head
 from phasefit.models.tokens.tokens import Features
 from phasefit.objectives import Objective
 from phasefit.objectives.contract import of_rows
-from phasefit.phases.contract import Encoded, PhaseData
+from phasefit.phases.contract import Batch, Encoded, PhaseData
 from phasefit.phases.finetune.options import Options
 from phasefit.phases.objective_option import build_objective, check_labels, make_proxies
 from phasefit.seeds import derive
@@ -86,24 +86,28 @@ class AuxiliaryObjective(nn.Module):
         """Repeat the label of a row for each of its sequences."""
         return labels.repeat_interleave(self.sequences, dim=0)
 
-    def loss(self, encoded: Encoded, targets: Tensor, row_weights: Tensor | None = None) -> Tensor:
-        """The objective on the batch of all processes, in full precision, which temperatures need."""
+    def loss(self, encoded: Encoded, batch: Batch, targets: Tensor, row_weights: Tensor | None = None) -> Tensor:
+        """The objective on the batch of all processes, in full precision, which temperatures need.
+
+        `targets` and `row_weights` are those of all rows, in the order of `batch.gather`; for tokens, of the own rows.
+        """
         vectors = encoded["states" if self.on_tokens else "vectors"].float()
         with torch.autocast(vectors.device.type, enabled=False):
             if self.on_tokens:
                 given = of_rows(row_weights)
                 value = self.objective.tokens(vectors, encoded["mask"], targets, parameters=self.proxies, **given)
-                return value * _share(encoded["mask"].sum())
+                return value * _share(encoded["mask"], batch)
             weights = None
             if "weights" in encoded:
-                weights = gather(self.by_sequence(encoded["weights"]).float().softmax(1))
-            every, labels = gather(self.by_sequence(vectors)), gather(self.for_sequences(targets))
-            rows = None if row_weights is None else gather(self.for_sequences(row_weights))
-            given = of_rows(rows)
+                weights = batch.gather(self.by_sequence(encoded["weights"]).float().softmax(1))
+            every, labels = batch.gather(self.by_sequence(vectors)), self.for_sequences(targets)
+            given = of_rows(None if row_weights is None else self.for_sequences(row_weights))
             return self.objective(every, labels, parameters=self.proxies, class_weights=weights, **given)
 
 
-def _share(tokens: Tensor) -> Tensor:
+def _share(mask: Tensor, batch: Batch) -> float:
     """Weight of this process's mean over tokens, so that the mean over processes is the mean over all tokens."""
-    counts = gather(tokens[None].float())
-    return tokens / counts.mean()
+    if batch.processes == 1:
+        return 1.0
+    own = mask.sum() if batch.sizes[batch.rank] else mask.new_zeros((), dtype=torch.long)
+    return batch.scale(int(own), int(gather(own[None]).sum()))

@@ -77,8 +77,8 @@ class Finetune(Phase):
 
     @property
     def gathers(self) -> bool:
-        """Whether an objective compares the texts of all processes."""
-        return self.beside is not None
+        """True: the loss is computed from the outputs of all processes."""
+        return True
 
     def slack(self, best: np.ndarray | None, later: np.ndarray | None) -> float | None:
         """`slack` standard errors of the difference in accuracy or the closest metric; None for losses."""
@@ -150,6 +150,11 @@ class Finetune(Phase):
             parts |= self.beside.groups()
         return parts if self.options.freeze else {**encoder_groups(self.encoder), **parts}
 
+    def before_step(self, step: int) -> None:
+        """Encode all rows before the first step if the encoder is frozen."""
+        if self.options.freeze:
+            self._frozen.fill(self.encoder)
+
     def encode(self, batch: Batch) -> Encoded:
         """Encode the rows, and their second view if there is one; a frozen encoder uses cached vectors."""
         rows = batch.draw["rows"]
@@ -158,7 +163,9 @@ class Finetune(Phase):
         features = batch.put(self.rows.features(rows))
         encoded = self._encoded(features, self.encoder(features))
         if self.views is not None:
-            seen = batch.put(self.views.features(self.data.texts, self.data.tokens, rows, batch.generator))
+            whole, only = batch.whole["rows"], batch.place
+            augmented = self.views.features(self.data.texts, self.data.tokens, whole, batch.generator, only)
+            seen = batch.put(augmented)
             second = self._encoded(seen, self.views.output(seen))
             encoded |= {name + SECOND: value for name, value in second.items()}
         return encoded
@@ -173,29 +180,37 @@ class Finetune(Phase):
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """The loss of the head, weighted with the objective if there is one."""
-        rows = batch.draw["rows"]
+        copies = 1 if self.views is None else 2
+        rows = batch.every(copies=copies)
         if self.views is not None:
             first = {name: value for name, value in encoded.items() if not name.endswith(SECOND)}
             encoded = stacked([first, {name: encoded[name + SECOND] for name in first}])
-            rows = np.concatenate([rows, rows])
         values = batch.tensor(self.head_loss.values(self.data.values[rows]))
         weights = batch.weights(self.data.weights, rows)
-        plain: Tensor = self.head_loss(self.head(encoded["vectors"]), values, weights)
+        plain: Tensor = self.head_loss(batch.gather(self.head(encoded["vectors"])), values, weights)
         if self.options.ridge and self.options.ridge != "auto":
             plain = plain + self.options.ridge / len(self.data.train) * self.head.size()
         if self.beside is None:
             return StepOutput(plain, {})
         share = self.options.ce_weight
-        other = self.beside.loss(encoded, batch.tensor(self.data.targets(rows)), weights)
+        other = self._auxiliary(self.beside, encoded, batch, np.tile(batch.draw["rows"], copies), rows)
         total = share * plain + (1 - share) * other
         scalars = {"cross_entropy": plain.detach(), self.beside.objective.name: other.detach()}
         if "weights" in encoded:
             codes = self.beside.for_sequences(batch.tensor(self.data.codes[rows]))
             of_sequences = None if weights is None else self.beside.for_sequences(weights)
-            by_sequence = self.beside.by_sequence(encoded["weights"])
+            by_sequence = batch.gather(self.beside.by_sequence(encoded["weights"]))
             weighting = self.weighting_loss(by_sequence, codes, row_weights=of_sequences)
             total, scalars["weighting"] = total + share * weighting, weighting.detach()
         return StepOutput(total, scalars)
+
+    def _auxiliary(
+        self, beside: AuxiliaryObjective, encoded: Encoded, batch: Batch, own: np.ndarray, every: np.ndarray
+    ) -> Tensor:
+        """The auxiliary objective; that of tokens needs the labels of the own rows, the others those of every row."""
+        rows = own if beside.on_tokens else every
+        weights = batch.weights(self.data.weights, rows)
+        return beside.loss(encoded, batch, batch.tensor(self.data.targets(rows)), weights)
 
     def validate(self) -> dict[str, float]:
         """Metrics on the validation rows."""

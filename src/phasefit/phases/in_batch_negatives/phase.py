@@ -12,7 +12,7 @@ from phasefit.data.batches import Batches, Draw, ShuffledBatches
 from phasefit.errors import RecipeError
 from phasefit.models.encoder.dropout import attention_projections, dropout_rate, dropout_rates, dropped_heads
 from phasefit.models.encoder.inference import evaluating
-from phasefit.models.gather import gather
+from phasefit.models.encoder.sharing import add_up, turn
 from phasefit.models.model import Model
 from phasefit.models.seeded import seeded
 from phasefit.objectives import Objective
@@ -96,10 +96,10 @@ class InBatchNegatives(Phase):
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
         """The objective on the rows of all processes."""
-        every = {side: gather(vectors.float()) for side, vectors in encoded.items()}
+        every = {side: batch.gather(vectors.float()) for side, vectors in encoded.items()}
         with torch.autocast(batch.device.type, enabled=False):  # similarities over a temperature need full precision
-            weights = batch.weights(self.data.weights, batch.draw["rows"])
-            return StepOutput(self._objective_of(every, None if weights is None else gather(weights)), {})
+            weights = batch.weights(self.data.weights, batch.whole["rows"])
+            return StepOutput(self._objective_of(every, weights), {})
 
     def _objective_of(self, encoded: Encoded, weights: Tensor | None = None) -> Tensor:
         sides = (encoded[ANCHOR], encoded[POSITIVE], encoded.get(NEGATIVE))
@@ -128,9 +128,18 @@ class InBatchNegatives(Phase):
         random, device = generator(self.seed, self.name, "validation"), next(self.parameters()).device
         with evaluating(self), torch.no_grad(), seeded(derive(self.seed, self.name, "validation"), device):
             self.train(self.sides.noisy)
-            starts = range(0, len(rows), AT_ONCE)
-            parts = [self.encode(Batch({"rows": rows[at : at + AT_ONCE]}, random, device)) for at in starts]
-            return {"loss": float(self._objective_of(self.join(parts)))}
+            parts = [rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)]
+            # The noise of all parts is one sequence: every process encodes all of them.
+            rank, processes = (0, 1) if self.sides.noisy else turn(self.encoder)
+            encoded = {side: torch.zeros(len(rows), self.encoder.dimension, device=device) for side in self.sides.names}
+            for number, part in enumerate(parts):
+                if number % processes == rank:
+                    place = slice(number * AT_ONCE, number * AT_ONCE + len(part))
+                    for side, vectors in self.encode(Batch({"rows": part}, random, device)).items():
+                        encoded[side][place] = vectors
+            if processes > 1:
+                encoded = {side: add_up(self.encoder, vectors) for side, vectors in encoded.items()}
+            return {"loss": float(self._objective_of(encoded))}
 
     def facts(self) -> dict[str, float]:
         """Rows per epoch."""

@@ -60,9 +60,9 @@ class TwoViews:
 
     def encode(self, batch: Batch) -> Encoded:
         """Encode the unchanged text and its second view."""
-        texts, tokens, rows = self._table(batch.draw["rows"])
-        anchor = self._encoder(batch.put(tokens.batch(rows)))
-        seen = self._views.features(texts, tokens, rows, batch.generator)
+        texts, tokens, rows = self._table(batch.whole["rows"])
+        anchor = self._encoder(batch.put(tokens.batch(rows[batch.place])))
+        seen = self._views.features(texts, tokens, rows, batch.generator, batch.place)
         positive = self._views.output(batch.put(seen))
         return {ANCHOR: sentence_vectors(anchor), POSITIVE: sentence_vectors(positive)}
 

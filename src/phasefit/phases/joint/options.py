@@ -51,6 +51,11 @@ class Options(PhaseOptions):
         return self
 
     @property
+    def not_sharded(self) -> str | None:
+        """The decoder of denoising."""
+        return self.denoise.sharding_obstacle()
+
+    @property
     def adds_random_layer(self) -> bool:
         """Whether a dense layer of either part starts with random weights."""
         return "paper" in (self.denoise.dense, self.contrast.dense)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import nn
 
 from phasefit.data.batches import Batches, ZippedBatches
@@ -55,7 +57,7 @@ class Joint(Phase):
 
     @property
     def gathers(self) -> bool:
-        """True: pairs are formed across the whole batch."""
+        """True: pairs are formed across the whole batch, and reconstruction is weighted by its tokens."""
         return True
 
     def groups(self) -> dict[str, list[nn.Parameter]]:
@@ -120,7 +122,10 @@ class Joint(Phase):
         """The batch of each part that has rows in this one."""
         parts: dict[str, Batch] = {}
         for key in ("denoise", "contrast"):
-            draw = {k.removeprefix(f"{key}."): rows for k, rows in batch.draw.items() if k.startswith(f"{key}.")}
-            if draw:
-                parts[key] = Batch(draw, batch.generator, batch.device)
+            own, whole = (
+                {k.removeprefix(f"{key}."): rows for k, rows in draw.items() if k.startswith(f"{key}.")}
+                for draw in (batch.draw, batch.whole)
+            )
+            if own:
+                parts[key] = replace(batch, draw=own, whole=whole)
         return parts

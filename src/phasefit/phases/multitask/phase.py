@@ -76,18 +76,30 @@ class Multitask(Phase):
             if task.name in solutions:
                 task.head.set_output(solutions[task.name].weight, solutions[task.name].bias)
 
+    @property
+    def gathers(self) -> bool:
+        """True: the mean of a task is over its rows in all processes."""
+        return True
+
     def groups(self) -> dict[str, list[nn.Parameter]]:
         """Encoder and shared layer unless frozen, and all heads."""
         heads = {"head": [parameter for task in self._each() for parameter in task.head.parameters()]}
         return heads if self.options.freeze else {**encoder_groups(self.encoder), **heads}
 
+    def before_step(self, step: int) -> None:
+        """Encode all rows before the first step if the encoder is frozen."""
+        for task in self._each() if self.options.freeze else ():
+            task.fill(self._model[0])
+
     def encode(self, batch: Batch) -> Encoded:
         """Vectors of the rows of each task, by task name."""
         vectors = {}
         for place, task in enumerate(self._each()):
-            rows = batch.draw["rows"][batch.draw["task"] == place]
-            if not len(rows):
+            own, every = (draw["rows"][draw["task"] == place] for draw in (batch.draw, batch.whole))
+            if not len(every):
                 continue
+            # Processes use the same modules in every step; without a row of the task, one that `gather` leaves out.
+            rows = own if len(own) else every[:1]
             if self.options.freeze:
                 vectors[task.name] = task.frozen(self._model[0], rows)
             else:
@@ -95,33 +107,24 @@ class Multitask(Phase):
         return vectors
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
-        """The weighted mean of the losses of the tasks in the batch."""
+        """The weighted mean of the losses of the tasks in the batch of all processes."""
         losses, scalars = [], {}
-        factors, divisor = self._factors(batch)
         for place, task in enumerate(self._each()):
             if task.name not in encoded:
                 continue
-            rows = batch.draw["rows"][batch.draw["task"] == place]
+            rows = batch.whole["rows"][batch.whole["task"] == place]
             values = batch.tensor(task.loss.values(task.data.values[rows]))
-            own: Tensor = task.loss(task.head(encoded[task.name]), values, batch.weights(task.data.weights, rows))
-            losses.append(factors[place] * own)
+            logits = batch.gather(task.head(encoded[task.name]), of=batch.whole["task"] == place)
+            own: Tensor = task.loss(logits, values, batch.weights(task.data.weights, rows))
+            losses.append(task.settings.weight * own)
             scalars[task.name] = own.detach()
-        return StepOutput(torch.stack(losses).sum() / divisor, scalars)
+        return StepOutput(torch.stack(losses).sum() / self._divisor(batch), scalars)
 
-    def _factors(self, batch: Batch) -> tuple[list[float], float]:
-        """The factor of the loss of each task, and the divisor of their sum."""
-        weights = [task.settings.weight for task in self._each()]
-        rows = np.bincount(batch.draw["task"], minlength=len(weights))
-        if "task_rows" not in batch.draw:
-            # With one task in the step its weight scales the loss; with several, the loss is their weighted mean.
-            present = [weight for weight, own in zip(weights, rows, strict=True) if own]
-            return weights, sum(present) if len(present) > 1 else 1.0
-        # The mean of a task is over its rows in the whole batch, of which this process may have a smaller or a larger
-        # share than of all rows; with one process both shares are 1.
-        whole = batch.draw["task_rows"][0]
-        shares = (rows * whole.sum()) / (np.maximum(whole, 1) * rows.sum())
-        factors = [weight * float(share) for weight, share in zip(weights, shares, strict=True)]
-        return factors, sum(weight for weight, anywhere in zip(weights, whole, strict=True) if anywhere)
+    def _divisor(self, batch: Batch) -> float:
+        """The divisor of the sum of the weighted losses of all tasks in the batch."""
+        weights = [task.settings.weight for place, task in enumerate(self._each()) if place in batch.whole["task"]]
+        # With one task per step its weight scales the loss; with several, the loss is their weighted mean.
+        return sum(weights) if len(weights) > 1 or self.options.mix == "union" else 1.0
 
     def validate(self) -> dict[str, float]:
         """The metric of each task with validation rows, and their mean."""

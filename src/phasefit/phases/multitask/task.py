@@ -62,6 +62,10 @@ class Task(nn.Module):
         """Skip the cached vectors of its rows, to time steps."""
         return self._frozen.skip(model.encoder)
 
+    def fill(self, model: Model) -> None:
+        """Encode its rows, which are then cached."""
+        self._frozen.fill(model.encoder)
+
     def frozen(self, model: Model, rows: np.ndarray) -> Tensor:
         """Cached vectors of its rows."""
         return self._frozen.of(model.encoder, rows)

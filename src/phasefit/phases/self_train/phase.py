@@ -14,7 +14,6 @@ from phasefit.errors import RecipeError
 from phasefit.metrics.calibration import best_temperature
 from phasefit.models.encoder.encoder import sentence_vectors
 from phasefit.models.encoder.inference import encode_rows
-from phasefit.models.gather import gather
 from phasefit.models.model import Model
 from phasefit.objectives import SupCon
 from phasefit.phases.contract import AfterStep, Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
@@ -153,13 +152,13 @@ class SelfTrain(Phase):
         """The objective on the batch of all processes; texts count as much as their pseudo-label is certain."""
         vectors = encoded["vectors"].float()
         with torch.autocast(vectors.device.type, enabled=False):  # similarities over a temperature need full precision
-            rows = gather(batch.tensor(batch.draw["rows"])).cpu().numpy()
+            rows, every = batch.whole["rows"], batch.gather(vectors)
             number, model = (int(batch.draw[name][0]) for name in ("round", "model"))
             if not number:
-                return StepOutput(self.objective(gather(vectors), batch.tensor(self.data.targets(rows))), {})
+                return StepOutput(self.objective(every, batch.tensor(self.data.targets(rows))), {})
             targets = self.soft_targets(rows, number, model)
             weights = batch.tensor(targets.max(axis=1))
-            return StepOutput(self.objective(gather(vectors), batch.tensor(targets), row_weights=weights), {})
+            return StepOutput(self.objective(every, batch.tensor(targets), row_weights=weights), {})
 
     def soft_targets(self, rows: np.ndarray, number: int, model: int) -> np.ndarray:
         """(n, classes) float32: the class of a labelled row, or the calibrated probabilities of a text."""
