@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,14 @@ def test_gains_in_points_by_rows(points: list) -> None:
     ]
     assert (points[0].published, points[0].published_rows) == (pytest.approx(2.29), 1000)
     assert (points[2].low, points[2].high) == (pytest.approx(-2), pytest.approx(0, abs=1e-9))
+
+
+def test_a_gain_is_that_of_the_runs_that_both_variants_have() -> None:
+    part = table("2", "A", 0.80, 0.84)
+    base, more = part.rows
+    unequal = replace(part, rows=(replace(base, n=3), replace(more, difference=0.01)))
+    (one,) = gains(FIGURE, [unequal], {"A": 400}, {})
+    assert one.gain == pytest.approx(1.0), "not the difference of means over other runs"
 
 
 def test_a_line_goes_through_the_means(points: list) -> None:

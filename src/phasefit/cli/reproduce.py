@@ -44,7 +44,7 @@ def reproduce(
         typer.Option(
             "--scale",
             help="quick: a check that the study runs, in about 15 minutes on two cores; evening: its most informative "
-            "runs, about 3 hours on one core; full: the paper's protocol. The tables state all reductions. Default: "
+            "runs, a few hours on one core; full: the paper's protocol. The tables state all reductions. Default: "
             "quick, or full for a study file without a quick scale.",
             metavar="quick|evening|full",
             rich_help_panel=opt.TRAINING,

@@ -94,7 +94,7 @@ def _gain(dataset: str, better: Row, base: Row, rows: int, paper_rows: int | Non
     return Gain(
         dataset,
         rows,
-        HUNDRED * (better.mean - base.mean),
+        HUNDRED * (better.mean - base.mean if better.difference is None else better.difference),
         None if better.difference_low is None else HUNDRED * better.difference_low,
         None if better.difference_high is None else HUNDRED * better.difference_high,
         published,
