@@ -5,8 +5,8 @@
 `phasefit train` fine-tunes a tiny random encoder for a few steps on a Parquet file of 1, 5 and 10 million short rows,
 each in its own process, and does everything that it does for a small table: it reads, checks and splits the rows,
 tokenises and trains, scores validation and test rows, fits the baselines, and writes the report. Reported is the peak
-of the resident memory of that process. Results: `results/train_memory.{csv,md}`, which keep the sizes that were measured
-before.
+of the resident memory of that process. Results: `results/train_memory.{csv,md}`; sizes that were measured before are
+kept.
 """
 
 from __future__ import annotations
