@@ -5,7 +5,8 @@
 `phasefit train` fine-tunes a tiny random encoder for a few steps on a Parquet file of 1, 5 and 10 million short rows,
 each in its own process, and does everything that it does for a small table: it reads, checks and splits the rows,
 tokenises and trains, scores validation and test rows, fits the baselines, and writes the report. Reported is the peak
-of the resident memory of that process. Results: `results/train_memory.{csv,md}`.
+of the resident memory of that process. Results: `results/train_memory.{csv,md}`; sizes that were measured before are
+kept.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ HERE = Path(__file__).parent
 PACKAGES = ("phasefit", "torch", "transformers", "tokenizers", "pyarrow", "numpy")
 AT_ONCE = 100_000  # rows of a row group
 FORMATS = ("parquet", "jsonl")
+RESULTS = "train_memory.csv"
 SHARES = (0.4, 0.3, 0.2, 0.1)  # of the four classes
 FILLED = (4, 12)  # words of a text without its two keywords: from 4 to 11
 
@@ -35,14 +37,32 @@ FILLED = (4, 12)  # words of a text without its two keywords: from 4 to 11
 def main() -> None:
     """Measure and write the files."""
     args = parse()
-    cells: list[dict[str, Any]] = []
+    cells = read(args.out / RESULTS)
     with tempfile.TemporaryDirectory(dir=args.work) as work:
         folder = Path(work)
         model = save(folder / "encoder")
         for rows in args.rows:
-            cells.append(measure(folder, model, rows, args))
-            print(cells[-1], flush=True)
-            write(args, sorted(cells, key=lambda cell: int(cell["rows"])))
+            cell = measure(folder, model, rows, args)
+            cells = [other for other in cells if not is_same(other, cell)] + [cell]
+            print(cell, flush=True)
+            write(args, sorted(cells, key=lambda cell: (cell["format"], int(cell["rows"]))))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The sizes that were measured before."""
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{name: _number(value) for name, value in cell.items()} for cell in csv.DictReader(file)]
+
+
+def _number(text: str) -> Any:
+    return float(text) if "." in text else int(text) if text.isdecimal() else text
+
+
+def is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two cells are of the same table."""
+    return bool((one["rows"], one["format"]) == (other["rows"], other["format"]))
 
 
 def parse() -> argparse.Namespace:
@@ -142,7 +162,7 @@ def _peak() -> int:
 def write(args: argparse.Namespace, cells: list[dict[str, Any]]) -> None:
     """Write the CSV file and the table."""
     args.out.mkdir(parents=True, exist_ok=True)
-    with (args.out / "train_memory.csv").open("w", newline="", encoding="utf-8") as file:
+    with (args.out / RESULTS).open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(cells[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(cells)
