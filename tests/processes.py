@@ -36,7 +36,7 @@ from phasefit.training.device import make_accelerator
 from phasefit.training.loop import train_phase
 from phasefit.training.state import PhaseState, put_weights, weights_of
 from several_tasks import tasks_of
-from tiny import fresh_model, make_data, make_phase, make_table
+from tiny import fresh_model, make_data, make_phase, make_table, same, weights
 
 COMMON: dict[str, Any] = {"max_steps": 4, "lr": 1e-3, "patience": 0, "evaluate_every": 2, "eps": 1e-4}
 SCORES = "scores "  # prefix of scores by step, among the weights of a job
@@ -132,6 +132,7 @@ def resumed(name: str, folder: Path) -> dict[str, torch.Tensor]:
 
             def save(state: PhaseState, number: int = number) -> None:
                 assert any(isinstance(value, DTensor) for value in state.optimiser.param_groups[0]["params"])
+                saved["last"] = weights(state.phase)
                 if state.step == 2 and not number:
                     tensors = weights_of(phase=state.phase) | state.tensors()
                     saved.update(tensors={key: value.clone() for key, value in tensors.items()}, facts=state.facts())
@@ -139,18 +140,20 @@ def resumed(name: str, folder: Path) -> dict[str, torch.Tensor]:
             resume = (lambda state: state.load(saved["tensors"], saved["facts"])) if number else None
             for _ in train_phase(phase, accelerator, seed=0, on_step_end=save, resume=resume):
                 pass
-    return {name: value.detach().clone() for name, value in phase.named_parameters()}
+    return saved["last"]
 
 
 def trained(name: str, folder: Path) -> dict[str, torch.Tensor]:
-    """The weights after a few steps of a job without dropout, and its scores, in any number of processes."""
+    """The weights after the last step of a job without dropout, and its scores, in any number of processes."""
     phase = built(name, folder)
     set_dropout(phase, 0.0)
+    before, last = weights(phase), dict[str, torch.Tensor]()
     accelerator = make_accelerator("cpu", "no", skips_parameters=phase.options.skips_parameters)
-    events = list(train_phase(phase, accelerator, seed=0))
+    # The best weights, which the phase restores in the end, may be those before the first step.
+    events = list(train_phase(phase, accelerator, seed=0, on_step_end=lambda state: last.update(weights(state.phase))))
+    assert not same(before, last)
     scored = [event for event in events if isinstance(event, Scored)]
-    scores = {f"{SCORES}{event.step}": torch.tensor(list(event.scores.values())) for event in scored}
-    return {name: value.detach().clone() for name, value in phase.named_parameters()} | scores
+    return last | {f"{SCORES}{event.step}": torch.tensor(list(event.scores.values())) for event in scored}
 
 
 def trained_rows(name: str, folder: Path) -> dict[str, torch.Tensor]:
