@@ -101,7 +101,7 @@ def _mean_over_processes(value: float, accelerator: Accelerator) -> float:
         return value
     mean = torch.tensor(value, device=accelerator.device)
     torch.distributed.all_reduce(mean)
-    return float(mean) / accelerator.num_processes
+    return mean.item() / int(accelerator.num_processes)
 
 
 def _average_gradients(phase: Phase, accelerator: Accelerator) -> None:
