@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,11 +73,7 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "multitask, union": ("multitask", {"batch_size": 3, "mix": "union", "tasks": WEIGHTS}),
     "multitask, frozen": ("multitask", {"batch_size": 5, "mix": "mixed", "freeze": True}),
     "self-train": ("self-train", {"batch_size": 10, "rounds": 1, "folds": 2, "max_steps": 9}),
-    "self-train, precise solver": ("self-train", {"batch_size": 10, "rounds": 1, "folds": 2, "max_steps": 9}),
 }
-# Pseudo-labels come from scikit-learn's logistic regression, whose default tolerance turns rounding into differences of
-# 1e-2 in log-probabilities; with a precise solver, the weights agree as in all other phases.
-ROUGH = {"self-train": 1e-3}
 WITH_DROPOUT = {name: TRAINED[name] for name in ("finetune", "contrast, noise in chunks", "joint", "multitask, mixed")}
 
 
@@ -100,7 +96,7 @@ def built(name: str, folder: Path) -> Phase:
     return make_phase(kind, model, data_of(kind, name, model), **{**COMMON, **options})
 
 
-SHARDED = ("finetune", "joint", "multitask, union", "self-train, precise solver")
+SHARDED = ("finetune", "joint", "multitask, union", "self-train")
 
 
 @contextmanager
@@ -147,19 +143,6 @@ def resumed(name: str, folder: Path) -> dict[str, torch.Tensor]:
     return saved["last"]
 
 
-@contextmanager
-def precise_solver() -> Iterator[None]:
-    """Logistic regressions that hardly depend on rounding."""
-    from sklearn import linear_model
-
-    plain = linear_model.LogisticRegression
-    linear_model.LogisticRegression = lambda **given: plain(**{**given, "tol": 1e-10, "max_iter": 10_000})
-    try:
-        yield
-    finally:
-        linear_model.LogisticRegression = plain
-
-
 def trained(name: str, folder: Path) -> dict[str, torch.Tensor]:
     """The weights after the last step of a job without dropout, and its scores, in any number of processes."""
     phase = built(name, folder)
@@ -167,9 +150,7 @@ def trained(name: str, folder: Path) -> dict[str, torch.Tensor]:
     before, last = weights(phase), dict[str, torch.Tensor]()
     accelerator = make_accelerator("cpu", "no", skips_parameters=phase.options.skips_parameters)
     # The best weights, which the phase restores in the end, may be those before the first step.
-    with precise_solver() if "precise" in name else nullcontext():
-        steps = train_phase(phase, accelerator, seed=0, on_step_end=lambda state: last.update(weights(state.phase)))
-        events = list(steps)
+    events = list(train_phase(phase, accelerator, seed=0, on_step_end=lambda state: last.update(weights(state.phase))))
     assert not same(before, last)
     scored = [event for event in events if isinstance(event, Scored)]
     return last | {f"{SCORES}{event.step}": torch.tensor(list(event.scores.values())) for event in scored}

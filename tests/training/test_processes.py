@@ -11,7 +11,6 @@ from safetensors.torch import load_file
 from phasefit.objectives import OBJECTIVES
 from phasefit.phases import PHASES
 from processes import (
-    ROUGH,
     SCORES,
     SHARDED,
     TRAINED,
@@ -85,7 +84,7 @@ def test_all_ranks_end_with_the_same_weights(results: list[Path], name: str) -> 
 def test_several_processes_are_as_good_as_one(results: list[Path], quiet_folder: Path, name: str) -> None:
     alone, together = trained(name, quiet_folder), result(results[0], name)
     assert any(key.startswith(SCORES) for key in alone)
-    assert largest_difference(alone, together) < ROUGH.get(name, AGREEMENT)
+    assert largest_difference(alone, together) < AGREEMENT
 
 
 @pytest.mark.parametrize("name", SHARDED)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 SCALE, INVERSE_RIDGE = 5.0, 1 / 0.3  # as the head of few-shot: a cosine head with ridge = 0.3
+TOLERANCE = 1e-9  # of the solver; a usual one magnifies rounding, which differs between numbers of processes
 LOWEST = -30.0  # log-probability of a class without labelled rows
 MOST_UNEVEN = 4  # texts of a class, relative to the class with the fewest
 
@@ -18,7 +19,7 @@ def log_probabilities(labelled: np.ndarray, codes: np.ndarray, others: np.ndarra
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged is good enough
-        fitted = LogisticRegression(C=INVERSE_RIDGE, max_iter=200).fit(_directions(labelled), codes)
+        fitted = LogisticRegression(C=INVERSE_RIDGE, max_iter=500, tol=TOLERANCE).fit(_directions(labelled), codes)
     logs = np.full((len(others), classes), LOWEST)
     logs[:, fitted.classes_] = np.maximum(fitted.predict_log_proba(_directions(others)), LOWEST)
     return logs
