@@ -131,8 +131,8 @@ def write(out: Path, note: str = "") -> None:
         f"`python benchmarks/predict_engines.py`, Python {platform.python_version()}, {used}; a machine with "
         f"{os.cpu_count()} cores that other programs used too (load: the average of the last minute), one thread per "
         "worker. `local` has one worker, the others two. Ray's workers run with the priority of the others "
-        "(`RAY_worker_niceness=0`). With a load far above the number of cores, rows per second depend on what the other "
-        f"programs do; CPU seconds do so less. {note}".rstrip(),
+        "(`RAY_worker_niceness=0`). With a load far above the number of cores, rows per second depend on what the "
+        f"other programs do; CPU seconds do so less. {note}".rstrip(),
         "",
         "The default encoder, shards of 500 rows:",
         "",
