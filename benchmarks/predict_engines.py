@@ -49,7 +49,7 @@ def main() -> None:
                     cell |= measure(folder / f"{rows}.csv", model, engine, shard_rows)
                     print(cell, flush=True)
                     add_rows(args.out / "predict_engines.csv", [cell])
-    write(args.out)
+    write(args.out, args.note)
 
 
 def parse() -> argparse.Namespace:
@@ -60,6 +60,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=6_000, help="for the rate")
     parser.add_argument("--shards", type=int, nargs="+", default=[100, 600], help="for scheduling")
     parser.add_argument("--work", type=Path, help="a folder for tables and output; default: the temporary folder")
+    parser.add_argument("--note", default="", help="a sentence about the measurement for the table")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     return parser.parse_args()
 
@@ -120,7 +121,7 @@ def shard_cost(cells: Sequence[Mapping[str, str]], engine: str) -> tuple[int, in
     return int(first["shards"]), int(last["shards"]), command, workers
 
 
-def write(out: Path) -> None:
+def write(out: Path, note: str = "") -> None:
     """Write the tables of all cells."""
     cells = read_rows(out / "predict_engines.csv")
     used = ", ".join(f"{package} {version(package)}" for package in PACKAGES if find_spec(package))
@@ -130,7 +131,8 @@ def write(out: Path) -> None:
         f"`python benchmarks/predict_engines.py`, Python {platform.python_version()}, {used}; a machine with "
         f"{os.cpu_count()} cores that other programs used too (load: the average of the last minute), one thread per "
         "worker. `local` has one worker, the others two. Ray's workers run with the priority of the others "
-        "(`RAY_worker_niceness=0`).",
+        "(`RAY_worker_niceness=0`). With a load far above the number of cores, rows per second depend on what the "
+        f"other programs do; CPU seconds do so less. {note}".rstrip(),
         "",
         "The default encoder, shards of 500 rows:",
         "",

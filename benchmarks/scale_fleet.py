@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scale_costs import Costs
@@ -28,6 +28,7 @@ class Work:
     format: str = "parquet"
     shard_rows: int = 50_000
     commands: int = 1  # that share the rows and the machines
+    local_model: bool = False  # whether each machine has the model on its own disk
     copies: bool = False  # whether idle workers repeat shards that are still running
 
     @property
@@ -83,8 +84,8 @@ class Outcome:
 def simulate(work: Work, costs: Costs, fleet: Fleet, seed: int = 0) -> Outcome:
     """The outcome of one command, or of the slowest of several that share the machines evenly."""
     if work.commands > 1 and fleet.machines >= work.commands:
-        share = Work(work.rows / work.commands, work.format, work.shard_rows, 1, work.copies)
-        part = Fleet(**{**vars(fleet), "machines": fleet.machines // work.commands, "disk": fleet.disk / work.commands})
+        share = replace(work, rows=work.rows / work.commands, commands=1)
+        part = replace(fleet, machines=fleet.machines // work.commands, disk=fleet.disk / work.commands)
         outcomes = [simulate(share, costs, part, seed * 1000 + number) for number in range(work.commands)]
         slowest = max(outcomes, key=lambda one: one.end)
         slowest.repeated = sum(one.repeated for one in outcomes)
@@ -106,7 +107,8 @@ class _Simulation:
         mean = float(costs.row_seconds.mean())
         outcome = Outcome(ideal=work.rows * mean / fleet.workers)
         outcome.planning = planning_seconds(work, costs)
-        loading = costs.model_bytes * fleet.machines / fleet.disk  # once per machine, then it is in its memory
+        size = 0.0 if work.local_model else costs.model_bytes
+        loading = size * fleet.machines / fleet.disk  # once per machine, then it is in its memory
         outcome.start = costs.start_seconds + loading
         speeds = np.where(self.random.random(fleet.machines) < fleet.slow, fleet.slowdown, 1.0)
         failures = [self.random.exponential(fleet.mtbf) for _ in range(fleet.machines)]

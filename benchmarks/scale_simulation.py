@@ -33,6 +33,7 @@ STEPS: dict[str, dict[str, object]] = {  # each remedy is added to those before 
     "Parquet": {"format": "parquet"},
     "shards of 10,000 rows": {"shard_rows": 10_000},
     "10 commands, each with a tenth of the files": {"commands": 10},
+    "the model on the disk of each machine": {"local_model": True},
     "copies of the last shards (not built)": {"copies": True},
 }
 

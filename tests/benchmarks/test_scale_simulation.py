@@ -44,6 +44,12 @@ def test_a_perfect_fleet_takes_the_time_of_its_rounds() -> None:
     assert (outcome.lost, outcome.repeated, outcome.disk) == (0, 0, 0)
 
 
+def test_machines_load_the_model_from_one_disk() -> None:
+    fleet = replace(PERFECT, disk=1e7)
+    shared, own = (simulate(Work(1e6, local_model=local), COSTS, fleet) for local in (False, True))
+    assert (shared.start, own.start) == (25, 5)  # two machines, 100 MB each, 10 MB per second
+
+
 def test_text_files_are_planned_row_by_row() -> None:
     assert planning_seconds(Work(1e9, "csv"), COSTS) == pytest.approx(1e4)
     assert planning_seconds(Work(1e9, "parquet"), COSTS) == pytest.approx(10)
