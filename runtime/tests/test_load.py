@@ -18,7 +18,7 @@ from onnx import TensorProto
 import phasefit_runtime
 from graphs import graph, manifest, sign, task, write_folder
 from phasefit_runtime import ExportError, InputError, __main__
-from phasefit_runtime.onnx_file import refuse_external_data
+from phasefit_runtime.onnx_file import refuse_unusual_models
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_weights_in_other_files_are_refused(folder: Path, place: str, location: 
     (folder / "model.onnx").write_bytes(model.SerializeToString())
     (folder / "weights.bin").write_bytes(bytes(16))
     sign(folder, manifest(folder))
-    refused(folder, "reads its weights from another file")
+    refused(folder, "contains loops" if place == "subgraph" else "reads its weights from another file")
 
 
 def test_weights_in_other_files_cannot_be_hidden_by_long_field_numbers(folder: Path) -> None:
@@ -212,6 +212,20 @@ def test_only_the_format_that_was_checked_is_loaded(folder: Path) -> None:
     assert phasefit_runtime.load(folder, threads=1).predict(["cat"]) == phasefit_runtime.load(
         write_folder(folder.parent / "same", {"default": task()}), threads=1
     ).predict(["cat"])
+
+
+def test_loops_branches_and_functions_are_refused(folder: Path) -> None:
+    body = onnx.helper.make_graph([], "body", [], [])
+    for extra in (
+        onnx.helper.make_node("If", ["condition"], ["out"], then_branch=body, else_branch=body),
+        onnx.helper.make_node("Custom", [], ["out"], bodies=[body]),
+        onnx.helper.make_function("local", "Twice", ["x"], ["y"], [], []),
+    ):
+        model = graph({"default": task()})
+        (model.graph.node if isinstance(extra, onnx.NodeProto) else model.functions).append(extra)
+        (folder / "model.onnx").write_bytes(model.SerializeToString())
+        sign(folder, manifest(folder))
+        refused(folder, "contains loops, branches or functions")
 
 
 def test_a_model_of_very_many_parts_is_refused(folder: Path, monkeypatch) -> None:
@@ -244,7 +258,7 @@ def test_models_that_are_no_models(folder: Path) -> None:
         (folder / "model.onnx").write_bytes(content)
         sign(folder, manifest(folder))
         refused(folder, "ONNX")
-    refuse_external_data(whole)
+    refuse_unusual_models(whole)
 
 
 def test_bytes_that_are_no_protobuf_never_hang_or_crash() -> None:
@@ -255,7 +269,7 @@ def test_bytes_that_are_no_protobuf_never_hang_or_crash() -> None:
         for place in random.integers(0, len(whole), 3):
             damaged[place] = int(random.integers(256))
         try:
-            refuse_external_data(bytes(damaged))
+            refuse_unusual_models(bytes(damaged))
         except ExportError:
             continue
 
