@@ -1,7 +1,7 @@
-"""Refuse ONNX models that read other files, or that contain loops, branches or functions.
+"""Refuse ONNX models that read other files, or that contain loops or functions.
 
-The weights must be in the file whose checksum was compared. No exported run has loops, which need not end, or functions,
-which can multiply when they are expanded.
+The weights must be in the file whose checksum was compared. No exported run has loops, which need not end, or
+functions, which can multiply when they are expanded.
 
 > Why not the onnx library: it is not a dependency of the runtime, and only a few fields of the format matter here.
 """
@@ -25,7 +25,9 @@ LEADS: dict[str, dict[int, str]] = {
     "tensor": {},
 }
 EXTERNAL_DATA, DATA_LOCATION = 13, 14  # of a tensor
-FUNCTIONS, GRAPH, GRAPHS = 25, 6, 11  # of a model, and of an attribute: the bodies of loops and branches
+FUNCTIONS = 25  # of a model
+OPERATION = 4  # of a node: its name
+LOOPS = (b"Loop", b"Scan", b"SequenceMap")
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5  # how a field is written
 MOST_FIELDS = 5_000_000  # a model has thousands; each takes about a microsecond and some bytes of memory
 KEY_BITS = 32  # of a field; other readers ignore further ones, so a key with more would hide a field from this one
@@ -44,8 +46,9 @@ def refuse_unusual_models(model: bytes) -> None:
                     raise ExportError(f"the model has more than {MOST_FIELDS:,} parts, which is not allowed; {AGAIN}")
                 if message == "tensor" and (number == EXTERNAL_DATA or (number == DATA_LOCATION and value)):
                     raise ExportError(f"the model reads its weights from another file, which is not allowed; {AGAIN}")
-                if (message, number) in (("model", FUNCTIONS), ("attribute", GRAPH), ("attribute", GRAPHS)):
-                    raise ExportError(f"the model contains loops, branches or functions, which is not allowed; {AGAIN}")
+                is_loop = message == "node" and number == OPERATION and model[begin:end] in LOOPS
+                if is_loop or (message == "model" and number == FUNCTIONS):
+                    raise ExportError(f"the model contains loops or functions, which is not allowed; {AGAIN}")
                 if number in leads and begin < end:
                     waiting.append((leads[number], begin, end))
     except (IndexError, _InvalidError):
