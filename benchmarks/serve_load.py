@@ -235,6 +235,7 @@ def measure(options: argparse.Namespace, url: str, pid: int, bodies: Path, offli
         "memory_mb_after_a_third": third[0],
         "memory_mb_end": memory[-1],
         "memory_mb_most": max(memory),
+        "memory_mb_median_of_each_third": medians(memory),
         "memory_mb_per_minute_after_a_third": round(60 * slope(third), 1),
         "seconds": round(seconds, 1),
     }
@@ -243,6 +244,11 @@ def measure(options: argparse.Namespace, url: str, pid: int, bodies: Path, offli
 def slope(values: list[float]) -> float:
     """The growth of values that were taken once per second, per second; a straight line through all of them."""
     return float(np.polyfit(np.arange(len(values)), values, 1)[0]) if len(values) > 1 else 0.0
+
+
+def medians(values: list[float]) -> str:
+    """The median of each third: single samples also contain what a batch needs while it is computed."""
+    return ", ".join(f"{float(np.median(part)):.1f}" for part in np.array_split(np.array(values), 3))
 
 
 def page(options: argparse.Namespace, figures: dict[str, Any]) -> str:
