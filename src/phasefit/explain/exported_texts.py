@@ -65,7 +65,7 @@ def _vectors(content: bytes, shape: tuple[int, int]) -> np.ndarray:
     if npy.read_magic(file) != (1, 0):
         raise ValueError("version")
     stated, is_fortran, kind = npy.read_array_header_1_0(file)
-    if (stated, is_fortran, kind) != (shape, False, np.float16):
+    if (stated, is_fortran, kind) != (shape, False, np.dtype(np.float16)):
         raise ValueError("header")
     vectors = np.frombuffer(content, np.float16, offset=file.tell()).reshape(shape).astype(np.float32)
     if not np.isfinite(vectors).all():
