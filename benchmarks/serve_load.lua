@@ -19,7 +19,8 @@ end
 
 function delay()
   -- Exponential gaps: requests do not arrive in step.
-  return math.floor(-math.log(1 - math.random() * 0.999) * delays)
+  -- At most 15 s: the server closes connections that send nothing for 20 s, which wrk counts as errors.
+  return math.min(15000, math.floor(-math.log(1 - math.random() * 0.999) * delays))
 end
 
 function request()

@@ -1,12 +1,12 @@
 """Load test of `phasefit serve`: wrk sends twice as many texts as the server can compute, for a minute.
 
-Next to wrk, a Python client sends requests of its own, measures how long accepted ones take, and compares every answer
+Next to wrk, Python clients send requests of their own, measure how long accepted ones take, and compare every answer
 with offline prediction. Reported are the throughput as a share of offline prediction, the latency of accepted
 requests, refusals, lost requests, wrong answers and memory. Offline prediction is measured before and after the load;
 on a machine that also computes other things, compare the texts per CPU second. wrk must be installed (Debian: `apt
 install wrk`).
 
-    python benchmarks/serve_load.py RUN [--seconds 60] [--texts 8] [--threads 1]
+    python benchmarks/serve_load.py RUN [--seconds 60] [--texts 8] [--threads 1] [-o benchmarks/results/serve_load.md]
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from typing import Any
 import httpx
 import numpy as np
 
-CONNECTIONS = 1000  # more than the queue holds: a connection that waits for its answer sends nothing
+CONNECTIONS = 900  # more than the queue holds: a connection that waits for its answer sends nothing
+CHECKERS = 64  # clients that measure, so that the 99th percentile rests on hundreds of requests
+LONGEST_GAP = 10  # seconds between the requests of a connection, less than the server waits for the first one
 DISTINCT = 1000  # texts, so that hardly any text is computed twice within a batch
 CLOSE = 1e-4  # answers differ by rounding, because batches differ
 
@@ -45,6 +47,7 @@ def main() -> None:
     parser.add_argument("--overload", type=float, default=2.0, help="offered texts as a multiple of the capacity")
     parser.add_argument("--data", default="snips2", help="the dataset whose texts are sent")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("-o", "--out", type=Path, help="also write a table to this file")
     options = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk is not installed (Debian: apt install wrk)")
@@ -65,6 +68,8 @@ def main() -> None:
         ),
     }
     print(json.dumps(figures, indent=2))
+    if options.out:
+        options.out.write_text(page(options, figures), encoding="utf-8")
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
@@ -125,9 +130,9 @@ class Checker:
     checked: int = 0
     stopped: bool = False
 
-    def run(self) -> None:
+    def run(self, number: int) -> None:
         """Send one request after another until it is stopped."""
-        random = np.random.default_rng(1)
+        random = np.random.default_rng(number)
         every = list(self.offline.answers)
         with httpx.Client(base_url=self.url, timeout=60) as client:
             while not self.stopped:
@@ -143,7 +148,7 @@ class Checker:
                 if response.status_code == 200:
                     self.latencies.append(seconds)
                     self.check(texts, response.json()["data"])
-                time.sleep(0.02)
+                time.sleep(float(random.uniform(0, 2)))
 
     def check(self, texts: list[str], rows: list[dict[str, Any]]) -> None:
         """Compare answers; a label may differ only if two classes are equally probable up to rounding."""
@@ -178,17 +183,19 @@ def measure(options: argparse.Namespace, url: str, pid: int, bodies: Path, offli
     """The figures of one load."""
     rate = options.overload * offline.speed / options.texts  # requests per second
     checker = Checker(url, offline, options.texts)
-    thread = Thread(target=checker.run)
+    threads = [Thread(target=checker.run, args=(number,)) for number in range(CHECKERS)]
     samples, memory = [Sample.take(url, pid)], [resident(pid)]
-    thread.start()
+    for thread in threads:
+        thread.start()
+    connections = min(CONNECTIONS, round(LONGEST_GAP * rate))
     start = time.perf_counter()
     environment = {
         **os.environ,
         "LOAD_BODIES": str(bodies),
-        "LOAD_DELAY_MS": str(1000 * CONNECTIONS / rate),
+        "LOAD_DELAY_MS": str(1000 * connections / rate),
     }
     script = Path(__file__).with_suffix(".lua")
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{options.seconds}s", "--timeout", "60s", "-s", str(script), url]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{options.seconds}s", "--timeout", "60s", "-s", str(script), url]
     wrk = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     while wrk.poll() is None:
         time.sleep(1)
@@ -199,13 +206,14 @@ def measure(options: argparse.Namespace, url: str, pid: int, bodies: Path, offli
     done, cpu = last.texts - first.texts, sum(last.cpu.values()) - sum(first.cpu.values())
     worker = max(last.cpu[thread] - first.cpu.get(thread, 0.0) for thread in last.cpu)
     checker.stopped = True
-    thread.join()
+    for thread in threads:
+        thread.join()
     assert wrk.stdout is not None
     printed = wrk.stdout.read()
     statuses = {int(code): int(count) for code, count in re.findall(r"^status (\d+) (\d+)$", printed, re.M)}
     (errors,) = re.findall(r"^socket (\d+) (\d+) (\d+) (\d+)$", printed, re.M)
     latencies = sorted(checker.latencies)
-    third = max(1, len(memory) // 3)
+    third = memory[len(memory) // 3 :]
     return {
         "served_texts_per_second": round(done / (last.time - first.time), 1),
         "served_texts_per_cpu_second": round(done / cpu, 1),
@@ -220,13 +228,47 @@ def measure(options: argparse.Namespace, url: str, pid: int, bodies: Path, offli
         "wrong_answers": checker.wrong,
         "lost_requests": checker.lost,
         "checker_statuses": checker.statuses,
+        "accepted_and_measured": len(latencies),
         "accepted_p50_seconds": round(statistics.median(latencies), 3) if latencies else None,
         "accepted_p99_seconds": round(latencies[int(0.99 * (len(latencies) - 1))], 3) if latencies else None,
         "memory_mb_start": memory[0],
-        "memory_mb_after_a_third": max(memory[:third]),
+        "memory_mb_after_a_third": third[0],
         "memory_mb_end": memory[-1],
+        "memory_mb_most": max(memory),
+        "memory_mb_median_of_each_third": medians(memory),
+        "memory_mb_per_minute_after_a_third": round(60 * slope(third), 1),
         "seconds": round(seconds, 1),
     }
+
+
+def slope(values: list[float]) -> float:
+    """The growth of values that were taken once per second, per second; a straight line through all of them."""
+    return float(np.polyfit(np.arange(len(values)), values, 1)[0]) if len(values) > 1 else 0.0
+
+
+def medians(values: list[float]) -> str:
+    """The median of each third: single samples also contain what a batch needs while it is computed."""
+    return ", ".join(f"{float(np.median(part)):.1f}" for part in np.array_split(np.array(values), 3))
+
+
+def page(options: argparse.Namespace, figures: dict[str, Any]) -> str:
+    """The figures as a table with the command."""
+    lines = [
+        "# Load test of `phasefit serve`",
+        "",
+        f"`python benchmarks/serve_load.py RUN --seconds {options.seconds} --texts {options.texts} --threads "
+        f"{options.threads} --overload {options.overload:g} --data {options.data}`; shares of offline prediction by "
+        "the clock and per CPU second. One run.",
+        "",
+        "| figure | value |",
+        "|-|-|",
+        *(f"| {name.replace('_', ' ')} | {_cell(value)} |" for name, value in figures.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    return ", ".join(f"{name}: {count}" for name, count in value.items()) if isinstance(value, dict) else str(value)
 
 
 def address_of(log: Path, server: subprocess.Popen[bytes]) -> str:

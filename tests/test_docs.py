@@ -83,6 +83,11 @@ def test_pages_import_from_phasefit_only(page: str) -> None:
         assert not {module for module in modules if module and module.startswith("phasefit.")}
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_is_installed_from_an_index_that_does_not_have_it(page: str) -> None:
+    assert not re.findall(r"pip install [^\n`]*\bphasefit.*", PAGES[page]), "install from a checkout: '.[extra]'"
+
+
 @pytest.mark.parametrize(
     ("page", "link"), [(page, link) for page, text in PAGES.items() for link in re.findall(r"\]\(([^)#\s]+)\)", text)]
 )

@@ -18,7 +18,7 @@ from onnx import TensorProto
 import phasefit_runtime
 from graphs import graph, manifest, sign, task, write_folder
 from phasefit_runtime import ExportError, InputError, __main__
-from phasefit_runtime.onnx_file import refuse_external_data
+from phasefit_runtime.onnx_file import refuse_unusual_models
 
 
 @pytest.fixture
@@ -214,6 +214,21 @@ def test_only_the_format_that_was_checked_is_loaded(folder: Path) -> None:
     ).predict(["cat"])
 
 
+def test_loops_and_functions_are_refused(folder: Path) -> None:
+    body = onnx.helper.make_graph([], "body", [], [])
+    inner = onnx.helper.make_graph([onnx.helper.make_node("Scan", [], ["out"], body=body)], "inner", [], [])
+    for extra in (
+        onnx.helper.make_node("Loop", ["", "condition"], ["out"], body=body),
+        onnx.helper.make_node("If", ["condition"], ["out"], then_branch=body, else_branch=inner),
+        onnx.helper.make_function("local", "Twice", ["x"], ["y"], [], []),
+    ):
+        model = graph({"default": task()})
+        (model.graph.node if isinstance(extra, onnx.NodeProto) else model.functions).append(extra)
+        (folder / "model.onnx").write_bytes(model.SerializeToString())
+        sign(folder, manifest(folder))
+        refused(folder, "contains loops or functions")
+
+
 def test_a_model_of_very_many_parts_is_refused(folder: Path, monkeypatch) -> None:
     monkeypatch.setattr("phasefit_runtime.onnx_file.MOST_FIELDS", 10_000)
     nodes = bytes([7 << 3 | 2, 3, 1 << 3 | 2, 1, 0]) * 10_000
@@ -244,7 +259,7 @@ def test_models_that_are_no_models(folder: Path) -> None:
         (folder / "model.onnx").write_bytes(content)
         sign(folder, manifest(folder))
         refused(folder, "ONNX")
-    refuse_external_data(whole)
+    refuse_unusual_models(whole)
 
 
 def test_bytes_that_are_no_protobuf_never_hang_or_crash() -> None:
@@ -255,7 +270,7 @@ def test_bytes_that_are_no_protobuf_never_hang_or_crash() -> None:
         for place in random.integers(0, len(whole), 3):
             damaged[place] = int(random.integers(256))
         try:
-            refuse_external_data(bytes(damaged))
+            refuse_unusual_models(bytes(damaged))
         except ExportError:
             continue
 

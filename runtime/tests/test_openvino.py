@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,6 +38,26 @@ def test_the_answers_are_the_same(folders: tuple[Path, Path]) -> None:
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda text: second.predict_proba([text], "default")[0], texts * 5))
     np.testing.assert_allclose(results, np.tile(second.predict_proba(texts, "default"), (5, 1)), atol=1e-5)
+
+
+RELOAD = """
+import os, signal, sys, threading
+import phasefit_runtime
+signal.signal(signal.SIGTERM, lambda *_: print("handled"))
+models = [phasefit_runtime.load(sys.argv[1], threads=1)]
+def reload():
+    models[0] = phasefit_runtime.load(sys.argv[1], threads=1)
+thread = threading.Thread(target=reload)
+thread.start()
+thread.join()
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_signals_are_handled_after_another_thread_has_replaced_a_model(folders: tuple[Path, Path]) -> None:
+    command = [sys.executable, "-c", RELOAD, str(folders[1])]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "handled\n"), ended.stderr
 
 
 def test_damaged_networks_are_refused(folders: tuple[Path, Path]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from explaining import WEIGHTS, BagOfWords
 from phasefit.errors import DataError, LabelError, ModelError
-from phasefit.explain import deletion_test, explain_texts
+from phasefit.explain import DeletionTest, deletion_test, explain_texts
 from phasefit.explain.occlusion import MOST_PARTS
 from phasefit.kinds.decision import Decision
 
@@ -119,3 +119,8 @@ def test_bad_requests() -> None:
 def test_occlusion_imports_no_torch() -> None:
     code = "import sys; import phasefit.explain; sys.exit(bool({'torch', 'captum', 'pandas'} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_small_changes_are_shown_with_more_digits() -> None:
+    assert "by 0.0031, a random word by 0.0002" in DeletionTest(1, 1, 0.0031, 0.0002, 0.0, "probability").sentence
+    assert "by 0.31, a random word by 0.00" in DeletionTest(1, 1, 0.31, 0.0002, 0.0, "probability").sentence

@@ -402,3 +402,5 @@ def test_int8_as_a_word_of_the_command_line(trained: Path, tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     assert json.loads((out / "export.json").read_text())["precision"] == "int8"
     assert load(out).predict(["a song"])
+    assert f'phasefit predict {out} --say "your text"' in result.stdout
+    assert "pip install ./runtime" in (out / "README.md").read_text(), "it is not on PyPI"

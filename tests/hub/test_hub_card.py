@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from graphs import manifest, sign, task, write_folder
 from phasefit.errors import ModelError
 from phasefit.hub.contents import open_folder
 from phasefit.hub.names import HubName
@@ -113,3 +114,13 @@ def test_parts_are_replaced_between_their_marks() -> None:
     assert replace_part(text, "x", "new \\1") == "a\n<!-- x -->\nnew \\1\n<!-- /x -->\n\nb\n"
     assert replace_part(text, "x", "") == "a\nb\n"
     assert replace_part("no marks", "x", "new") == "no marks"
+
+
+def test_the_card_of_an_exported_model(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "exported", {"default": task()})
+    sign(folder, manifest(folder) | {"model": "sentence-transformers/all-MiniLM-L6-v2"})
+    content = card_of(folder).data.to_dict()
+    assert (content["library_name"], content["pipeline_tag"]) == ("phasefit", "text-classification")
+    assert content["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
+    assert content["tags"] == ["phasefit", "text-classification", "onnx"]
+    assert "model-index" not in content, "the export does not know the scores of the run"

@@ -188,7 +188,7 @@ def test_a_process_reloads_drains_and_logs_no_text(folder: Path) -> None:
         (["{folder}", "a={folder}", "a={folder}"], "two models have the name 'a'"),
         (["{folder}", "--device", "tpu"], "tpu"),
         (["{folder}", "--allow-host", "http://a"], "--allow-host 'http://a' is not the name of a host"),
-        (["{folder}", "--training-texts", "--port", "0"], "does not state which table it was trained on"),
+        (["{folder}", "--training-texts", "--port", "0"], "has no encoder"),
     ],
 )
 def test_wrong_options_are_refused_in_one_sentence(folder: Path, arguments: list[str], part: str) -> None:

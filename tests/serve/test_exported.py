@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from graphs import task, write_folder
 from phasefit.serve.limits import Limits
-from phasefit.serve.loading import Models, load_predictor
+from phasefit.serve.loading import PRIMITIVE_CACHE, Models, load_predictor
 from phasefit.serve.service import Service
 from served import post
 
@@ -45,6 +46,18 @@ def test_an_encoder_without_a_classifier_only_embeds(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "exported", {})
     assert len(post(served(folder), "/", {"inputs": TEXTS}).json()) == len(TEXTS)
     assert "has no classifier" in post(served(folder), "/predict", {"inputs": "a"}).json()["error"]
+
+
+def test_the_code_that_torch_compiles_for_each_shape_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(PRIMITIVE_CACHE, raising=False)
+    folder = write_folder(tmp_path / "exported", {"default": task()})
+    load_predictor(folder)
+    assert os.environ[PRIMITIVE_CACHE] == "32"
+    monkeypatch.setenv(PRIMITIVE_CACHE, "7")
+    load_predictor(folder)
+    assert os.environ[PRIMITIVE_CACHE] == "7", "the operator decides"
 
 
 def test_it_imports_no_torch(tmp_path: Path) -> None:

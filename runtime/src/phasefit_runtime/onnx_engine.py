@@ -10,7 +10,7 @@ import onnxruntime
 from phasefit_runtime.engine import failure
 from phasefit_runtime.errors import ExportError
 from phasefit_runtime.files import AGAIN
-from phasefit_runtime.onnx_file import refuse_external_data
+from phasefit_runtime.onnx_file import refuse_unusual_models
 
 SILENT = 4  # only fatal messages: errors are raised, and nothing else may write to standard error
 
@@ -19,7 +19,7 @@ class OnnxEngine:
     """A session on the CPU."""
 
     def __init__(self, model: bytes, threads: int | None) -> None:
-        refuse_external_data(model)
+        refuse_unusual_models(model)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = SILENT
         options.intra_op_num_threads = threads or 0

@@ -1,6 +1,9 @@
-"""Refuse ONNX models that read other files: their weights must be in the file whose checksum was compared.
+"""Refuse ONNX models that read other files, or that contain loops or functions.
 
-> Why not the onnx library: it is not a dependency of the runtime, and only two fields of the format matter here.
+The weights must be in the file whose checksum was compared. No exported run has loops, which need not end, or
+functions, which can multiply when they are expanded.
+
+> Why not the onnx library: it is not a dependency of the runtime, and only a few fields of the format matter here.
 """
 
 from __future__ import annotations
@@ -22,13 +25,16 @@ LEADS: dict[str, dict[int, str]] = {
     "tensor": {},
 }
 EXTERNAL_DATA, DATA_LOCATION = 13, 14  # of a tensor
+FUNCTIONS = 25  # of a model
+OPERATION = 4  # of a node: its name
+LOOPS = (b"Loop", b"Scan", b"SequenceMap")
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5  # how a field is written
 MOST_FIELDS = 5_000_000  # a model has thousands; each takes about a microsecond and some bytes of memory
 KEY_BITS = 32  # of a field; other readers ignore further ones, so a key with more would hide a field from this one
 
 
-def refuse_external_data(model: bytes) -> None:
-    """Raise an ExportError if a tensor of the model is in another file, or if the model is not valid."""
+def refuse_unusual_models(model: bytes) -> None:
+    """Raise an ExportError if a tensor is in another file, if there are loops or functions, or if it is not valid."""
     waiting, fields = [("model", 0, len(model))], 0
     try:
         while waiting:
@@ -40,6 +46,9 @@ def refuse_external_data(model: bytes) -> None:
                     raise ExportError(f"the model has more than {MOST_FIELDS:,} parts, which is not allowed; {AGAIN}")
                 if message == "tensor" and (number == EXTERNAL_DATA or (number == DATA_LOCATION and value)):
                     raise ExportError(f"the model reads its weights from another file, which is not allowed; {AGAIN}")
+                is_loop = message == "node" and number == OPERATION and model[begin:end] in LOOPS
+                if is_loop or (message == "model" and number == FUNCTIONS):
+                    raise ExportError(f"the model contains loops or functions, which is not allowed; {AGAIN}")
                 if number in leads and begin < end:
                     waiting.append((leads[number], begin, end))
     except (IndexError, _InvalidError):

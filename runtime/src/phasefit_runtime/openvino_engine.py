@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,12 @@ class OpenVinoEngine:
             raise ExportError(
                 "this folder was exported for OpenVINO, which is not installed; install it: pip install openvino"
             ) from None
+        core = _core()
         self._requests = threading.local()
         settings: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
         if threads:
             settings["INFERENCE_NUM_THREADS"] = threads
         try:
-            core = openvino.Core()
             constants = openvino.Tensor(np.frombuffer(weights, dtype=np.uint8))
             self._model: Any = core.compile_model(core.read_model(network, constants), "CPU", settings)
         except Exception as error:
@@ -54,3 +55,15 @@ class OpenVinoEngine:
             return np.array(request.get_tensor(output).data)
         except Exception as error:
             raise ExportError(f"OpenVINO cannot run the model ({failure(error)}); {AGAIN}") from error
+
+
+@cache
+def _core() -> Any:
+    """The only Core of the process, which is never deleted.
+
+    It gives the thread that creates it a stack for signals. If another thread deletes it, as a server that reloads its
+    models does, that stack is gone, and the next signal ends the process with a segmentation fault.
+    """
+    import openvino
+
+    return openvino.Core()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -12,7 +13,7 @@ from phasefit.events import Event, Note
 
 if TYPE_CHECKING:
     from phasefit.explain import TrainingVectors
-    from phasefit.models.predictor import Predictor
+    from phasefit.models.predictor import Predictor, Progress
     from phasefit.runs.run import Run
 
 NEAREST = 3  # training texts that --say shows by default
@@ -154,18 +155,18 @@ def _training_vectors(run: Run, model: Predictor, task: str, batch_size: int, qu
     """The training texts of a run with their embeddings; None, and a sentence with the reason, if there are none."""
     from phasefit.cli.console import stderr
     from phasefit.cli.progress import counting
-    from phasefit.explain import TrainingVectors, training_texts
+    from phasefit.explain import TrainingVectors
     from phasefit.progress.text import print_note
 
     def listen(event: Event) -> None:
         if isinstance(event, Note) and not quiet:
             print_note(stderr(), event)
 
+    def embedding(count: int) -> AbstractContextManager[Progress]:
+        return counting("embedding the training texts", count, quiet)
+
     try:
-        run.check_encoder()
-        training = training_texts(run, task, listen=listen)
-        with counting("embedding the training texts", len(training.texts), quiet) as progress:
-            return TrainingVectors(model, training, batch_size=batch_size, progress=progress)
+        return TrainingVectors.of(model, run, task, batch_size=batch_size, listen=listen, counting=embedding)
     except PhasefitError as error:
         stderr().print(f"nearest training texts are left out: {error}", soft_wrap=True)
         return None

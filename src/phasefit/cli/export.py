@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from phasefit.export.run_export import ExportResult
+    from phasefit.runs.run import Run
 
 EXPORTS = Path("exports")
 
@@ -107,6 +109,26 @@ def export(
         return
     stdout().print(figures_table(result))
     stdout().print(f"The export is in {result.folder}", soft_wrap=True)
+    if not quiet:
+        show_next(opened, result.folder)
+
+
+def show_next(run: Run, folder: Path) -> None:
+    """Print the next commands."""
+    from phasefit.cli.console import stdout
+
+    name = shlex.quote(str(folder))
+    if not run.heads:
+        use = f"embed {name} new.csv -o vectors.npy"
+    elif len(run.heads) > 1:
+        use = f"predict {name} --task {next(iter(run.heads))} new.csv -o predictions.csv"
+    elif any(head.get("pair") for head in run.heads.values()):
+        use = f"predict {name} new.csv -o predictions.csv"
+    else:
+        use = f'predict {name} --say "your text"'
+    stdout().print("\nNext:", style="bold")
+    for command in (use, f"serve {name}"):
+        stdout().print(f"  phasefit {command}", soft_wrap=True)
 
 
 def figures_table(result: ExportResult) -> Table:

@@ -103,7 +103,7 @@ def serve(
         typer.Option(
             "--training-texts",
             help="Show the nearest training texts in explanations. Everyone who can use the server can then read them; "
-            "they are read from the data of the run.",
+            "they are read from the data of the run, or from an export that contains them.",
             rich_help_panel=EXPLANATIONS,
         ),
     ] = False,

@@ -59,7 +59,8 @@ class ExplainingEstimator(TextEstimator):
     def nearest(self, X: Sequence[Any], count: int = 3) -> list[tuple[Neighbour, ...]]:
         """Return the nearest training texts of each text with their labels, by the cosine of their embeddings.
 
-        A loaded run reads its training data again; they must not have changed. At most 5,000 texts are compared.
+        A loaded run reads its training data again; they must not have changed. At most 5,000 texts are compared. An
+        exported folder contains its training texts if it was exported with --with-texts.
 
         Parameters
         ----------
@@ -76,9 +77,9 @@ class ExplainingEstimator(TextEstimator):
 
     def _training_vectors(self) -> TrainingVectors:
         """The training texts with their embeddings, from the data in memory or from the run."""
-        from phasefit.explain import TrainingVectors, training_texts
+        from phasefit.explain import TrainingVectors
 
         model, source = self._fitted(), self._training_source()
         if source is None:
             raise ModelError("pickles and copies do not contain the training texts; load the run with phasefit.load")
-        return TrainingVectors(model, training_texts(source, self.task_), batch_size=self.batch_size)
+        return TrainingVectors.of(model, source, self.task_, batch_size=self.batch_size)

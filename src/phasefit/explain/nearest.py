@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phasefit.explain.exported_texts import exported_texts
 from phasefit.explain.results import Neighbour
 from phasefit.explain.rows import cut_quietly
-from phasefit.explain.training_texts import TrainingTexts
-from phasefit.models.predictor import Predictor, Progress
+from phasefit.explain.training_texts import TrainingTexts, training_texts
+from phasefit.models.exported import ExportedModel
+from phasefit.models.predictor import TASK, Predictor, Progress
+
+if TYPE_CHECKING:
+    from phasefit.events import Listener
+    from phasefit.prepare.prepare import Prepared
+    from phasefit.runs.run import Run
 
 BLOCK = 256  # texts whose similarities to all training texts are in memory at once
 
@@ -19,10 +27,44 @@ class TrainingVectors:
     """Training texts with their embeddings, computed once, to look up the nearest ones of many texts."""
 
     def __init__(
-        self, model: Predictor, training: TrainingTexts, *, batch_size: int = 64, progress: Progress | None = None
+        self,
+        model: Predictor,
+        training: TrainingTexts,
+        *,
+        vectors: np.ndarray | None = None,
+        batch_size: int = 64,
+        progress: Progress | None = None,
     ) -> None:
         self._model, self._training, self._batch_size = model, training, batch_size
-        self._vectors = _embed(model, training.texts, batch_size, progress)
+        computed = _embed(model, training.texts, batch_size, progress) if vectors is None else _normalized(vectors)
+        self._vectors = computed
+
+    @classmethod
+    def of(
+        cls,
+        model: Predictor,
+        source: Run | Prepared,
+        task: str | None = None,
+        *,
+        batch_size: int = 64,
+        listen: Listener | None = None,
+        counting: Callable[[int], AbstractContextManager[Progress | None]] = lambda _: nullcontext(),
+    ) -> TrainingVectors:
+        """The training texts of a run or of prepared tables; an exported folder contains them with their embeddings.
+
+        Raises a PhasefitError with one sentence if they are gone or have changed. `counting` is given the number of
+        texts that will be embedded, and shows the progress.
+        """
+        if isinstance(model, ExportedModel):
+            training, vectors = exported_texts(model, model.known_task(TASK if task is None else task))
+            return cls(model, training, vectors=vectors, batch_size=batch_size)
+        from phasefit.prepare.prepare import Prepared
+
+        if not isinstance(source, Prepared):
+            source.check_encoder()
+        training = training_texts(source, task, listen=listen)
+        with counting(len(training.texts)) as progress:
+            return cls(model, training, batch_size=batch_size, progress=progress)
 
     @property
     def training(self) -> TrainingTexts:

@@ -66,6 +66,9 @@ class Explanation:
         return explanation_html(self)
 
 
+SMALL = 0.01  # smaller changes are shown with more digits
+
+
 @dataclass(frozen=True)
 class DeletionTest:
     """How far the output moves when the most important words are deleted, compared with random words."""
@@ -89,8 +92,10 @@ class DeletionTest:
             return "the words could not be tested by deleting some: no text has two words or more"
         many = f"the {self.words} most important words" if self.words > 1 else "the most important word"
         verb = "lowers the probability" if self.unit == "probability" else "changes the score"
-        few = f"random words by {self.random:.2f}" if self.words > 1 else f"a random word by {self.random:.2f}"
-        sentence = f"deleting {many} {verb} by {self.important:.2f}{' on average' * (self.explanations > 1)}, {few}"
+        digits = 2 if max(abs(self.important), abs(self.random)) >= SMALL else 4
+        few = f"{'random words' if self.words > 1 else 'a random word'} by {self.random:.{digits}f}"
+        mean = " on average" * (self.explanations > 1)
+        sentence = f"deleting {many} {verb} by {self.important:.{digits}f}{mean}, {few}"
         return sentence if self.better else f"{sentence}: not clearly better than random, so do not rely on these words"
 
 

@@ -10,17 +10,21 @@ from phasefit.metrics.registry import METRICS
 from phasefit.report.card.markdown import escape, table
 
 SHOWN_LABELS = 50
-TRY = """```console
-$ pip install phasefit-runtime
+TRY = """It runs without torch. In a checkout of phasefit:
+
+```console
+$ pip install {requirement}
 $ python -m phasefit_runtime FOLDER --say "a text"
 ```"""
+REQUIREMENTS = {"onnx": "./runtime", "openvino": "'./runtime[openvino]'"}
 
 
 def card(facts: Mapping[str, Any], figures: Figures, *, forced: bool) -> str:
     """The card as Markdown."""
     tasks: Mapping[str, Any] = facts["tasks"]
     what = f"A text model for {facts['engine']} ({facts['precision']}), exported from the run {escape(facts['run'])}"
-    parts = [f"# {escape(facts['run'])}", f"{what}, which was trained from {escape(facts['model'])}.", TRY]
+    usage = TRY.format(requirement=REQUIREMENTS[facts["engine"]])
+    parts = [f"# {escape(facts['run'])}", f"{what}, which was trained from {escape(facts['model'])}.", usage]
     if tasks:
         rows = [[name, one["kind"], one["pair"] or "no", _labels(one["space"])] for name, one in tasks.items()]
         parts += ["## Tasks", table(["task", "labels", "pairs", "classes"], rows)]

@@ -19,6 +19,7 @@ from phasefit.files import system
 from phasefit.files.atomic import make_folders, new_folder
 from phasefit.files.integrity import CLUTTER, sha256
 from phasefit.files.links import refuse_controls
+from phasefit.files.manifest import EXPORTED_TEXTS, EXPORTED_VECTORS
 from phasefit.models.encoder.long_texts import MOST_WINDOWS
 from phasefit.seeds import generator
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MANIFEST, TOKENIZER, CARD = "export.json", "tokenizer.json", "README.md"
-TEXTS, VECTORS = "texts.jsonl", "texts.npy"
 ENGINE_FILES = {"onnx": ("model.onnx",), "openvino": ("model.xml", "model.bin")}
 MOST_TEXTS = 20_000
 
@@ -157,8 +157,8 @@ def write_texts(model: Model, tables: Mapping[str, Table], folder: Path) -> int:
         of = {"task": task} if len(tables) > 1 else {}
         rows += [{**of, "text": text, "label": _plain(label)} for text, label in zip(own.texts, labels, strict=True)]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    (folder / TEXTS).write_text(lines, encoding="utf-8")
-    np.save(folder / VECTORS, model.embed(texts).astype(np.float16), allow_pickle=False)
+    (folder / EXPORTED_TEXTS).write_text(lines, encoding="utf-8")
+    np.save(folder / EXPORTED_VECTORS, model.embed(texts).astype(np.float16), allow_pickle=False)
     return len(rows)
 
 

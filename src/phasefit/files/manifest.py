@@ -13,6 +13,7 @@ from phasefit.files.links import refuse_links
 FORMAT = 2  # since 2 with the checksums of the model files
 MANIFEST = "phasefit.json"
 EXPORT = "export.json"  # the manifest of an exported folder
+EXPORTED_TEXTS, EXPORTED_VECTORS = "texts.jsonl", "texts.npy"  # its training texts and their embeddings, if it has them
 FINISHED = "finished"
 PACKAGES = ("phasefit", "torch", "transformers", "sentence-transformers", "accelerate", "numpy")
 

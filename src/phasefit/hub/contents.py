@@ -19,7 +19,7 @@ from phasefit.errors import ModelError
 from phasefit.files.atomic import read_json
 from phasefit.files.integrity import ENCODER, FILES, PHASES, SHA256, checksums, has_checksums, sha256
 from phasefit.files.links import refuse_links
-from phasefit.files.manifest import MANIFEST, read_manifest
+from phasefit.files.manifest import EXPORTED_TEXTS, EXPORTED_VECTORS, MANIFEST, read_manifest
 from phasefit.files.toml import to_toml
 
 EXPORT = "export.json"
@@ -30,7 +30,7 @@ PICTURES = tuple(  # that a run draws; any other picture in its folder was put t
     for name in ("scores", "confusion", "classes", "reliability", "embeddings", "geometry", "history")
     for ending in ("png", "svg")
 )
-TEXTS = ("texts.jsonl", "texts.npy")  # training texts and their embeddings in an exported folder
+TEXTS = (EXPORTED_TEXTS, EXPORTED_VECTORS)
 HASHES = "trained_on.safetensors"  # of training texts: whoever has a text can test whether it is among them
 LOCAL = ("command", "request", "resume", "replaces")  # manifest entries that name files of the user
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # the files of an exported folder

@@ -120,6 +120,11 @@ class ExportedModel(Predictor):
         with _our_errors():
             return self.runtime.embed(texts, batch_size=batch_size, progress=progress)
 
+    def read_file(self, name: str) -> bytes:
+        """The content of a file of the folder, compared with its checksum."""
+        with _our_errors():
+            return self.runtime.read_file(name)
+
     def run_graph(self, output: str, feeds: Mapping[str, np.ndarray]) -> np.ndarray:
         """One output of the graph for a batch of token ids."""
         with _our_errors():

@@ -101,7 +101,7 @@ class Batcher:
     @property
     def is_full(self) -> bool:
         """Whether every request would be refused."""
-        return self._held_tokens >= self._limits.queue_tokens
+        return self._held_tokens >= self._limits.queue_tokens or self._would_wait_too_long()
 
     @property
     def is_idle(self) -> bool:
@@ -144,7 +144,7 @@ class Batcher:
 
     async def _wait(self, job: Job, deadline: float) -> Any:
         with self._changed:
-            if self._held_tokens + job.cost > self._limits.queue_tokens or self._would_wait_too_long():
+            if self.is_full or self._held_tokens + job.cost > self._limits.queue_tokens:
                 raise self.overloaded()
             self._hold(job, 1)
             self._jobs.append(job)

@@ -102,10 +102,10 @@ def explain(target: Target, text: Any, at_once: int, pause: Callable[[], None]) 
 
 def read_training(path: Path, predictor: Predictor) -> dict[str, Any]:
     """The training texts of a run with their embeddings, by task; an error in one sentence if they are gone."""
-    from phasefit.explain import TrainingVectors, training_texts
+    from phasefit.explain import TrainingVectors
     from phasefit.runs.run import Run
 
-    run = Run.open(path)
+    run = Run.open_model(path)
     tasks = [str(task) for task in predictor.heads]
     several = len(tasks) > 1
-    return {task: TrainingVectors(predictor, training_texts(run, task if several else None)) for task in tasks}
+    return {task: TrainingVectors.of(predictor, run, task if several else None) for task in tasks}

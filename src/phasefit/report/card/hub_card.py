@@ -56,7 +56,9 @@ def hub_card(model: ModelFolder, repository: str, answers: CardAnswers, *, repor
     path = model.folder / CARD
     metadata, body = read_card(path.read_text(encoding="utf-8")) if path.is_file() else ({}, "")
     title = repository.rpartition("/")[2]
-    if not model.is_export:
+    if model.is_export:
+        metadata = {**_export_metadata(model.manifest, title), **metadata}
+    else:
         run = Run.open(model.folder)
         metadata = {**_own_metadata(run, title), **metadata}
         body = _with_usage(body, run, repository)
@@ -86,6 +88,19 @@ def _own_metadata(run: Run, name: str) -> dict[str, Any]:
         embeds=run.only_embeds,
         encoder=run.has_encoder,
     )
+
+
+def _export_metadata(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The front matter of an exported model, whose manifest knows neither the data nor the scores of the run."""
+    content = card_metadata(
+        name=name,
+        manifest={"model": manifest.get("model")},
+        metrics={},
+        data={},
+        embeds=not manifest.get("tasks"),
+        encoder=False,
+    )
+    return {**content, "tags": [*content["tags"], str(manifest.get("engine"))]}
 
 
 def _with_usage(body: str, run: Run, repository: str) -> str:
