@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from graphs import task, write_folder
+from phasefit.runs.primitive_cache import VARIABLE
 from phasefit.serve.limits import Limits
-from phasefit.serve.loading import PRIMITIVE_CACHE, Models, load_predictor
+from phasefit.serve.loading import Models, load_predictor
 from phasefit.serve.service import Service
 from served import post
 
@@ -51,13 +52,13 @@ def test_an_encoder_without_a_classifier_only_embeds(tmp_path: Path) -> None:
 def test_the_code_that_torch_compiles_for_each_shape_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(PRIMITIVE_CACHE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
     folder = write_folder(tmp_path / "exported", {"default": task()})
     load_predictor(folder)
-    assert os.environ[PRIMITIVE_CACHE] == "32"
-    monkeypatch.setenv(PRIMITIVE_CACHE, "7")
+    assert os.environ[VARIABLE] == "32"
+    monkeypatch.setenv(VARIABLE, "7")
     load_predictor(folder)
-    assert os.environ[PRIMITIVE_CACHE] == "7", "the operator decides"
+    assert os.environ[VARIABLE] == "7", "the operator decides"
 
 
 def test_it_imports_no_torch(tmp_path: Path) -> None:

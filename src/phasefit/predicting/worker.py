@@ -32,6 +32,7 @@ from phasefit.predicting.plan import FilePlan
 from phasefit.predicting.readers import Reader, ShardRows, Skipped, schema_of
 from phasefit.predicting.shards import Shard
 from phasefit.predicting.writers import ARRAY, SKIPPED, write_array, write_parquet, write_skipped, write_table
+from phasefit.runs.primitive_cache import bound_primitive_cache
 from phasefit.runs.run import Run
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ class Worker:
 
     def __init__(self, job: Job, model: Predictor | None = None) -> None:
         self.job = job
+        bound_primitive_cache()
         if model is None:
             model = Run.open_model(job.model).predictor(job.options.device, job.threads)
         self.model = model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +20,6 @@ from phasefit.serve.limits import Limits
 from phasefit.serve.refusals import Refusal, invalid
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-# oneDNN, which torch uses, compiles code for every new shape of a batch, and keeps 1024 of them by default: the memory
-# of a server grew by 40 to 90 MB in a minute. Shapes of batches hardly ever repeat, so fewer are as fast.
-PRIMITIVE_CACHE, PRIMITIVES = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32"
 Load: TypeAlias = Callable[[Path], Predictor]
 ReadTraining: TypeAlias = Callable[[Path, Predictor], Mapping[str, Any]]
 
@@ -59,11 +55,12 @@ def load_predictor(path: Path, device: str = "auto", threads: int | None = None)
 
     All models of the server are loaded here.
     """
+    from phasefit.runs.primitive_cache import bound_primitive_cache
     from phasefit.runs.run import Run
 
     if not path.is_dir():
         raise ModelError(f"'{path}' is not a folder; give the folder of a run, a saved model or an export")
-    os.environ.setdefault(PRIMITIVE_CACHE, PRIMITIVES)
+    bound_primitive_cache()
     if not any((path / name).is_file() for name in (MANIFEST, EXPORT, "modules.json", "config.json")):
         raise ModelError(f"'{path}' contains no model; give the folder of a run, a saved model or an export")
     return Run.open_model(path).predictor(device, threads)
