@@ -75,6 +75,19 @@ def test_a_line_goes_through_the_means(points: list) -> None:
     assert theirs[0][1] == pytest.approx((2.29 + 0.5) / 2)
 
 
+def test_a_dataset_in_several_sizes_has_its_own_line() -> None:
+    names = ("A-1", "A-2", "B-1", "B-2")
+    tables = [table("2", name, 0.80, 0.80 + place / 100) for place, name in enumerate(names, start=1)]
+    rows, sources = dict(zip(names, (100, 200, 100, 200), strict=True)), {name: name[0] for name in names}
+    lines = {line["name"]: line["points"] for line in curve(FIGURE, gains(FIGURE, tables, rows, {}, sources))["lines"]}
+    assert {name: [point[:2] for point in line] for name, line in lines.items()} == {
+        "A": [[100, pytest.approx(1.0)], [200, pytest.approx(2.0)]],
+        "B": [[100, pytest.approx(3.0)], [200, pytest.approx(4.0)]],
+    }
+    one_size = gains(FIGURE, tables[:3], rows, {}, sources)
+    assert [line["name"] for line in curve(FIGURE, one_size)["lines"]] == ["ours"]
+
+
 def test_the_figure_is_written(points: list, tmp_path: Path) -> None:
     files = write_gains(tmp_path, FIGURE, points)
     assert [path.suffix for path in files] == [".csv", ".png", ".svg"]

@@ -54,4 +54,5 @@ class Figures:
         rows = {data.name: training_rows(data, self.data_dir) for data in self.study.datasets}
         paper = {data.name: training_rows(data, self.data_dir) for data in self.whole.datasets}
         known = {name: rows.get(name) or counted for name, counted in rows_of(cells, results).items()}
-        return gains(part, compared(part, self.study, cells, results), known, paper)
+        sources = {data.name: str(data.options["data"]) for data in self.study.datasets}
+        return gains(part, compared(part, self.study, cells, results), known, paper, sources)

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HUNDRED = 100.0  # gains are in percentage points
+PUBLISHED = "published"
+STYLES = ("-", "--", ":", "-.")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Gain:
     high: float | None
     published: float | None
     published_rows: int | None
+    source: str = ""  # the table that its rows are taken from; several sizes of it are one line
 
 
 def compared(figure: FigurePart, study: Study, cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Table]:
@@ -69,7 +73,11 @@ def training_rows(data: Data, data_dir: Path | None = None) -> int | None:
 
 
 def gains(
-    figure: FigurePart, tables: Sequence[Table], rows: Mapping[str, int | None], paper_rows: Mapping[str, int | None]
+    figure: FigurePart,
+    tables: Sequence[Table],
+    rows: Mapping[str, int | None],
+    paper_rows: Mapping[str, int | None],
+    sources: Mapping[str, str] | None = None,
 ) -> list[Gain]:
     """The gain on each dataset of the `compared` tables; a dataset in two tables counts once."""
     wanted = {*map(str, figure.tables)}
@@ -83,7 +91,8 @@ def gains(
             number = rows.get(dataset)
             if better is None or base is None or number is None or dataset in by_dataset:
                 continue
-            by_dataset[dataset] = _gain(table.label(dataset), better, base, number, paper_rows.get(dataset))
+            gain = _gain(table.label(dataset), better, base, number, paper_rows.get(dataset))
+            by_dataset[dataset] = replace(gain, source=(sources or {}).get(dataset, dataset))
     return sorted(by_dataset.values(), key=lambda one: (one.rows, one.dataset))
 
 
@@ -103,16 +112,29 @@ def _gain(dataset: str, better: Row, base: Row, rows: int, paper_rows: int | Non
 
 
 def curve(figure: FigurePart, datasets: Sequence[Gain]) -> dict[str, Any]:
-    """Our line and the published one: means over the datasets with the same number of rows."""
-    ours = _line([(one.rows, one.gain) for one in datasets], {one.rows: (one.low, one.high) for one in datasets})
+    """Our lines and the published one, which is the mean over the datasets with the same number of rows.
+
+    Ours is such a mean too, unless every dataset is there in several sizes: then each has its own line, because means
+    over sizes with different datasets cannot be compared.
+    """
+    by_source: dict[str, list[Gain]] = {}
+    for one in datasets:
+        by_source.setdefault(one.source, []).append(one)
+    apart = all(len({one.rows for one in group}) > 1 for group in by_source.values())
+    groups = by_source if apart else {"ours": list(datasets)}
+    lines = [{"name": name, "points": _our_line(group)} for name, group in groups.items()]
     theirs = _line([(one.published_rows, one.published) for one in datasets])
-    lines = [{"name": "ours", "points": ours}] + ([{"name": "published", "points": theirs}] if theirs else [])
+    lines += [{"name": PUBLISHED, "points": theirs}] if theirs else []
     return {
         "title": figure.title,
         "x_title": "rows of the training table",
         "y_title": f"gain of {figure.variant} in points",
         "lines": lines,
     }
+
+
+def _our_line(datasets: Sequence[Gain]) -> list[list[Any]]:
+    return _line([(one.rows, one.gain) for one in datasets], {one.rows: (one.low, one.high) for one in datasets})
 
 
 def _line(pairs: Sequence[tuple[Any, Any]], alone: Mapping[int, tuple[Any, Any]] | None = None) -> list[list[Any]]:
@@ -145,7 +167,7 @@ def write_gains(folder: Path, figure: FigurePart, points: Sequence[Gain], name: 
 
 
 def draw(figure: FigurePart, datasets: Sequence[Gain]) -> Figure:
-    """One dot per dataset with its interval, a line through the means; published results are hollow."""
+    """One dot per dataset with its interval, lines as in `curve`; published results are hollow."""
     from phasefit.report.pictures.canvas import BLUE, FAINT, GRID, INK, ORANGE, blank, plain
 
     canvas = blank(8.0, 4.5)
@@ -160,9 +182,10 @@ def draw(figure: FigurePart, datasets: Sequence[Gain]) -> Figure:
         axes.annotate(one.dataset, (one.rows, one.gain), (5, 3), textcoords="offset points", fontsize=7, color=INK)
         if one.published is not None and one.published_rows is not None:
             axes.plot(one.published_rows, one.published, "o", markerfacecolor="white", color=ORANGE, markersize=5)
-    for line, colour in zip(curve(figure, datasets)["lines"], (BLUE, ORANGE), strict=False):
+    for line, style in zip(curve(figure, datasets)["lines"], cycle(STYLES), strict=False):
         points = np.array([point[:2] for point in line["points"]], dtype=np.float64)
-        axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=1.8, label=line["name"])
+        look = {"color": ORANGE} if line["name"] == PUBLISHED else {"color": BLUE, "linestyle": style}
+        axes.plot(points[:, 0], points[:, 1], linewidth=1.8, label=line["name"], **look)
     _count_rows(axes)
     axes.set_xlabel("rows of the training table", color=INK, fontsize=9)
     axes.set_ylabel(f"accuracy of {figure.variant} minus {figure.against}, points", color=INK, fontsize=9)
