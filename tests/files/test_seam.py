@@ -54,6 +54,7 @@ ALLOWED = {
     "cli/inputs.py: write_bytes": "standard input, in the system's folder for temporary files",
     "baselines/setfit.py: tempfile.TemporaryDirectory": "the output folder of a library; deleted, never a result",
     "models/tokens/store.py: tempfile.TemporaryFile": "tokens that do not fit into memory; has no name",
+    "data/stored_texts.py: tempfile.TemporaryFile": "texts that do not fit into memory; has no name",
     "data/io/frames.py: open": "writes the temporary file that write_file gives it",
     "data/io/frames.py: to_parquet": "writes the temporary file that write_file gives it",
     "models/encoder/encoder.py: save": "called by system.write in models/storage.py and runs/fitting/kept_phases.py",

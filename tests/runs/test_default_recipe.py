@@ -23,7 +23,7 @@ def prepared_of(
     """The parts of the prepared data that the choice depends on."""
     space = label_space(list(range(classes))) if kind != "score" else label_space([0.5, 1.5, 2.5])
     train = Table("some", ["a text"] * rows, others=(["another"] * rows,) if pairs else ())
-    return SimpleNamespace(train=train, space=space, unlabelled=unlabelled, file=None, tasks={})
+    return SimpleNamespace(train=train, space=space, unlabelled=unlabelled, file=None, tasks={}, trained_tables=[train])
 
 
 @pytest.mark.parametrize(("given", "why"), [({"pairs": True}, "pairs of texts"), ({"kind": "score"}, "scores")])

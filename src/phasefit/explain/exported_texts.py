@@ -24,7 +24,7 @@ def exported_texts(model: ExportedModel, task: str) -> tuple[TrainingTexts, np.n
     """The texts of a task and their embeddings (n, d); ModelError if there are none or the files are damaged."""
     folder, files = model.runtime.folder, model.runtime.manifest.files
     if TEXTS not in files or VECTORS not in files:
-        raise ModelError(f"'{folder}' contains no training texts; export the run again with --with-texts to add them")
+        raise ModelError(f"'{folder}' contains no training texts; add them with: phasefit export RUN --with-texts")
     for name in (TEXTS, VECTORS):
         if files[name].size > LARGEST:
             raise ModelError(f"'{folder / name}' must not be larger than {LARGEST:,} bytes; export the run again")

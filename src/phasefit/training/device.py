@@ -35,7 +35,9 @@ def make_accelerator(
     )
     asked = os.environ.get("ACCELERATE_USE_FSDP", "").lower() == "true"
     if asked and accelerator.distributed_type != DistributedType.FSDP:
-        raise PhasefitError("FSDP needs several GPUs: Accelerate ignores it elsewhere; launch without --use_fsdp")
+        raise PhasefitError(
+            "FSDP needs several GPUs: Accelerate ignores it elsewhere; remove it from the Accelerate configuration"
+        )
     return accelerator
 
 
