@@ -78,7 +78,9 @@ def test_an_export_without_texts_names_the_option(tmp_path: Path) -> None:
     path = write_folder(tmp_path / "exported", {"default": task()})
     result = CliRunner().invoke(app, ["explain", str(path), "--say", "blue dog"])
     assert result.exit_code == 0
-    assert "contains no training texts; add them with: phasefit export RUN --with-texts" in " ".join(result.output.split())
+    assert "contains no training texts; add them with: phasefit export RUN --with-texts" in " ".join(
+        result.output.split()
+    )
 
 
 HUGE = "{'descr': '<f2', 'fortran_order': False, 'shape': (100000000000, 8), }"
