@@ -32,7 +32,7 @@ from phasefit.predicting.plan import FilePlan
 from phasefit.predicting.readers import Reader, ShardRows, Skipped, schema_of
 from phasefit.predicting.shards import Shard
 from phasefit.predicting.writers import ARRAY, SKIPPED, write_array, write_parquet, write_skipped, write_table
-from phasefit.runs.primitive_cache import bound_primitive_cache
+from phasefit.runs.process_memory import bound_primitive_cache, return_free_memory
 from phasefit.runs.run import Run
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ class Worker:
 
     def execute(self, shard: Shard, progress: Callable[[int], None] | None = None) -> ShardResult:
         """Read a shard, compute its output, and write it: first the rows that were left out, then all others."""
+        return_free_memory()  # of the shard before
         plan = self.job.plans[shard.file]
         if self._reader is None or self._reader.plan is not plan:
             self.close()

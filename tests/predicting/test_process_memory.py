@@ -1,14 +1,15 @@
-"""A process that predicts shards keeps little of the code that oneDNN compiles for each shape of a batch."""
+"""A process that predicts shards keeps little compiled code, and returns what it has freed."""
 
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from phasefit.runs.primitive_cache import PRIMITIVES, VARIABLE
+from phasefit.runs.process_memory import PRIMITIVES, VARIABLE, return_free_memory
 from sharded import invoke, save_small
 
 
@@ -25,3 +26,18 @@ def test_shards_bound_the_cache_unless_the_environment_decides(
     assert result.exit_code == 0, result.output
     assert os.environ[VARIABLE] == (given or PRIMITIVES)
     monkeypatch.delenv(VARIABLE)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no malloc_trim")
+def test_freed_memory_is_returned() -> None:
+    def resident() -> int:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    pieces = [bytearray(50_000) for _ in range(1000)]  # too small to be allocated apart
+    last = bytearray(50_000)
+    before = resident()
+    del pieces
+    assert return_free_memory()
+    assert resident() < before - 30_000_000
+    assert len(last) == 50_000
