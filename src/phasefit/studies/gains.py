@@ -184,7 +184,7 @@ def draw(figure: FigurePart, datasets: Sequence[Gain]) -> Figure:
             axes.plot(one.published_rows, one.published, "o", markerfacecolor="white", color=ORANGE, markersize=5)
     for line, style in zip(curve(figure, datasets)["lines"], cycle(STYLES), strict=False):
         points = np.array([point[:2] for point in line["points"]], dtype=np.float64)
-        look = {"color": ORANGE} if line["name"] == PUBLISHED else {"color": BLUE, "linestyle": style}
+        look: dict[str, Any] = {"color": ORANGE} if line["name"] == PUBLISHED else {"color": BLUE, "linestyle": style}
         axes.plot(points[:, 0], points[:, 1], linewidth=1.8, label=line["name"], **look)
     _count_rows(axes)
     axes.set_xlabel("rows of the training table", color=INK, fontsize=9)
