@@ -11,7 +11,7 @@ import pytest
 
 from phasefit.predicting.manifest import model_hash
 from phasefit.runs.run import Run
-from sharded import invoke, save_small
+from sharded import content, invoke, save_small
 from tiny import without_checksums
 
 Damage = Callable[[dict[str, Any]], object]
@@ -70,3 +70,54 @@ def test_the_hash_of_a_model_without_checksums_covers_its_files(tmp_path: Path) 
     assert model_hash(Run.open_model(folder)) == before
     (folder / "heads.safetensors").write_bytes(b"x" + (other / "heads.safetensors").read_bytes())
     assert model_hash(Run.open_model(folder)) != before
+
+
+def test_a_link_in_place_of_a_shard_is_replaced(words: list[Any]) -> None:
+    assert invoke(*words).exit_code == 0
+    before = content(Path("out"))
+    part = sorted(Path("out").glob("part-*"))[1]
+    part.unlink()
+    Path("secret").write_text("secret")
+    part.symlink_to(Path("secret").absolute())
+    assert invoke(*words).exit_code == 0
+    assert content(Path("out")) == before
+    assert not part.is_symlink()
+    assert Path("secret").read_text() == "secret"
+
+
+def test_only_shards_are_replaced(words: list[Any]) -> None:
+    assert invoke(*words).exit_code == 0
+    notes = Path("out/part-00000-000000000004.notes.md")
+    notes.write_text("mine")
+    assert invoke(*words, "--shard-rows", "5", "--overwrite").exit_code == 0
+    assert sorted(content(Path("out"))) == [
+        "part-00000-000000000000.csv",
+        notes.name,
+        "part-00000-000000000005.csv",
+        "predict.json",
+    ]
+
+
+def test_a_file_of_the_user_with_the_name_of_left_out_rows(words: list[Any]) -> None:
+    Path("in.csv").write_text("text\ngood\na,b\n")
+    aside = Path("out.csv.skipped.jsonl")
+    aside.write_text("mine")
+    words = [*words[:4], "out.csv", *words[5:], "--on-error", "skip"]
+    result = invoke(*words)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "out.csv.skipped.jsonl exists already" in result.stderr
+    assert aside.read_text() == "mine"
+    assert invoke(*words, "--overwrite").exit_code == 0
+    assert json.loads(aside.read_text())["row"] == 2
+    Path("in.csv").write_text("text\ngood\n")
+    assert invoke(*words, "--overwrite").exit_code == 0
+    assert not aside.exists()  # it would be about other output
+
+
+def test_a_link_in_place_of_the_working_folder(words: list[Any]) -> None:
+    assert invoke(*words).exit_code == 0
+    before = content(Path("out"))
+    Path(".out.csv.phasefit").symlink_to("out")
+    result = invoke(*words[:4], "out.csv", *words[5:])
+    assert (result.exit_code, "is a symbolic link; remove it" in result.stderr) == (2, True)
+    assert content(Path("out")) == before
