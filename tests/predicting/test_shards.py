@@ -146,6 +146,32 @@ def test_several_files(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatc
         assert len(read_frame(Path("one.csv"))) == 10
 
 
+@pytest.mark.parametrize("target", ["data/out/", "data/out.csv"])
+def test_a_pattern_does_not_match_the_output(
+    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.chdir(folder)
+    words = ["data/**/*.csv", "-o", target, "--shard-rows", 3]
+    predict(model, *words)
+    target = target.removesuffix("/")
+    before = content(Path(target)) if Path(target).is_dir() else {target: Path(target).read_bytes()}
+    if Path(target).is_dir():
+        (Path(target) / min(before)).unlink()  # as after a kill
+    predict(model, *words, *(["--overwrite"] if Path(target).is_file() else []))
+    assert before == (content(Path(target)) if Path(target).is_dir() else {target: Path(target).read_bytes()})
+    result = invoke("predict", model, "data/*.csv", "-o", "data/")
+    assert "is not empty and has no predict.json" in result.stderr
+
+
+def test_a_file_is_read_once(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    Path("link.csv").symlink_to("data/a.csv")
+    for other in ("link.csv", "data/../data/a.csv"):
+        result = invoke("predict", model, "data/a.csv", other, "-o", "out/")
+        assert (result.exit_code, "data/a.csv is given twice" in result.stderr) == (2, True)
+        assert not Path("out").exists()
+
+
 def test_files_with_other_columns_do_not_fit_into_one(model: Path, folder: Path) -> None:
     write_frame(pd.DataFrame({"text": ["x"], "more": ["y"]}), folder / "data" / "c.csv")
     result = invoke("predict", model, f"{folder}/data/*.csv", "-o", folder / "one.csv")

@@ -84,6 +84,26 @@ def test_parquet(model: Path, tmp_path: Path) -> None:
     assert [one["row"] for one in skipped(tmp_path / "out.parquet.skipped.jsonl")] == [2]
 
 
+def test_parquet_without_any_usable_row(model: Path, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"text": [["good"], ["bad"]]}), tmp_path / "in.parquet")
+    words = ["predict", model, tmp_path / "in.parquet", "--threads", "1", "-o", tmp_path / "out.parquet"]
+    result = invoke(*words, "--on-error", "skip")
+    assert result.exit_code == 0, result.output
+    assert parquet.read_metadata(tmp_path / "out.parquet").num_rows == 0
+    assert [one["row"] for one in skipped(tmp_path / "out.parquet.skipped.jsonl")] == [1, 2]
+
+
+def test_json_lines_without_any_readable_line(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text("{\n[1]\n")
+    result = invoke("predict", model, tmp_path / "in.jsonl", "-o", f"{tmp_path}/out/", "--on-error", "skip")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "no line of in.jsonl can be used" in result.stderr
+    assert "line 1" in result.stderr
+
+
 def test_embed_leaves_out_empty_texts(tiny_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("text,id\nrain,1\n  ,2\nsong,3\n")
     words = ["embed", tiny_folder, tmp_path / "in.csv", "-o", tmp_path / "out.jsonl", "--threads", "1"]

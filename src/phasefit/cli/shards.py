@@ -190,7 +190,7 @@ class Sharding:
                 )
             format, zipped = file_format(Path(f"x{ending}"), also)
             return format, zipped and format != "parquet"
-        formats = {file.format for file in find_inputs(self.files)}
+        formats = {file.format for file in find_inputs(self.files, Path(self.out or ""))}
         if len(formats) > 1:
             raise DataError(f"the input files have several formats ({', '.join(sorted(formats))}); choose --out-format")
         return formats.pop(), False

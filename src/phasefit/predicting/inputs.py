@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -39,12 +40,16 @@ def is_pattern(source: str) -> bool:
     return any(mark in source for mark in "*?[") and not Path(source).expanduser().exists()
 
 
-def find_inputs(sources: Sequence[str]) -> list[InputFile]:
-    """The files of all sources, in the order of the sources and sorted within each."""
-    names = [name for source in sources for name in _names(source)]
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise DataError(f"{twice} is given twice; give each file once")
+def find_inputs(sources: Sequence[str], out: Path | None = None) -> list[InputFile]:
+    """The files of all sources, in the order of the sources and sorted within each.
+
+    Patterns and folders leave out the output `out`, of which parts are there after a kill.
+    """
+    names = [name for source in sources for name in _names(source, out)]
+    places = Counter(name if is_remote(name) else os.path.realpath(name) for name in names)
+    twice = next((place for place, count in places.items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"{twice} is given twice, perhaps by a link to it; give each file once")
     return [input_file(name) for name in names]
 
 
@@ -66,7 +71,7 @@ def input_file(name: str) -> InputFile:
     return InputFile(name, format, size, version)
 
 
-def _names(source: str) -> list[str]:
+def _names(source: str, out: Path | None) -> list[str]:
     if is_remote(source):
         found = [name for name in find_remote(source) if not is_pattern_url(source) or _is_table(name)]
     elif (path := Path(source).expanduser()).is_dir():
@@ -75,6 +80,9 @@ def _names(source: str) -> list[str]:
         found = [name for name in sorted(glob.glob(str(path), recursive=True)) if Path(name).is_file()]
     else:
         found = [str(path)]
+    is_output = out is not None and (out.is_file() or (out / MANIFEST).is_file())
+    if out is not None and is_output and not is_remote(source) and (path.is_dir() or is_pattern(source)):
+        found = [name for name in found if not Path(name).absolute().is_relative_to(out.absolute())]
     if not found:
         raise DataError(f"no table matches '{source}'; tables end in {', '.join(ENDINGS)}")
     return found if is_remote(source) else [str(Path(name).absolute()) for name in found]

@@ -10,12 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from phasefit.data.io.dialect import checked_dialect
 from phasefit.errors import RunError
 from phasefit.files.atomic import write_json
 from phasefit.files.checked import Count, Document, checked
-from phasefit.files.integrity import sha256
+from phasefit.files.integrity import has_checksums, hash_files, sha256
 from phasefit.files.manifest import EXPORT, MANIFEST, versions
 from phasefit.predicting.inputs import InputFile
 from phasefit.predicting.plan import FilePlan
@@ -51,6 +54,11 @@ class _Shard(Document):
     rows: Count
     offset: Count
     lines: Count
+
+
+class _Request(Document):
+    threads: Annotated[int, Field(strict=True, ge=1, le=1024)] | None = None  # as many as --threads accepts
+    inputs: list[Any] = Field(default_factory=list)
 
 
 class _Content(Document):
@@ -93,6 +101,9 @@ def make_request(
 
 def model_hash(run: Run) -> str:
     """The hash of a model: of its manifest, which has the checksums of its files, or of all files of an encoder."""
+    if (run.folder / MANIFEST).is_file() and not has_checksums(run.manifest):  # an early format
+        files = {MANIFEST: sha256(run.folder / MANIFEST), **hash_files(run.folder)}
+        return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
     for name in (MANIFEST, EXPORT):
         if (run.folder / name).is_file():
             return sha256(run.folder / name)
@@ -116,12 +127,26 @@ def read_manifest(folder: Path, inputs: Sequence[InputFile]) -> Manifest | None:
             raise ValueError(f"format {content.format}")
         files = [checked(_File, _as_tuples(entry)) for entry in content.files]
         shards = tuple(Shard(**checked(_Shard, entry).model_dump()) for entry in content.shards)
-        if any(shard.file >= len(files) for shard in shards):
-            raise ValueError("a shard has no file")
+        if len(checked(_Request, content.request).inputs) != len(files):
+            raise ValueError("there is not one plan per input file")
+        for entry in files:
+            checked_dialect(entry.delimiter, entry.encoding)
+        if _ranges(shards) != [(number, entry.rows) for number, entry in enumerate(files) if entry.rows]:
+            raise ValueError("the shards are not the rows of the files")
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} is damaged ({error}); choose another output, or remove it") from None
     plans = tuple(FilePlan(file, **entry.model_dump()) for file, entry in zip(inputs, files, strict=False))
     return Manifest(content.request, plans, shards)
+
+
+def _ranges(shards: Sequence[Shard]) -> list[tuple[int, int]]:
+    """The files of the shards and their rows, if the shards of each file are in order and without gaps."""
+    ends: dict[int, int] = {}
+    for shard in shards:
+        if shard.first != ends.get(shard.file, 0) or not shard.rows:
+            raise ValueError(f"the shard {shard.name} does not start where the one before it ends")
+        ends[shard.file] = shard.first + shard.rows
+    return list(ends.items())
 
 
 def difference(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str:

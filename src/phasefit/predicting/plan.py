@@ -183,12 +183,14 @@ def _scan_rows(number: int, plan: FilePlan, most: int, *, skip: bool) -> tuple[F
 def _plan_objects(number: int, plan: FilePlan, asked: Planning) -> tuple[FilePlan, tuple[Shard, ...]]:
     names: dict[str, None] = {}
     returns, name = False, plan.file.path.name
+    problem: Exception | None = None
     types = _Types(name) if asked.with_types else None
     with closing(Cursor(plan.text_file, returns_end_lines=False)) as cursor:
         shards = _Cutting(number, asked.shard_rows, cursor)
         for record in json_records(cursor, Position(row=1)):
             _refuse(record, asked.skip)
             shards.add()
+            problem = problem or record.problem
             if record.problem is None:
                 names |= dict.fromkeys(record.value)
                 returns = returns or any(isinstance(value, str) and "\r" in value for value in record.value.values())
@@ -196,6 +198,8 @@ def _plan_objects(number: int, plan: FilePlan, asked: Planning) -> tuple[FilePla
                     types.add(record.value)
     if not shards.rows:
         raise NoRows(f"{name} is empty")
+    if not names and problem is not None:
+        raise DataError(f"no line of {name} can be used, so its columns are unknown; {problem}")
     if not names:
         raise DataError(f"{name}: all objects are empty; give them keys such as text and label")
     schema = "" if types is None else types.finish(list(names))

@@ -53,7 +53,7 @@ class ShardRows:
             [self.numbers[place] for place in places],
             None if self.lines is None else [self.lines[place] for place in places],
             self.skipped,
-            None if self.table is None else self.table.take(places),
+            None if self.table is None else _take(self.table, places),
         )
 
 
@@ -177,7 +177,7 @@ def _read_row_groups(plan: FilePlan, shard: Shard, skip: bool) -> ShardRows:
         if bad and not skip:
             raise DataError(next(iter(bad.values())))
         if bad:
-            table = table.take([place for place in range(table.num_rows) if place not in bad])
+            table = _take(table, [place for place in range(table.num_rows) if place not in bad])
         skipped = [Skipped(numbers[place], None, reason) for place, reason in bad.items()]
         kept = [number for place, number in enumerate(numbers) if place not in bad]
         return ShardRows(parquet_frame(table), kept, None, skipped, table.replace_schema_metadata(None))
@@ -185,6 +185,13 @@ def _read_row_groups(plan: FilePlan, shard: Shard, skip: bool) -> ShardRows:
         if isinstance(error, DataError | FileNotFoundError | PermissionError):
             raise
         raise DataError(no_parquet(plan.file.path)) from None
+
+
+def _take(table: Any, places: list[int]) -> Any:
+    """Only the rows in these places, perhaps none: an empty list would have no type."""
+    import pyarrow as pa
+
+    return table.take(pa.array(places, pa.int64()))
 
 
 def _invalid_rows(plan: FilePlan, table: Any, numbers: Sequence[int]) -> dict[int, str]:

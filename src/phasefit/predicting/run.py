@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -23,7 +24,7 @@ from phasefit.predicting.plan import FilePlan, NoRows, Planned, Planning, plan_f
 from phasefit.predicting.shards import MANIFEST as NAME
 from phasefit.predicting.shards import Shard
 from phasefit.predicting.worker import Job, Options
-from phasefit.predicting.writers import SKIPPED
+from phasefit.predicting.writers import PART_ENDINGS, SKIPPED
 from phasefit.runs.run import Run
 
 FINISHED = "finished.json"  # in a working folder: the file that was merged from it
@@ -88,7 +89,9 @@ def run_shards(
     request: Request, engine: Callable[[int | None], Engine], threads: Callable[[], int | None], listen: Listener
 ) -> Summary:
     """Do what is asked; `engine` makes the engine for a number of threads, `threads` is the number after loading."""
-    inputs = find_inputs(request.sources)
+    if request.file is not None and request.folder.is_symlink():
+        raise RunError(f"{request.folder} is a symbolic link; remove it")
+    inputs = find_inputs(request.sources, request.file or request.folder)
     wanted = make_request(request.command, request.run, _options(request), request.threads, inputs)
     manifest = read_manifest(request.folder, inputs)
     if manifest is not None and (why := difference(manifest.request, wanted)):
@@ -102,6 +105,8 @@ def run_shards(
     if request.file is not None and request.file.exists() and not request.overwrite:
         raise RunError(f"{request.file} exists already; choose another name, or use --overwrite")
     is_new = manifest is None
+    if is_new and request.file is not None and not request.overwrite and os.path.lexists(skipped_file(request.file)):
+        raise RunError(f"{skipped_file(request.file)} exists already; choose another output, or use --overwrite")
     if manifest is None:
         planned = list(_plan(request, listen))
         shards = tuple(shard for one in planned for shard in one.shards)
@@ -155,7 +160,7 @@ def _options(request: Request) -> dict[str, Any]:
 
 
 def _plan(request: Request, listen: Listener) -> Iterator[Planned]:
-    inputs = find_inputs(request.sources)
+    inputs = find_inputs(request.sources, request.file or request.folder)
     columns = TableOptions(text=request.text, need_labels=False, usual=request.usual, sides=request.options.sides)
     asked = Planning(request.shard_rows, request.skip, request.dialect, columns, request.format == "parquet")
     first: Planned | None = None
@@ -199,17 +204,16 @@ def _refuse_or_discard(request: Request, why: str, earlier: Manifest, listen: Li
         listen.note(f"unfinished work for {request.file.name} is discarded, because {why} differs")
         discard_tree(request.folder)
         return
-    ours = {path for shard in earlier.shards for path in request.folder.glob(f"{shard.name}.*") if path.is_file()}
+    ours = {f"{shard.name}{ending}" for shard in earlier.shards for ending in PART_ENDINGS}
     discard_file(request.folder / NAME)  # first, so that no shard counts for another manifest
-    for path in ours:
-        discard_file(path)
+    for path in list(request.folder.iterdir()):
+        if path.name in ours:
+            discard_file(path)
 
 
 def _check_folder(request: Request) -> None:
     """Refuse a folder that is not ours to write to."""
     folder = request.folder
-    if folder.is_symlink() and request.file is not None:
-        raise RunError(f"{folder} is a symbolic link; remove it")
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; give the name of a folder")
     if folder.is_dir() and any(path.name != LOCK and not path.name.endswith(".tmp") for path in folder.iterdir()):
@@ -233,7 +237,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _execute(job: Job, shards: Sequence[Shard], engine: Engine, listen: Listener) -> Summary:
-    missing = [shard for shard in shards if not job.output(shard).is_file()]
+    missing = [shard for shard in shards if not job.is_done(shard)]
     rows = sum(shard.rows for shard in shards)
     summary = Summary(rows=rows, shards=len(missing), resumed=len(shards) - len(missing))
     listen.start(rows, rows - sum(shard.rows for shard in missing))
@@ -256,6 +260,8 @@ def _merge(request: Request, job: Job, shards: Sequence[Shard], summary: Summary
     """Make the file; its hash is noted first, so that a kill before the working folder is removed does no harm."""
     assert request.file is not None
     summary.skipped = merge_skipped(job, shards, skipped_file(request.file))
+    if request.overwrite and not summary.skipped:
+        discard_file(skipped_file(request.file))  # of the output that is replaced
     merged = request.folder / f"merged.{request.format}"
     merge_shards(job, shards, merged)
     write_json(request.folder / FINISHED, {"sha256": sha256(merged)})

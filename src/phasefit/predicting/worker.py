@@ -74,6 +74,11 @@ class Job:
         """The file of a shard."""
         return self.folder / f"{shard.name}.{self.format}{'.gz' * (self.zipped and not self.parts)}"
 
+    def is_done(self, shard: Shard) -> bool:
+        """Whether the file of a shard is there; a link in its place is none of ours."""
+        path = self.output(shard)
+        return path.is_file() and not path.is_symlink()
+
     def is_first(self, shard: Shard) -> bool:
         """Whether a shard has the first rows of all; files may have none."""
         return shard.first == 0 and not any(plan.rows for plan in self.plans[: shard.file])

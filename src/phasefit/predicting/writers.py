@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ARRAY = "npy"
 SKIPPED = ".skipped.jsonl"
+FORMATS = ("csv", "tsv", "jsonl", "parquet", ARRAY)
+PART_ENDINGS = (SKIPPED, *(f".{format}{zipped}" for format in FORMATS for zipped in ("", ".gz")))  # of a shard
 
 
 def write_table(
