@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from phasefit.models.tfidf.model import TfidfModel
 from phasefit.predicting.manifest import model_hash
 from phasefit.runs.run import Run
 from sharded import content, invoke, save_small
@@ -112,6 +113,29 @@ def test_a_file_of_the_user_with_the_name_of_left_out_rows(words: list[Any]) -> 
     Path("in.csv").write_text("text\ngood\n")
     assert invoke(*words, "--overwrite").exit_code == 0
     assert not aside.exists()  # it would be about other output
+
+
+@pytest.mark.parametrize("damage", [False, True])
+def test_a_file_that_appears_meanwhile_is_kept(words: list[Any], monkeypatch: pytest.MonkeyPatch, damage: bool) -> None:
+    words = [*words[:4], "out.csv", *words[5:]]
+    real = TfidfModel.predict_outputs
+
+    def predict_outputs(*arguments: Any, **named: Any) -> Any:
+        Path("out.csv").write_text("mine")
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(TfidfModel, "predict_outputs", predict_outputs)
+    result = invoke(*words)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "out.csv was written by another program" in result.stderr
+    assert Path("out.csv").read_text() == "mine"
+    if damage:
+        Path(".out.csv.phasefit/finished.json").write_text("{")
+        assert "out.csv exists already" in invoke(*words).stderr
+    Path("out.csv").unlink()
+    assert invoke(*words).exit_code == 0
+    assert len(Path("out.csv").read_text().splitlines()) == 11
+    assert not Path(".out.csv.phasefit").exists()
 
 
 def test_a_link_in_place_of_the_working_folder(words: list[Any]) -> None:

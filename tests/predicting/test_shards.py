@@ -209,15 +209,15 @@ def test_another_manifest_is_refused(model: Path, folder: Path, tmp_path_factory
     other = save_small(tmp_path_factory.mktemp("other") / "run", reject_below=0.9)
     for arguments, what in (
         ([other, source, *words], "the model differs"),
-        ([model, source, *words, "--prefix", "x_"], r"the options \(prefix\) differs"),
+        ([model, source, *words, "--prefix", "x_"], "the options differ (prefix)"),
         ([model, source, *words[:-1], "3"], "shard_rows"),
         ([model, source, *words[:3], "2", *words[4:]], "the number of threads"),
-        ([model, folder / "data" / "b.csv", *words], "the input files differs"),
+        ([model, folder / "data" / "b.csv", *words], "the input files differ;"),
     ):
         result = invoke("predict", *arguments)
         assert result.exit_code == 2
         assert len(result.stderr.splitlines()) == 1
-        assert what.replace("\\", "") in result.stderr, result.stderr
+        assert what in result.stderr, result.stderr
         assert content(folder / "out") == before
     predict(model, source, *words)  # nothing left to do
     assert content(folder / "out") == before
@@ -239,7 +239,7 @@ def test_an_input_that_changed_is_another_input(model: Path, folder: Path) -> No
     predict(model, source, "-o", f"{folder}/out/")
     source.write_text("text\nother\n")
     assert (
-        "the input files differs" in invoke("predict", model, source, "-o", f"{folder}/out/", "--threads", "1").stderr
+        "the input files differ;" in invoke("predict", model, source, "-o", f"{folder}/out/", "--threads", "1").stderr
     )
 
 

@@ -6,6 +6,8 @@ at any time.
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -67,7 +69,9 @@ class Processes:
         )
         try:
             with _deaths_reported():
-                self._pool.submit(_check).result()
+                with _interrupts_held():
+                    loaded = self._pool.submit(_check)
+                loaded.result()
         except BaseException:
             self._pool.shutdown(wait=True, cancel_futures=True)
             raise
@@ -77,7 +81,9 @@ class Processes:
         assert self._pool is not None, "checked before"
         try:
             with _deaths_reported():
-                for future in as_completed([self._pool.submit(_execute, shard) for shard in shards]):
+                with _interrupts_held():
+                    futures = [self._pool.submit(_execute, shard) for shard in shards]
+                for future in as_completed(futures):
                     result = future.result()
                     progress(result.rows + result.skipped)
                     yield result
@@ -96,6 +102,19 @@ def _deaths_reported() -> Iterator[None]:
         ) from None
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Control-C back while processes are started, in them until `_start`: they would print tracebacks."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 _job: Job | None = None
 _worker: Worker | None = None
 
@@ -104,6 +123,9 @@ def _start(job: Job) -> None:
     """Note the job of a new process; an error here would only break the pool."""
     global _job
     _job = job
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))  # the command reports it
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     end_with_parent()  # otherwise it would wait for shards forever, with the model in memory
 
 

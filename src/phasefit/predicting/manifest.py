@@ -35,6 +35,7 @@ WORDS = {
     "threads": "the number of threads",
     "inputs": "the input files",
 }
+PLURAL = ("versions", "options", "inputs")
 
 
 class _File(Document):
@@ -150,18 +151,18 @@ def _ranges(shards: Sequence[Shard]) -> list[tuple[int, int]]:
 
 
 def difference(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What differs between two requests, in words; empty if nothing does. Threads count only if they are given."""
+    """A clause on what differs between two requests; empty if nothing does. Threads count only if they are given."""
     for key, words in WORDS.items():
         if key == "threads" and now.get(key) is None:
             continue
         if earlier.get(key) != now.get(key):
             if key == "threads":
-                return f"{words} ({earlier.get(key)} then)"
+                return f"{words} differs ({earlier.get(key)} then)"
             if key == "options" and isinstance(earlier.get(key), Mapping):
                 names = {**earlier[key], **now[key]}
                 changed = [name for name in names if earlier[key].get(name) != now[key].get(name)]
-                return f"{words} ({', '.join(map(str, changed))})"
-            return words
+                return f"{words} differ ({', '.join(map(str, changed))})"
+            return f"{words} {'differ' if key in PLURAL else 'differs'}"
     return ""
 
 

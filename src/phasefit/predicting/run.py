@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from phasefit.data.columns import Columns
 from phasefit.data.io.dialect import Dialect, Dialects, FileReading
 from phasefit.data.table_reading import Options as TableOptions
-from phasefit.errors import DataError, Interrupted, RunError
+from phasefit.errors import DataError, Interrupted, ModelError, RunError
 from phasefit.files.atomic import discard_file, discard_temporaries, discard_tree, make_folders, read_json, write_json
 from phasefit.files.integrity import sha256
 from phasefit.files.lock import LOCK, acquire_lock, release_lock
@@ -132,8 +132,10 @@ def run_shards(
         if is_new:
             manifest.write(request.folder)
         discard_temporaries(request.folder)
-        summary = _execute(job, manifest.shards, runner, listen)
-        discard_temporaries(request.folder)  # of workers that were lost while they wrote
+        try:
+            summary = _execute(job, manifest.shards, runner, listen)
+        finally:
+            discard_temporaries(request.folder)  # of workers that were lost while they wrote
         if request.file is None:
             summary.skipped = sum(
                 count_lines(path) for shard in manifest.shards if (path := job.skipped(shard)).is_file()
@@ -195,13 +197,12 @@ def _refuse_or_discard(request: Request, why: str, earlier: Manifest, listen: Li
     """Another manifest: an output folder is refused unless it may be replaced; unfinished work is discarded."""
     if request.file is None and not request.overwrite:
         raise RunError(
-            f"{request.folder} holds the output of another command: {why} differs; choose another folder, or use "
-            "--overwrite"
+            f"{request.folder} holds the output of another command: {why}; choose another folder, or use --overwrite"
         )
     if request.file is not None:
         if request.file.exists() and not request.overwrite:
             raise RunError(f"{request.file} exists already; choose another name, or use --overwrite")
-        listen.note(f"unfinished work for {request.file.name} is discarded, because {why} differs")
+        listen.note(f"unfinished work for {request.file.name} is discarded, because {why}")
         discard_tree(request.folder)
         return
     ours = {f"{shard.name}{ending}" for shard in earlier.shards for ending in PART_ENDINGS}
@@ -241,16 +242,15 @@ def _execute(job: Job, shards: Sequence[Shard], engine: Engine, listen: Listener
     rows = sum(shard.rows for shard in shards)
     summary = Summary(rows=rows, shards=len(missing), resumed=len(shards) - len(missing))
     listen.start(rows, rows - sum(shard.rows for shard in missing))
-    done = summary.resumed
     try:
         for result in engine.run(job, missing, listen.advance):
-            done += 1
             summary.blank += result.blank
             summary.withheld += result.withheld
             if result.warning and not summary.warned:
                 summary.warned = True
                 listen.note(f"warning: {result.warning} (rows of one shard; further warnings suppressed)")
     except KeyboardInterrupt as error:
+        done = sum(map(job.is_done, shards))
         left = f"{done:,} of {len(shards):,} shards are finished; repeat the command to resume"
         raise Interrupted(left, getattr(error, "signal", 2)) from None
     return summary
@@ -265,6 +265,11 @@ def _merge(request: Request, job: Job, shards: Sequence[Shard], summary: Summary
     merged = request.folder / f"merged.{request.format}"
     merge_shards(job, shards, merged)
     write_json(request.folder / FINISHED, {"sha256": sha256(merged)})
+    if request.file.exists() and not request.overwrite:
+        raise RunError(
+            f"{request.file} was written by another program meanwhile; move it away and repeat the command, or use "
+            "--overwrite"
+        )
     _move(merged, request.file)
 
 
@@ -289,5 +294,8 @@ def _is_merged(request: Request) -> bool:
     """Whether the output file is complete, and only its working folder was not removed."""
     if request.file is None or not (request.folder / FINISHED).is_file() or not request.file.is_file():
         return False
-    content = read_json(request.folder / FINISHED)
+    try:
+        content = read_json(request.folder / FINISHED)
+    except ModelError:  # damaged: the file is merged again
+        return False
     return isinstance(content, dict) and content.get("sha256") == sha256(request.file)

@@ -75,7 +75,7 @@ class Job:
         return self.folder / f"{shard.name}.{self.format}{'.gz' * (self.zipped and not self.parts)}"
 
     def is_done(self, shard: Shard) -> bool:
-        """Whether the file of a shard is there; a link in its place is none of ours."""
+        """Whether the file of a shard is there; a link in its place does not count."""
         path = self.output(shard)
         return path.is_file() and not path.is_symlink()
 
