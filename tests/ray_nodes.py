@@ -21,7 +21,6 @@ class TwoNodes:
     """Starts both nodes; `engine` is the value of --engine."""
 
     def __init__(self) -> None:
-        os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - its name; 15 starves workers on a busy machine
         load_ray(EngineChoice("ray"))  # sets Ray's variables before anything imports it
         from ray.cluster_utils import Cluster
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import sys
 import threading
+import types
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,19 @@ def test_commands_refuse_them_in_one_sentence(tmp_path: Path, engine: str, messa
         result = invoke(*words, "--engine", engine)
         assert (result.exit_code, message in " ".join(result.output.split())) == (2, True), result.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "model"]
+
+
+@pytest.mark.parametrize(("engine", "given", "priority"), [
+    ("ray", None, "0"), ("ray", "7", "7"), ("ray:127.0.0.1:6379", None, None),
+])  # fmt: skip
+def test_the_workers_of_an_own_cluster_have_the_priority_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, engine: str, given: str | None, priority: str | None
+) -> None:
+    monkeypatch.setattr(os, "environ", {} if given is None else {ray_cluster.PRIORITY: given})
+    monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
+    ray_cluster.load_ray(parse_engine(engine))
+    assert os.environ.get(ray_cluster.PRIORITY) == priority
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
 STORE = 100 << 20  # bytes for objects of a cluster on this machine: only small ones are sent
 VARIABLES = ("PHASEFIT_DATA", "HF_HOME", "HF_HUB_OFFLINE", "OMP_NUM_THREADS")  # that change what a worker finds
 CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0", on every system: Ray listens on loopback, and connects to it
+PRIORITY = "RAY_worker_niceness"  # 15 by default, so that workers starve on a machine that does other work too
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -41,6 +42,8 @@ def load_ray(choice: EngineChoice) -> Any:
     os.environ.update(QUIET)
     if choice.address is None or choice.address.rpartition(":")[0] in LOOPBACK:
         os.environ[CLUSTERS] = "0"
+    if choice.address is None:
+        os.environ.setdefault(PRIORITY, "0")
     try:
         import ray
     except ImportError:
