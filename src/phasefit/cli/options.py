@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from phasefit.cli.help import Panel
+from phasefit.recipes.efforts import EFFORTS
 
 DATA, TRAINING, OUTPUT, MACHINE = Panel("Data"), Panel("Training"), Panel("Output"), Panel("Machine")
 FILE_HELP = (
@@ -351,6 +352,17 @@ Seed: TypeAlias = Annotated[
     typer.Option(
         help="The random seed.\f The same seed and --threads give the same run.",
         min=0,
+        metavar="N",
+        rich_help_panel=TRAINING,
+    ),
+]
+Effort: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="How much work to spend, 1 to 5; 3 is the recipe as it is.\f Each step takes about twice as long. Recipes "
+        "state what their efforts change ('phasefit recipes show few-shot').",
+        min=EFFORTS[0],
+        max=EFFORTS[-1],
         metavar="N",
         rich_help_panel=TRAINING,
     ),

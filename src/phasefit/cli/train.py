@@ -26,6 +26,7 @@ LONGEST = 1000  # characters of the line about baselines
     *(*TABLES, "fold", *ROWS),
     *(
         "recipe",
+        "effort",
         "minutes",
         "epochs",
         "lr",

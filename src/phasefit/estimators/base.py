@@ -20,6 +20,7 @@ from phasefit.events import Note
 from phasefit.hub.names import is_hub_name
 from phasefit.parameter_names import python_errors
 from phasefit.progress.python import python_progress
+from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.recipes.settings import as_settings
 from phasefit.runs.html import as_html, metrics_html, phases_html, table_html
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, run_spec
@@ -161,6 +162,7 @@ class TextEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             test_size=0.0,
             recipe=self.recipe,
             settings=self.settings,
+            effort=getattr(self, "effort", USUAL_EFFORT),
             model=self.model,
             seed=self.seed,
             device=self.device,

@@ -17,6 +17,7 @@ from phasefit.estimators.inputs import as_label_rows, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import ABSTAINED
 from phasefit.parameter_names import python_errors
+from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.specification import DEFAULT_RECIPE
 
@@ -39,6 +40,8 @@ class TextClassifier(ClassifierMixin, ExplainingEstimator):  # type: ignore[misc
         default model.
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
+    effort
+        How much work to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
     validation_size
         The share of rows to hold out for choosing the best weights if `fit` gets no validation rows.
     calibrate
@@ -82,6 +85,7 @@ class TextClassifier(ClassifierMixin, ExplainingEstimator):  # type: ignore[misc
         *,
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        effort: int = USUAL_EFFORT,
         validation_size: float = 0.2,
         calibrate: bool = True,
         reject: float = 0.0,
@@ -96,6 +100,7 @@ class TextClassifier(ClassifierMixin, ExplainingEstimator):  # type: ignore[misc
         self.recipe = recipe
         self.model = model
         self.settings = settings
+        self.effort = effort
         self.validation_size = validation_size
         self.calibrate = calibrate
         self.reject = reject

@@ -17,6 +17,7 @@ from phasefit.prepare.source_facts import SourceFacts
 from phasefit.prepare.specification import DataSpec
 from phasefit.progress.python import pass_on, python_progress
 from phasefit.recipes import Recipe
+from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
 from phasefit.runs.folder import check_free
@@ -42,6 +43,7 @@ def train(
     *,
     recipe: str | Path | Recipe = DEFAULT_RECIPE,
     settings: Mapping[str, Any] | None = None,
+    effort: int = USUAL_EFFORT,
     minutes: float | None = None,
     model: str | Path | None = None,
     out: str | Path | None = None,
@@ -98,6 +100,8 @@ def train(
         tries several within `minutes` and trains the best.
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
+    effort
+        How much work to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
     minutes
         The time limit of `recipe="auto"`, including the final training; None: 10.
     model

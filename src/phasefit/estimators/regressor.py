@@ -16,6 +16,7 @@ from phasefit.estimators.explaining import ExplainingEstimator
 from phasefit.estimators.inputs import as_labels, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.parameter_names import python_errors
+from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.runs.specification import DEFAULT_RECIPE
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class TextRegressor(RegressorMixin, ExplainingEstimator):  # type: ignore[misc]
         default model.
     settings
         Options of the recipe to change, for example `{"finetune.epochs": 4}`.
+    effort
+        How much work to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
     validation_size
         The share of rows to hold out for choosing the best weights if `fit` gets no validation rows.
     seed
@@ -76,6 +79,7 @@ class TextRegressor(RegressorMixin, ExplainingEstimator):  # type: ignore[misc]
         levels: Sequence[str] | None = None,
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        effort: int = USUAL_EFFORT,
         validation_size: float = 0.2,
         seed: int = 0,
         device: str = "auto",
@@ -89,6 +93,7 @@ class TextRegressor(RegressorMixin, ExplainingEstimator):  # type: ignore[misc]
         self.levels = levels
         self.model = model
         self.settings = settings
+        self.effort = effort
         self.validation_size = validation_size
         self.seed = seed
         self.device = device

@@ -13,6 +13,7 @@ from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.encoder.template import check_template
 from phasefit.phases import PHASES
 from phasefit.phases.options import PhaseOptions
+from phasefit.recipes.efforts import USUAL_EFFORT, with_effort
 from phasefit.recipes.recipe import TFIDF, Recipe
 from phasefit.recipes.recipe_files import WHOLE, is_baseline_recipe, names_of, parse_content, recipe_path, recipe_text
 from phasefit.recipes.settings import NONE, Settings, apply_setting, setting_line
@@ -21,17 +22,25 @@ LENGTHS = ("model", "auto", "train")  # values of max_length that are not number
 MOST_NAMED = 8  # options that an error lists
 
 
-def read_recipe(name: str, settings: Settings = NONE) -> Recipe:
-    """Read a packaged recipe or a file and apply settings such as {"contrast.epochs": 4}."""
+def read_recipe(name: str, settings: Settings = NONE, effort: int = USUAL_EFFORT) -> Recipe:
+    """Read a packaged recipe or a file, at this effort, and apply settings such as {"contrast.epochs": 4}."""
     if is_baseline_recipe(name):
-        return parse_recipe(recipe_text(name), name=name, where=name, settings=settings)
-    path = recipe_path(name)
-    return parse_recipe(recipe_text(name), name=path.stem, where=path.name, settings=settings, folder=path.parent)
+        return parse_recipe(recipe_text(name), name=name, where=name, settings=settings, effort=effort)
+    path, text = recipe_path(name), recipe_text(name)
+    return parse_recipe(text, name=path.stem, where=path.name, settings=settings, folder=path.parent, effort=effort)
 
 
-def parse_recipe(text: str, *, name: str, where: str, settings: Settings = NONE, folder: Path | None = None) -> Recipe:
+def parse_recipe(
+    text: str,
+    *,
+    name: str,
+    where: str,
+    settings: Settings = NONE,
+    folder: Path | None = None,
+    effort: int = USUAL_EFFORT,
+) -> Recipe:
     """Parse a recipe; `where` starts every error message, `folder` is searched for the base."""
-    content = parse_content(text, where, folder)
+    content = with_effort(parse_content(text, where, folder), effort, where)
     names = names_of(content)
     options = _all_options(content, [f"{where}, phase {index}" for index in range(1, len(names) + 1)])
     first_error: RecipeError | None = None

@@ -7,6 +7,7 @@ A recipe may contain only its differences from a base, so that a default has to 
     set.contrast.epochs = 8       # options to change, by phase name
 
 Instead of phases, a recipe may name a baseline that is fitted on the training rows: `baseline = "tfidf"`.
+For `effort`, see `efforts.py`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from typing import Any
 from phasefit.errors import PluginError, RecipeError, did_you_mean
 from phasefit.files.names import exists, path_named
 from phasefit.phases import PHASES
+from phasefit.recipes.changes import changed_phases
 from phasefit.recipes.recipe import FROZEN, TFIDF, phase_names
 from phasefit.registry import Registry
 
 WHOLE = ("max_length", "prompt", "long")  # options of the whole run
-TOP = ("base", "without", "set", *WHOLE, "phase", "baseline")
+TOP = ("base", "without", "set", *WHOLE, "phase", "baseline", "effort")
 BASELINE_TEXTS = {  # recipes that train nothing, listed with the baselines
     TFIDF: f"""# Words and bigrams (TF-IDF) with logistic regression: no encoder, trained in seconds
 #   phasefit train reviews.csv --recipe {TFIDF}
@@ -104,7 +106,10 @@ def _info(path: Path) -> RecipeInfo:
 
 
 def parse_content(text: str, where: str, folder: Path | None = None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Parse a recipe and apply it to its base; `folder` is the folder of its file."""
+    """Parse a recipe and apply it to its base; `folder` is the folder of its file.
+
+    Efforts of the base are not kept: they are differences from other phases.
+    """
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -167,27 +172,7 @@ def _on_base(content: dict[str, Any], where: str, folder: Path | None, seen: tup
     except RecipeError as error:
         raise RecipeError(f"{where}: base: {error}") from error
     base = parse_content(recipe_text(name), path.name, path.parent, (*seen, name))
-    names = names_of(base)
-    for dropped in without:
-        if dropped not in names:
-            raise RecipeError(
-                f"{where}: without: the base has no phase '{dropped}'; {did_you_mean(str(dropped), names)}"
-            )
-    for changed, options in changes.items():
-        if changed not in names or not isinstance(options, dict):
-            raise RecipeError(f"{where}: set: the base has no phase '{changed}'; {did_you_mean(changed, names)}")
-        phase = base["phase"][names.index(changed)]
-        if "epochs" in options and "min_steps" not in options:
-            phase.pop("min_steps", None)  # as with --set: explicit epochs override the minimum of the base
-        _merge(phase, options)
-    kept = [phase for name, phase in zip(names, base["phase"], strict=True) if name not in without]
+    kept = changed_phases(base["phase"], without, changes, where)
     whole = {key: source[key] for source in (base, content) for key in WHOLE if key in source}
-    return {**whole, "phase": kept}
-
-
-def _merge(table: dict[str, Any], changes: dict[str, Any]) -> None:
-    for name, value in changes.items():
-        if isinstance(value, dict) and isinstance(table.get(name), dict):
-            _merge(table[name], value)
-        else:
-            table[name] = value
+    efforts = {"effort": content["effort"]} if "effort" in content else {}
+    return {**whole, **efforts, "phase": kept}

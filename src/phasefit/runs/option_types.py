@@ -11,6 +11,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin
 
 from phasefit.errors import RecipeError
+from phasefit.recipes.efforts import EFFORTS
 
 NAMES = {int: "a whole number", float: "a number", bool: "True or False", str: "a string", Path: "a path"}
 
@@ -22,8 +23,12 @@ LEAST = {
     "test_rows": 1,
     "top_classes": 2,
     "threads": 1,
+    "effort": EFFORTS[0],
 }
-MOST = {"threads": 1024}  # torch aborts the process if the system cannot start that many
+MOST = {
+    "threads": 1024,  # torch aborts the process if the system cannot start that many
+    "effort": EFFORTS[-1],
+}
 
 
 def check_option(name: str, value: Any, declared: Any) -> None:

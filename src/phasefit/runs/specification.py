@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 
 from phasefit.errors import did_you_mean
 from phasefit.prepare.specification import DataSpec, SplitSpec
+from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.runs.hub_model import with_local_model
 from phasefit.runs.option_types import check_option
 
@@ -27,6 +28,7 @@ class RecipeSpec:
     name: str = DEFAULT_RECIPE  # or a TOML file
     recipe_toml: str | None = None  # the content of a recipe made in Python
     settings: Mapping[str, Any] = field(default_factory=dict)  # {"contrast.epochs": 4}
+    effort: int = USUAL_EFFORT  # 1 to 5, if the recipe has efforts
     refit: bool = False
     calibrate: bool = True  # calibrate probabilities on validation rows with a temperature
     reject: float = 0.0  # share of validation rows left unanswered; sets the confidence threshold

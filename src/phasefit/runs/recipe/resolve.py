@@ -26,14 +26,14 @@ SKIP_AT = 0.99  # of the probe: with this score, phases before the last have not
 def requested_recipe(spec: RunSpec) -> Recipe:
     """The requested recipe; by default, the one for many rows, until the number of rows is known."""
     if spec.recipe.recipe_toml is not None:
-        name, settings = spec.recipe.name, spec.recipe.settings
-        return parse_recipe(spec.recipe.recipe_toml, name=name, where=name, settings=settings)
+        name, settings, effort = spec.recipe.name, spec.recipe.settings, spec.recipe.effort
+        return parse_recipe(spec.recipe.recipe_toml, name=name, where=name, settings=settings, effort=effort)
     if spec.recipe.name == AUTO:
         raise RecipeError("recipe 'auto' is chosen by trials and cannot be used here; name a recipe with --recipe")
     if spec.recipe.name != DEFAULT_RECIPE:
-        return read_recipe(spec.recipe.name, spec.recipe.settings)
+        return read_recipe(spec.recipe.name, spec.recipe.settings, spec.recipe.effort)
     if is_task_file(spec.data.source):
-        return read_recipe(TASKS, spec.recipe.settings)
+        return read_recipe(TASKS, spec.recipe.settings, spec.recipe.effort)
     return _keeping_head(spec, MANY)
 
 
@@ -118,19 +118,20 @@ def _keeping_head(spec: RunSpec, name: str) -> Recipe:
 
     It skips phases that cannot gain, which recipes that are asked for by name never do.
     """
-    usual = read_recipe(name)
+    effort = spec.recipe.effort
+    usual = read_recipe(name, effort=effort)
     kept: dict[str, Any] = {f"{phase}.skip_at": SKIP_AT for phase in usual.phase_names[:-1]}
     head = _only_head(spec.model)
     if head is not None:
         options = {"head": head["kind"], "pair": head.get("pair")}
         phases = [phase for phase, own in zip(usual.phase_names, usual.phases, strict=True) if own.grows_head]
         kept |= {f"{phase}.{option}": value for phase in phases for option, value in options.items() if value}
-    return read_recipe(name, merge_settings(kept, spec.recipe.settings))
+    return read_recipe(name, merge_settings(kept, spec.recipe.settings), effort)
 
 
 def _for_few(spec: RunSpec, other: Recipe, reason: str) -> tuple[Recipe, str]:
     with suppress(RecipeError):
-        return read_recipe(FEW, spec.recipe.settings), reason
+        return read_recipe(FEW, spec.recipe.settings, spec.recipe.effort), reason
     return other, f"because {FEW} does not accept these settings"
 
 

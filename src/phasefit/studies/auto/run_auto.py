@@ -12,7 +12,9 @@ from pathlib import Path
 from statistics import mean
 
 from phasefit.data.table import content_hash
+from phasefit.errors import RecipeError
 from phasefit.kinds import kind_named
+from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.recipes.recipe import TFIDF
 from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import FIRST, REFERENCE, Candidate, candidates_for, facts_of, left_out
@@ -73,6 +75,8 @@ def choose_recipe(
 
     The trials are written to `out`, or to the folder of studies.
     """
+    if spec.recipe.effort != USUAL_EFFORT:
+        raise RecipeError("--effort is not for --recipe auto, which spends --minutes; remove one of them")
     start = time.monotonic() if started is None else started
     prepared = prepare_tables(spec)
     facts = facts_of(prepared)
