@@ -1,4 +1,4 @@
-"""Candidate settings of phasefit on the league's development rows: the table from which defaults and efforts are chosen.
+"""Candidate settings of phasefit on the rows of the league's development: efforts and defaults are chosen from them.
 
     python benchmarks/candidates.py --regime 8 --draws 1
     python benchmarks/candidates.py --regime 1000 --names finetune,three-phase --sets trec,emoint
@@ -160,8 +160,9 @@ def table(lines: list[dict[str, str]], candidates: dict[str, dict[str, Any]]) ->
         "Difference: in accuracy to the first line, paired over common cells (set and draw), with its 95 % interval; "
         "lines with different numbers of cells can only be compared by it.",
     ]
-    for regime in sorted({int(line["regime"]) for line in lines}):
-        parts.append(regime_table(regime, [line for line in lines if line["regime"] == str(regime)], candidates))
+    regimes = sorted({int(line["regime"]) for line in lines})
+    of_regime = {regime: [line for line in lines if line["regime"] == str(regime)] for regime in regimes}
+    parts += [regime_table(regime, own, candidates) for regime, own in of_regime.items()]
     return "\n\n".join(parts) + "\n"
 
 

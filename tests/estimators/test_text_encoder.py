@@ -36,7 +36,7 @@ def make(tiny_folder: Path):
 def test_init_stores_and_clone_works(make) -> None:
     assert repr(TextEncoder()) == "TextEncoder()"
     encoder = make(seed=3)
-    only_classifiers = {"calibrate", "reject", "minutes"}
+    only_classifiers = {"calibrate", "reject", "minutes", "effort"}
     own = set(encoder.get_params(deep=False))
     assert set(vars(encoder)) == own == set(TextClassifier().get_params()) - only_classifiers
     assert clone(encoder).get_params() == encoder.get_params()

@@ -40,7 +40,7 @@ def test_the_efforts_of_a_base_are_not_those_of_the_recipe(tmp_path: Path) -> No
     (tmp_path / "first.toml").write_text(PHASES + "[effort.5.set.finetune]\nepochs = 8\n")
     own = tmp_path / "own.toml"
     own.write_text('base = "first.toml"\nwithout = ["contrast"]\n')
-    with pytest.raises(RecipeError, match="own.toml: the recipe has no effort 5; use effort 3"):
+    with pytest.raises(RecipeError, match=r"own\.toml: the recipe has no effort 5; use effort 3"):
         read_recipe(str(own), effort=5)
     own.write_text('base = "first.toml"\nwithout = ["contrast"]\n[effort.5.set.finetune]\nepochs = 4\n')
     assert read_recipe(str(own), effort=5).phases[0].epochs == 4

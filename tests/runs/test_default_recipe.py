@@ -13,6 +13,8 @@ from phasefit.data.table import Table
 from phasefit.errors import RecipeError
 from phasefit.files.atomic import write_json
 from phasefit.files.manifest import MANIFEST
+from phasefit.recipes import read_recipe
+from phasefit.recipes.efforts import EFFORTS
 from phasefit.runs.recipe.resolve import FEW_ROWS, SKIP_AT, requested_recipe, resolve_recipe
 from specs import run_spec
 
@@ -42,7 +44,7 @@ def resolved(rows: int, classes: int, *, unlabelled: object = None, **request: A
     return recipe.name, [note.text for note in notes]
 
 
-@pytest.mark.parametrize(("each", "name"), [(1, "few-shot"), (FEW_ROWS, "few-shot"), (FEW_ROWS + 1, "three-phase")])
+@pytest.mark.parametrize(("each", "name"), [(1, "few-shot"), (FEW_ROWS, "few-shot"), (FEW_ROWS + 1, "one-phase")])
 def test_rows_per_class_decide(each: int, name: str) -> None:
     recipe, notes = resolved(7 * each, 7)
     assert recipe == name
@@ -76,6 +78,7 @@ def test_unlabelled_texts_are_denoised() -> None:
 def test_a_setting_of_a_phase_selects_a_recipe_with_that_phase() -> None:
     assert resolved(10, 5, settings=("denoise.epochs=1",))[0] == "three-phase"
     assert resolved(10, 5, settings=("contrast.epochs=1",))[0] == "few-shot"
+    assert resolved(500, 5, settings=("contrast.epochs=1",))[0] == "three-phase"
     with pytest.raises(RecipeError, match="--set"):
         resolved(10, 5, settings=("contrast.epoch=1",))
 
@@ -87,5 +90,22 @@ def test_continuing_from_a_run_keeps_its_head(kind: str, tmp_path: Path) -> None
     request = run_spec("some.csv", model=str(tmp_path))
     prepared = prepared_of(10, 5)
     recipe = resolve_recipe(request, requested_recipe(request), prepared, lambda note: None)
-    assert recipe.name == "three-phase"
+    assert recipe.name == "one-phase"
     assert recipe.phases[-1].head == kind
+
+
+@pytest.mark.parametrize(("each", "name"), [(8, "few-shot"), (100, "one-phase")])
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_the_default_has_every_effort(each: int, name: str, effort: int) -> None:
+    spec = run_spec("some.csv", effort=effort)
+    recipe = resolve_recipe(spec, requested_recipe(spec), prepared_of(5 * each, 5), lambda note: None)
+    assert recipe.phases == read_recipe(name, effort=effort).phases
+
+
+def test_recipes_without_efforts_refuse_them() -> None:
+    with pytest.raises(RecipeError, match=r"three-phase\.toml: the recipe has no effort 5"):
+        resolved(10, 5, unlabelled=object(), effort=5)
+    with pytest.raises(RecipeError, match="this recipe has no 'denoise'"):
+        resolved(10, 5, settings=("denoise.epochs=1",), effort=5)
+    with pytest.raises(RecipeError, match="--effort must be from 1 to 5, not 6"):
+        run_spec("some.csv", effort=6)

@@ -221,28 +221,28 @@ Choosing = Callable[..., tuple[AutoResult, list[Cell], RunSpec]]
 
 @pytest.mark.parametrize("rows", [120, 1200])
 def test_the_better_one_is_chosen_without_test_rows(choosing: Choosing, rows: int) -> None:
-    tried, seen, request = choosing(rows, 600, better("supcon-finetune"))
+    tried, seen, request = choosing(rows, 600, better("one-phase"))
     assert tried.chosen is not None
-    assert (tried.chosen.name, tried.whole) == ("supcon-finetune", True)
+    assert (tried.chosen.name, tried.whole) == ("one-phase", True)
     final = final_spec(request, tried)
-    assert (final.recipe.name, final.data.source, final.seed) == ("supcon-finetune", "topics.csv", 0)
+    assert (final.recipe.name, final.data.source, final.seed) == ("one-phase", "topics.csv", 0)
     test = prepare_tables(request).test
     assert test is not None
     secret = {*test.texts}
     for path in {cell.spec.option(part) for cell in seen for part in ("data", "test")} - {None}:
         assert not secret & {*pd.read_parquet(path)["text"]}, path
     last = max(entry.round for entry in tried.entries)
-    assert {entry.candidate for entry in tried.entries if entry.round == last} >= {REFERENCE, "supcon-finetune"}
+    assert {entry.candidate for entry in tried.entries if entry.round == last} >= {REFERENCE, "one-phase"}
     assert len({entry.candidate for entry in tried.entries if entry.round == last}) <= 3
 
 
 def test_an_eliminated_candidate_is_not_chosen(choosing: Choosing) -> None:
     def score(cell: Cell) -> float:
         """`frozen` beats finetune in folds 1 to 3, by less than two others, which the rest of the folds ruin."""
-        gains = {"frozen": 0.02, "supcon-finetune": 0.04, "triple-entropy": 0.03}
+        gains = {"frozen": 0.02, "one-phase": 0.04, "triple-entropy": 0.03}
         late = cell.spec.split.fold is not None and cell.spec.split.fold[0] > 3
         return 0.8 + (
-            -0.3 if late and cell.variant in ("supcon-finetune", "triple-entropy") else gains.get(cell.variant, 0.0)
+            -0.3 if late and cell.variant in ("one-phase", "triple-entropy") else gains.get(cell.variant, 0.0)
         )
 
     tried, _, _ = choosing(120, 600, score)

@@ -274,7 +274,7 @@ Recipe: TypeAlias = Annotated[
         "--recipe",
         "-r",
         help="A name from 'phasefit recipes', a TOML file, or auto, which tries several.\f Default: few-shot up to 32 "
-        "training rows per class, three-phase for more, finetune for pairs and scores, multitask for a task file.",
+        "training rows per class, one-phase for more, finetune for pairs and scores, multitask for a task file.",
         metavar="NAME",
         show_default=False,
         rich_help_panel=TRAINING,
@@ -359,8 +359,8 @@ Seed: TypeAlias = Annotated[
 Effort: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="How much work to spend, 1 to 5; 3 is the recipe as it is.\f Each step takes about twice as long. Recipes "
-        "state what their efforts change ('phasefit recipes show few-shot').",
+        help="How much training to spend, 1 to 5; 3 is the recipe as it is.\f Recipes state what their efforts change "
+        "('phasefit recipes show few-shot').",
         min=EFFORTS[0],
         max=EFFORTS[-1],
         metavar="N",

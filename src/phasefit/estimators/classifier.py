@@ -33,7 +33,7 @@ class TextClassifier(ClassifierMixin, ExplainingEstimator):  # type: ignore[misc
     Parameters
     ----------
     recipe
-        A packaged recipe or the path of a recipe file. "default" is `few-shot` or `three-phase`, depending on the
+        A packaged recipe or the path of a recipe file. "default" is `few-shot` or `one-phase`, depending on the
         number of training rows per class; "auto" tries several within `minutes` and trains the best.
     model
         The pretrained encoder: a hub id, a folder, or a run (also `hub:owner/name`) to continue from. None uses the
@@ -41,7 +41,7 @@ class TextClassifier(ClassifierMixin, ExplainingEstimator):  # type: ignore[misc
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
     effort
-        How much work to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
+        How much training to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
     validation_size
         The share of rows to hold out for choosing the best weights if `fit` gets no validation rows.
     calibrate

@@ -101,7 +101,7 @@ def train(
     settings
         Options of the recipe to change, for example `{"contrast.epochs": 4}`.
     effort
-        How much work to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
+        How much training to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
     minutes
         The time limit of `recipe="auto"`, including the final training; None: 10.
     model

@@ -39,7 +39,7 @@ class TextRegressor(RegressorMixin, ExplainingEstimator):  # type: ignore[misc]
     settings
         Options of the recipe to change, for example `{"finetune.epochs": 4}`.
     effort
-        How much work to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
+        How much training to spend, from 1 to 5, if the recipe has efforts; 3 is the recipe as it is.
     validation_size
         The share of rows to hold out for choosing the best weights if `fit` gets no validation rows.
     seed

@@ -17,9 +17,7 @@ def changed_phases(
     names = phase_names([str(phase["kind"]) for phase in base])
     for dropped in without:
         if dropped not in names:
-            raise RecipeError(
-                f"{where}: without: there is no phase '{dropped}'; {did_you_mean(str(dropped), names)}"
-            )
+            raise RecipeError(f"{where}: without: there is no phase '{dropped}'; {did_you_mean(str(dropped), names)}")
     phases = deepcopy(list(base))
     for changed, options in changes.items():
         if changed not in names or not isinstance(options, dict):

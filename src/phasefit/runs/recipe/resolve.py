@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from phasefit.data.task_file import is_task_file
@@ -12,19 +11,21 @@ from phasefit.events import Note
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, parse_recipe, read_recipe
+from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.recipes.settings import merge_settings
 from phasefit.runs.recipe.check import check_recipe, idle_notes, ignored_texts, memory_notes
 from phasefit.runs.run import Run
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
-MANY, FEW, PLAIN = "three-phase", "few-shot", "finetune"
+MANY, FEW, PLAIN = "one-phase", "few-shot", "finetune"
+TEXTS = "three-phase"  # uses unlabelled texts, and has most phases that settings may name
 TASKS = "multitask"
 FEW_ROWS = 32  # mean number of training rows per class
 SKIP_AT = 0.99  # of the probe: with this score, phases before the last have nothing to gain
 
 
 def requested_recipe(spec: RunSpec) -> Recipe:
-    """The requested recipe; by default, the one for many rows, until the number of rows is known."""
+    """The requested recipe; by default, the one with most phases, until the rows are known."""
     if spec.recipe.recipe_toml is not None:
         name, settings, effort = spec.recipe.name, spec.recipe.settings, spec.recipe.effort
         return parse_recipe(spec.recipe.recipe_toml, name=name, where=name, settings=settings, effort=effort)
@@ -34,7 +35,7 @@ def requested_recipe(spec: RunSpec) -> Recipe:
         return read_recipe(spec.recipe.name, spec.recipe.settings, spec.recipe.effort)
     if is_task_file(spec.data.source):
         return read_recipe(TASKS, spec.recipe.settings, spec.recipe.effort)
-    return _keeping_head(spec, MANY)
+    return _keeping_head(spec.replace(effort=USUAL_EFFORT), TEXTS)
 
 
 def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
@@ -86,15 +87,17 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         listen(_default_note(recipe, f"for {'pairs of texts' if prepared.train.others else 'scores'}"))
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
-    reason = f"with {each:,.0f} training rows per class"
-    if each > FEW_ROWS:
-        pass
-    elif _only_head(spec.model) is not None:
-        reason = "when continuing with the head of a run"
-    elif prepared.unlabelled is not None:
-        reason = "with unlabelled texts to denoise"
-    else:
-        recipe, reason = _for_few(spec, recipe, reason)
+    usual, reason = (FEW if each <= FEW_ROWS else MANY), f"with {each:,.0f} training rows per class"
+    if prepared.unlabelled is not None:
+        usual, reason = TEXTS, "with unlabelled texts to denoise"
+    elif usual == FEW and _only_head(spec.model) is not None:
+        usual, reason = MANY, "when continuing with the head of a run"
+    try:
+        recipe = _keeping_head(spec, usual)
+    except RecipeError:  # the recipe that was requested accepts the settings
+        if spec.recipe.effort != USUAL_EFFORT:
+            raise
+        reason = f"because {usual} does not accept these settings"
     listen(_default_note(recipe, reason))
     return recipe
 
@@ -116,23 +119,18 @@ def _default_note(recipe: Recipe, reason: str) -> Note:
 def _keeping_head(spec: RunSpec, name: str) -> Recipe:
     """The default recipe with this name: it keeps the head of the run that training continues from.
 
-    It skips phases that cannot gain, which recipes that are asked for by name never do.
+    With many rows, it skips phases that cannot gain, which recipes that are asked for by name never do.
     """
     effort = spec.recipe.effort
     usual = read_recipe(name, effort=effort)
-    kept: dict[str, Any] = {f"{phase}.skip_at": SKIP_AT for phase in usual.phase_names[:-1]}
+    skippable = [] if name == FEW else usual.phase_names[:-1]  # few rows score .99 by luck
+    kept: dict[str, Any] = {f"{phase}.skip_at": SKIP_AT for phase in skippable}
     head = _only_head(spec.model)
     if head is not None:
         options = {"head": head["kind"], "pair": head.get("pair")}
         phases = [phase for phase, own in zip(usual.phase_names, usual.phases, strict=True) if own.grows_head]
         kept |= {f"{phase}.{option}": value for phase in phases for option, value in options.items() if value}
     return read_recipe(name, merge_settings(kept, spec.recipe.settings), effort)
-
-
-def _for_few(spec: RunSpec, other: Recipe, reason: str) -> tuple[Recipe, str]:
-    with suppress(RecipeError):
-        return read_recipe(FEW, spec.recipe.settings, spec.recipe.effort), reason
-    return other, f"because {FEW} does not accept these settings"
 
 
 def _only_head(model: str | None) -> dict[str, Any] | None:

@@ -144,7 +144,7 @@ def _suitable(facts: DataFacts) -> Iterator[Candidate]:
     if named and facts.rows_per_class <= FEW_ROWS:
         yield Candidate("few-shot", "few-shot", why=f"only {facts.rows_per_class:.0f} rows per class")
     if kind.has_classes:
-        yield Candidate("supcon-finetune", "supcon-finetune", why="SupCon with cross-entropy")
+        yield Candidate("one-phase", "one-phase", why="SupCon with cross-entropy")
     if named:
         yield Candidate("triple-entropy", "triple-entropy", why="SoftTriple with cross-entropy")
     if kind.has_classes:
