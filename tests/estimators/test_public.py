@@ -53,6 +53,16 @@ def test_a_run_is_loaded_with_its_recipe_settings_and_seed(run: Any) -> None:
     assert (model.recipe, model.settings, model.seed) == ("finetune", SETTINGS, 3)
 
 
+def test_a_run_is_loaded_with_its_effort(tiny_folder: Path, tmp_path: Path) -> None:
+    options = fast(tiny_folder, recipe="default", settings={"contrast.max_steps": 2, "finetune.max_steps": 2})
+    result = phasefit.train((TEXTS, LABELS), **options, effort=4, out=tmp_path / "run")
+    assert Run.open(result.folder).manifest["effort"] == 4
+    model = TextClassifier.load(result.folder)
+    assert (model.recipe, model.effort) == ("few-shot", 4)
+    with pytest.raises(ValueError, match="`effort` must be from 1 to 5, not 0"):
+        TextClassifier(effort=0).fit(TEXTS, LABELS)
+
+
 def test_a_saved_estimator_is_loaded_with_its_parameters(tiny_folder: Path, tmp_path: Path) -> None:
     fitted = TextClassifier("finetune", settings=SETTINGS, model=str(tiny_folder), seed=5, reject=0.1).fit(
         TEXTS, LABELS

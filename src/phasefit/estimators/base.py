@@ -297,9 +297,10 @@ def _recipe_of_run(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     from phasefit.recipes import read_recipe
 
     name, settings, file = str(manifest["recipe"]), manifest.get("settings"), folder / "recipe.toml"
+    effort = manifest.get("effort", USUAL_EFFORT)
     with suppress(ValueError, OSError):
-        if read_recipe(name, as_settings(settings or {})).to_toml() == file.read_text(encoding="utf-8"):
-            return {"recipe": name, "settings": settings}
+        if read_recipe(name, as_settings(settings or {}), effort).to_toml() == file.read_text(encoding="utf-8"):
+            return {"recipe": name, "settings": settings} | ({"effort": effort} if effort != USUAL_EFFORT else {})
     return {"recipe": str(file)}
 
 

@@ -15,6 +15,7 @@ from phasefit.files.manifest import MANIFEST
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe
+from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.runs.folder import RunFolder
 from phasefit.runs.rows_again import data_request
 from phasefit.runs.trained_texts import write_seen
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 DATA = "data.json"
 KEPT_FACTS = (
-    *("command", "seed", "recipe", "settings", "data", "request", "threads", "device", "processes", "max_length"),
+    *("command", "seed", "recipe", "settings", "effort", "data", "request", "threads", "device", "processes"),
+    "max_length",
 )
 KEPT_FILES = ("recipe.toml", "metrics.json", "history.json", DATA, "trained_on.safetensors", "README.md", "report.html")
 
@@ -110,6 +112,7 @@ def started_facts(job: Job) -> dict[str, Any]:
         "seed": job.spec.seed,
         "recipe": job.recipe.name,
         **({"settings": dict(job.spec.recipe.settings)} if job.spec.recipe.settings else {}),
+        **({"effort": job.spec.recipe.effort} if job.spec.recipe.effort != USUAL_EFFORT else {}),
         "data": job.prepared.facts(),
         **({"request": request} if (request := data_request(job.spec)) else {}),
     }

@@ -57,6 +57,7 @@ class RunFacts(Document):
     model: str | None = None
     recipe: str | None = None
     settings: dict[str, Any] | None = None
+    effort: Count | None = None
     seed: Count | None = None
     parameters: dict[str, Any] | None = None
     request: dict[str, Any] | None = None
