@@ -25,7 +25,7 @@ from summary import gain
 HERE = Path(__file__).parent
 FIELDS = ("regime", "set", "draw", "settings", "accuracy", "macro_f1", "log_loss", "cpu_seconds")
 LARGE = 100  # a regime up to this is rows per class, above it rows in total
-REFERENCES = {"few": "few-shot", "many": "three-phase"}
+REFERENCES = {"few": "few-shot", "many": "finetune"}
 
 
 def main() -> None:
