@@ -359,7 +359,7 @@ Seed: TypeAlias = Annotated[
 Effort: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="How much training to spend, 1 to 5; 3 is the recipe as it is.\f Recipes state what their efforts change "
+        help="How much training to spend, 1 to 5.\f 3 is the recipe as it is. Recipes state what their efforts change "
         "('phasefit recipes show few-shot').",
         min=EFFORTS[0],
         max=EFFORTS[-1],
