@@ -136,8 +136,10 @@ def test_the_page_about_recipes_runs(beginner: Path) -> None:
     text = page("recipes")
     assert run_commands(text) == 8
     assert (beginner / "mine.toml").is_file()
-    (recipe,) = blocks("toml", text)
+    recipe, efforts = blocks("toml", text)
     assert parse_recipe(recipe, name="my-recipe", where="recipes.md").phase_names == ["contrast", "finetune"]
+    less, more = (parse_recipe(efforts, name="mine", where="recipes.md", effort=effort) for effort in (1, 5))
+    assert (less.phase_names, more.phases[2].epochs) == (["contrast", "finetune"], 10)
 
 
 def test_the_commands_to_choose_a_recipe_run(beginner: Path) -> None:

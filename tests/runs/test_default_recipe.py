@@ -10,11 +10,11 @@ import pytest
 
 from phasefit.data.labels import label_space
 from phasefit.data.table import Table
+from phasefit.effort_levels import EFFORTS
 from phasefit.errors import RecipeError
 from phasefit.files.atomic import write_json
 from phasefit.files.manifest import MANIFEST
 from phasefit.recipes import read_recipe
-from phasefit.recipes.efforts import EFFORTS
 from phasefit.runs.recipe.resolve import FEW_ROWS, SKIP_AT, requested_recipe, resolve_recipe
 from specs import run_spec
 

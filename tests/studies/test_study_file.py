@@ -229,6 +229,14 @@ def test_a_dataset_with_one_variant_left_is_no_comparison() -> None:
 # --- every packaged study ---------------------------------------------------------------------------------------------
 
 
+def test_a_table_whose_variants_are_all_left_out_is_left_out() -> None:
+    table = [{"number": 1, "title": "all"}, {"number": 2, "title": "two", "variants": ["base", "more"]}]
+    file = small(table=table, scale={"quick": {"variants": ["ours"], "datasets": ["A"]}})
+    assert [one.number for one in scale_study(file, "small", Selection("quick")).study.tables] == ["1"]
+    with pytest.raises(RecipeError, match="--table 2: this scale leaves out all its variants"):
+        scale_study(file, "small", Selection("quick", tables=("2",)))
+
+
 def test_five_studies_are_packaged() -> None:
     assert {info.name for info in STUDIES} >= {"three-phase", "triple-entropy", "label-aware", "mirror", "multitask"}
 

@@ -11,7 +11,6 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from phasefit.cli.help import Panel
-from phasefit.recipes.efforts import EFFORTS
 
 DATA, TRAINING, OUTPUT, MACHINE = Panel("Data"), Panel("Training"), Panel("Output"), Panel("Machine")
 FILE_HELP = (
@@ -361,8 +360,6 @@ Effort: TypeAlias = Annotated[
     typer.Option(
         help="How much training to spend, 1 to 5.\f 3 is the recipe as it is. Recipes state what their efforts change "
         "('phasefit recipes show few-shot').",
-        min=EFFORTS[0],
-        max=EFFORTS[-1],
         metavar="N",
         rich_help_panel=TRAINING,
     ),

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import ModelError, RecipeError
 from phasefit.estimators.auto import check_minutes, choose_spec, trials_of
 from phasefit.estimators.inputs import as_texts
@@ -20,7 +21,6 @@ from phasefit.events import Note
 from phasefit.hub.names import is_hub_name
 from phasefit.parameter_names import python_errors
 from phasefit.progress.python import python_progress
-from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.recipes.settings import as_settings
 from phasefit.runs.html import as_html, metrics_html, phases_html, table_html
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, run_spec

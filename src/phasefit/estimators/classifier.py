@@ -11,13 +11,13 @@ from sklearn.base import ClassifierMixin
 from phasefit.data.labels.kinds import LABEL_KINDS, USUAL
 from phasefit.data.labels.reading import detect_kind
 from phasefit.data.table_reading import Lists
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import LabelError, ModelError
 from phasefit.estimators.explaining import ExplainingEstimator
 from phasefit.estimators.inputs import as_label_rows, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.kinds.decision import ABSTAINED
 from phasefit.parameter_names import python_errors
-from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.runs.fitting.starting import base_run
 from phasefit.runs.specification import DEFAULT_RECIPE
 

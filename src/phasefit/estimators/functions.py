@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from phasefit.data.columns import as_names
 from phasefit.data.sources import read_table as read_any_table
 from phasefit.data.table import Table
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.estimators.auto import check_minutes, choose_spec
 from phasefit.events import Note
 from phasefit.parameter_names import in_python, python_errors
@@ -17,7 +18,6 @@ from phasefit.prepare.source_facts import SourceFacts
 from phasefit.prepare.specification import DataSpec
 from phasefit.progress.python import pass_on, python_progress
 from phasefit.recipes import Recipe
-from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.recipes.settings import as_settings, merge_settings
 from phasefit.report import write_run_report
 from phasefit.runs.folder import check_free

@@ -11,12 +11,12 @@ from sklearn.base import RegressorMixin
 from phasefit.data.checks import Place
 from phasefit.data.labels.reading import LabelReading, read_labels
 from phasefit.data.table_reading import Lists
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import ModelError
 from phasefit.estimators.explaining import ExplainingEstimator
 from phasefit.estimators.inputs import as_labels, as_rows, as_weights
 from phasefit.kinds import kind_of
 from phasefit.parameter_names import python_errors
-from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.runs.specification import DEFAULT_RECIPE
 
 if TYPE_CHECKING:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from phasefit.effort_levels import EFFORTS, USUAL_EFFORT
 from phasefit.errors import RecipeError
 from phasefit.recipes.changes import changed_phases
-
-EFFORTS = range(1, 6)
-USUAL_EFFORT = 3
 
 
 def with_effort(content: dict[str, Any], effort: int, where: str) -> dict[str, Any]:

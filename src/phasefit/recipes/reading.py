@@ -8,12 +8,13 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import RecipeError, constraint, did_you_mean
 from phasefit.models.encoder.long_texts import WAYS
 from phasefit.models.encoder.template import check_template
 from phasefit.phases import PHASES
 from phasefit.phases.options import PhaseOptions
-from phasefit.recipes.efforts import USUAL_EFFORT, with_effort
+from phasefit.recipes.efforts import with_effort
 from phasefit.recipes.recipe import TFIDF, Recipe
 from phasefit.recipes.recipe_files import WHOLE, is_baseline_recipe, names_of, parse_content, recipe_path, recipe_text
 from phasefit.recipes.settings import NONE, Settings, apply_setting, setting_line

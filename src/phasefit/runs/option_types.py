@@ -10,8 +10,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
 
+from phasefit.effort_levels import EFFORTS
 from phasefit.errors import RecipeError
-from phasefit.recipes.efforts import EFFORTS
 
 NAMES = {int: "a whole number", float: "a number", bool: "True or False", str: "a string", Path: "a path"}
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from phasefit.data.hygiene import Hygiene
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.events import Note
 from phasefit.files.atomic import write_bytes, write_json, write_text
 from phasefit.files.manifest import MANIFEST
 from phasefit.prepare.merge import merged
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe
-from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.runs.folder import RunFolder
 from phasefit.runs.rows_again import data_request
 from phasefit.runs.trained_texts import write_seen

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import did_you_mean
 from phasefit.prepare.specification import DataSpec, SplitSpec
-from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.runs.hub_model import with_local_model
 from phasefit.runs.option_types import check_option
 

@@ -141,7 +141,10 @@ def _tables(file: StudyFile, scale: ScalePart, selection: Selection, kept: Seque
         if str(table.number) not in wanted:
             continue
         datasets = [name for name in table.datasets or file.dataset if name in kept]
-        if datasets:
+        if not {*(scale.variants or file.variant)} & {*(table.variants or file.variant)}:
+            if selection.tables:
+                raise RecipeError(f"--table {table.number}: this scale leaves out all its variants; use --scale full")
+        elif datasets:
             tables.append(_spec(table, datasets, selection.model))
         elif selection.tables:
             names = ", ".join(table.datasets)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from phasefit.data.task_file import is_task_file
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import RecipeError
 from phasefit.events import Note
 from phasefit.kinds import kind_of
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import Recipe, parse_recipe, read_recipe
-from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.recipes.settings import merge_settings
 from phasefit.runs.recipe.check import check_recipe, idle_notes, ignored_texts, memory_notes
 from phasefit.runs.run import Run

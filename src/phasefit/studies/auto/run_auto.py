@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import mean
 
 from phasefit.data.table import content_hash
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import RecipeError
 from phasefit.kinds import kind_named
-from phasefit.recipes.efforts import USUAL_EFFORT
 from phasefit.recipes.recipe import TFIDF
 from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import FIRST, REFERENCE, Candidate, candidates_for, facts_of, left_out
