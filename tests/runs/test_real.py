@@ -15,6 +15,7 @@ from tiny import read_json
 
 
 @pytest.mark.slow
+@pytest.mark.long  # `make demo` trains the same phases
 def test_three_phases_on_snips(tmp_path: Path) -> None:
     if packaged_default() is None:
         pytest.skip("the package of the default weights is not installed")
