@@ -132,3 +132,12 @@ def test_a_recipe_is_shown_with_every_option(phasefit):
     result = phasefit("recipes", "show", "finetune", "--resolved")
     assert 'kind = "finetune"' in result.stdout
     assert "weight_decay" in result.stdout
+
+
+def test_recipes_check_reads_every_effort(phasefit, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[[phase]]\nkind = "finetune"\n[effort.5.set.finetune]\nepoch = 2\n')
+    checked = phasefit("recipes", "check", str(own), "few-shot", "frozen")
+    assert checked.exit_code == 2
+    assert "unknown option 'epoch'" in checked.stderr
+    assert checked.stdout == "few-shot: ok\nfrozen: ok\n"

@@ -172,12 +172,14 @@ def check(
 
     $ phasefit recipes check mine.toml other.toml
     """
-    from phasefit.recipes import read_recipe
+    from phasefit.recipes.reading import efforts_of, read_recipe
 
     problems = 0
     for file in files:
         try:
             read_recipe(file).check()
+            for effort in efforts_of(file):
+                read_recipe(file, effort=effort).check()
         except PhasefitError as error:
             problems += 1
             echo(f"phasefit: {one_line(error)}", stderr=True)

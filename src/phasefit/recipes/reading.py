@@ -31,6 +31,15 @@ def read_recipe(name: str, settings: Settings = NONE, effort: int = USUAL_EFFORT
     return parse_recipe(text, name=path.stem, where=path.name, settings=settings, folder=path.parent, effort=effort)
 
 
+def efforts_of(name: str) -> list[int]:
+    """The efforts of a recipe that can be read, the usual one included."""
+    if is_baseline_recipe(name):
+        return [USUAL_EFFORT]
+    path = recipe_path(name)
+    own = parse_content(recipe_text(name), path.name, path.parent).get("effort", {})
+    return sorted({USUAL_EFFORT, *map(int, own)})
+
+
 def parse_recipe(
     text: str,
     *,
