@@ -1,7 +1,7 @@
 """Candidate settings of phasefit on the rows of the league's development: efforts and defaults are chosen from them.
 
     python benchmarks/candidates.py --regime 8 --draws 1
-    python benchmarks/candidates.py --regime 1000 --names finetune,three-phase --sets trec,emoint
+    python benchmarks/candidates.py --regime 1000 --names "finetune;three-phase" --sets trec,emoint
 
 `candidates.toml` lists the candidates. Rows are those of `league.py --stage development`: training rows only, never a
 test split or a held-out set. All cells run in one process with one thread, so a candidate costs seconds; every cell is
@@ -49,7 +49,7 @@ def parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--regime", type=int, default=8, help=f"rows per class up to {LARGE}, rows in total above it")
     add("--sets", help="development sets, comma-separated; default: all")
-    add("--names", help="candidates, comma-separated; default: all of the regime")
+    add("--names", help="candidates, separated by semicolons; default: all of the regime")
     add("--draws", type=int, default=1, help="number of draws of the rows; also the seed of training")
     add("--first-draw", type=int, default=0)
     add("--tables", action="store_true", help="run nothing")
@@ -72,7 +72,7 @@ def run_missing(args: argparse.Namespace, candidates: dict[str, dict[str, Any]],
         if name not in plan.development:
             raise SystemExit(f"{name} is not a development set; choose from {', '.join(plan.development)}")
     kind = kind_of(args.regime)
-    chosen = args.names.split(",") if args.names else [name for name, one in candidates.items() if one["rows"] == kind]
+    chosen = args.names.split(";") if args.names else [name for name, one in candidates.items() if one["rows"] == kind]
     for name in chosen:
         if name not in candidates:
             raise SystemExit(f"no candidate '{name}'; choose from {', '.join(candidates)}")

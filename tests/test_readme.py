@@ -66,6 +66,8 @@ def beginner(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch)
     write_csv(tmp_path / "other.csv", texts[:12], labels[:12])
     pd.DataFrame({"text": texts}).to_csv(tmp_path / "texts.csv", index=False)
     pd.DataFrame({"question": texts, "answer": texts[::-1]}).to_csv(tmp_path / "pairs.csv", index=False)
+    described = {"label": sorted(set(labels)), "text": [f"about {label}" for label in sorted(set(labels))]}
+    pd.DataFrame(described).to_csv(tmp_path / "classes.csv", index=False)
     sides = {"anchor": texts, "positive": texts[::-1], "negative": texts[1:] + texts[:1]}
     pd.DataFrame(sides).to_csv(tmp_path / "triples.csv", index=False)
     (tmp_path / "new.csv").write_text("id,text\n1,a fine thing\n2,another\n", encoding="utf-8")
@@ -134,7 +136,7 @@ def test_the_page_about_runs_lists_every_file(beginner: Path) -> None:
 
 def test_the_page_about_recipes_runs(beginner: Path) -> None:
     text = page("recipes")
-    assert run_commands(text) == 8
+    assert run_commands(text) == 9
     assert (beginner / "mine.toml").is_file()
     recipe, efforts = blocks("toml", text)
     assert parse_recipe(recipe, name="my-recipe", where="recipes.md").phase_names == ["contrast", "finetune"]

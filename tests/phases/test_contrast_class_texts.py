@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+from phasefit.data.labels import label_space
 from phasefit.errors import DataError, LabelError, RecipeError
+from phasefit.phases.class_texts import readable
 from phasefit.phases.contract import Batch
-from phasefit.phases.contrast.class_texts import readable
+from phasefit.phases.contrast.class_text_loss import TEMPERATURE, class_text_loss
+from phasefit.phases.contrast.options import Options
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, same, tree, weights
 
 NAMES = ["food", "music", "weather"]  # the classes of a table of three, in the order of their codes
@@ -177,3 +182,86 @@ def test_places_split_over_chunks_join_to_the_same_vectors(tiny_encoder) -> None
         for rows in np.array_split(batch.draw["rows"], 3)
     ]
     assert torch.allclose(phase.join(parts)["vectors"], phase.encode(batch)["vectors"], atol=1e-5)
+
+
+# --- cross-entropy against class texts --------------------------------------------------------------------------------
+
+
+def test_the_loss_against_class_texts_is_cross_entropy_of_cosines() -> None:
+    vectors = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    texts = torch.tensor([[1.0, 0.0], [0.0, 3.0]])
+    agreement = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])  # the third row has no text
+    wrong = np.log1p(np.exp(-1 / TEMPERATURE))  # cosines 1 and 0
+    assert class_text_loss(vectors, texts, agreement, None).item() == pytest.approx(wrong, abs=1e-7)
+    # Both labels: half of the loss is that of the other text.
+    both = class_text_loss(vectors[:1], texts, torch.tensor([[0.5, 0.5]]), None).item()
+    assert both == pytest.approx(wrong + 0.5 / TEMPERATURE, abs=1e-5)
+    # A path agrees fully with its own text and half with that of a sibling: only its own counts.
+    own = class_text_loss(vectors[:1], texts, torch.tensor([[1.0, 0.5]]), None).item()
+    assert own == pytest.approx(wrong, abs=1e-7)
+    weighted = class_text_loss(vectors[:2], texts, agreement[:2], torch.tensor([2.0, 0.0])).item()
+    assert weighted == pytest.approx(wrong, abs=1e-7)
+    nothing = class_text_loss(vectors.requires_grad_(), texts, torch.zeros(3, 2), None)
+    nothing.backward()
+    assert nothing.item() == 0.0
+
+
+def anchored(model, data, **options):
+    given = {"class_texts": "names", "ce_weight": 0.8, "objective": "supcon", "balance": {"mode": "none"}} | options
+    return make_phase("contrast", model, data, **given)
+
+
+def test_every_batch_is_compared_with_all_names(model, data) -> None:
+    phase = anchored(model, data, batch_size=4, per_class=2)
+    rows = len(data.train)
+    for draw in phase.batches.epoch(0):
+        assert sorted(phase.grown.codes[draw["rows"][draw["rows"] >= rows]]) == [0, 1, 2]
+
+
+def test_with_many_classes_the_names_of_a_batch_come_first(model, monkeypatch) -> None:
+    monkeypatch.setattr("phasefit.phases.contrast.phase.COMPARED", 3)
+    data = make_data(model.encoder, *make_table(60, classes=4), validation=0)
+    phase = anchored(model, data, batch_size=4, per_class=2)
+    for draw in phase.batches.epoch(0):
+        own = draw["rows"][draw["rows"] < len(data.train)]
+        named = phase.grown.codes[draw["rows"][draw["rows"] >= len(data.train)]]
+        assert len(named) == len(set(named)) == 3
+        assert {*phase.grown.codes[own]} <= {*named}
+
+
+def test_the_weights_of_both_losses_add_up(tiny_encoder) -> None:
+    model = fresh_model(tiny_encoder("bert", dropout=0.0))
+    data = make_data(model.encoder, *make_table(60), validation=0)
+    batch = first_batch(anchored(model, data))
+    loss = {
+        share: anchored(model, data, ce_weight=share)(batch).loss.item() for share in (1e-9, 0.25, 1.0)
+    }  # 0 would make the names rows
+    assert loss[0.25] == pytest.approx(0.75 * loss[1e-9] + 0.25 * loss[1.0], abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["single", "tree", "multi"])
+def test_texts_move_to_the_names_of_their_classes(model, kind) -> None:
+    texts, labels = make_table(60)
+    data = make_data(model.encoder, texts, tree(labels) if kind == "tree" else labels, validation=0)
+    if kind == "multi":
+        sets = [frozenset({label}) for label in labels]
+        space = label_space(sets)
+        data = replace(data, space=space, values=space.values(sets))
+    phase = anchored(model, data, ce_weight=1.0, max_steps=40, min_steps=40, lr=5e-3)
+    batch = first_batch(phase)
+    before = phase(batch).loss.item()
+    run(phase)
+    assert phase.eval()(batch).loss.item() < before / 2
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"class_texts": "none"}, "ce_weight compares texts with class texts, but there are none"),
+        ({"pairs": "explicit", "objective": "cosine"}, "ce_weight needs pairs = 'batch'"),
+        ({"ce_weight": 1.5}, "less than or equal to 1"),
+    ],
+)
+def test_impossible_comparisons_are_refused(options, why) -> None:
+    with pytest.raises(ValueError, match=why):
+        Options(**{"class_texts": "names", "ce_weight": 0.5} | options)

@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
+from scipy.special import softmax
 
 from phasefit.data.labels import label_space
+from phasefit.errors import RecipeError
 from phasefit.events import Note, PhaseEnded, PhaseStarted, Scored, StepDone
 from phasefit.kinds import kind_named
+from phasefit.models.heads import SCALE
+from phasefit.models.linear import LinearRows, fit_linear
 from phasefit.models.model import Model
+from phasefit.phases.class_texts import ClassTexts
 from phasefit.phases.contract import PhaseData
 from phasefit.phases.finetune.options import Options
 from phasefit.training.device import make_accelerator
@@ -114,3 +119,74 @@ def test_balanced_classes_and_row_weights_count(model: Model, data: PhaseData) -
 def test_what_cannot_be_solved_is_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValidationError, match=sentence):
         Options(**SOLVED | options)
+
+
+# --- a head that starts from class texts ------------------------------------------------------------------------------
+
+NAMED: dict[str, Any] = SOLVED | {"ridge": 0.3, "class_texts": "names"}
+
+
+def logits_of(phase: Any, data: PhaseData) -> torch.Tensor:
+    run(phase)
+    with torch.no_grad():
+        return phase.head.eval()(phase._vectors(data.train))
+
+
+def cosines_with_names(model: Model, data: PhaseData) -> np.ndarray:
+    own, names = model.embed([data.texts[row] for row in data.train]), model.embed(data.space.names)
+    return np.asarray(own @ names.T)
+
+
+def test_a_large_penalty_leaves_the_cosines_with_the_names(model: Model, data: PhaseData) -> None:
+    logits = logits_of(make_phase("finetune", model, data, **NAMED | {"ridge": 1e6}), data).numpy()
+    expected = SCALE * cosines_with_names(model, data)
+    centred = [one - one.mean(axis=1, keepdims=True) for one in (logits, expected)]
+    free = centred[0] - centred[1]  # the bias is not penalised
+    assert np.allclose(free, free.mean(axis=0), atol=1e-3)
+
+
+def test_without_a_pull_it_is_logistic_regression(model: Model, data: PhaseData) -> None:
+    features = cosines_with_names(model, data).astype(np.float64)
+    weights = np.linspace(0.5, 1.5, len(features))
+    rows = LinearRows(features, data.space, data.codes[data.train], weights)
+    plain = fit_linear(rows, C=2.0, seed=0)
+    pulled = fit_linear(replace(rows, prior=np.zeros((features.shape[1], len(data.space)))), C=2.0, seed=0)
+    one, other = (softmax(features @ linear.weights + linear.bias, axis=1) for linear in (plain, pulled))
+    assert np.allclose(one, other, atol=2e-3)
+
+
+def test_a_class_without_a_text_starts_from_the_mean_of_the_others(model: Model) -> None:
+    texts = ClassTexts(["soup", "rain"], np.array([0, 2]), ["music"])
+    vectors = texts.vectors(model.encoder, 3)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    middle = vectors[0] + vectors[2]
+    assert np.allclose(vectors[1], middle / np.linalg.norm(middle), atol=1e-6)
+
+
+def test_class_texts_of_a_tree_are_its_paths(model: Model) -> None:
+    data = rows_of("tree", model)
+    assert len(logits_of(make_phase("finetune", model, data, **NAMED), data)) == len(data.train)
+
+
+@pytest.mark.parametrize("kind", ["multi", "score"])
+def test_class_texts_need_one_class_per_text(kind: str, model: Model) -> None:
+    with pytest.raises(RecipeError, match=f"class_texts in a head need one class per text.*'{kind}'"):
+        Options(**NAMED).check_kinds("finetune", {"": kind})
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"solve": False}, "class_texts = 'names' needs solve = true"),
+        ({"head": "linear"}, "class_texts are compared by their cosines; use head = 'cosine'"),
+    ],
+)
+def test_class_texts_need_a_solved_cosine_head(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        Options(**NAMED | options)
+
+
+def test_pairs_have_no_class_texts(model: Model, data: PhaseData) -> None:
+    phase = make_phase("finetune", model, data_for("cosine", data), **NAMED)
+    with pytest.raises(RecipeError, match="class_texts need single texts"):
+        run(phase)

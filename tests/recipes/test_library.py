@@ -62,7 +62,7 @@ def test_two_steps_of_every_phase(tiny_folder, name: str, kind: str) -> None:
         fitting = data_for(options.kind, data)
         ended = run(PHASES.get(options.kind).phase_class()(label, short, model, fitting, 0))[-1]
         assert isinstance(ended, PhaseEnded)
-        assert ended.steps == 2
+        assert ended.steps == (0 if getattr(options, "solve", False) else 2)
     if recipe.phases[-1].kind == "multitask":
         assert set(model.heads) == {"one", "two"}
     elif recipe.phases[-1].trains_head:

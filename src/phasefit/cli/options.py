@@ -272,8 +272,9 @@ Recipe: TypeAlias = Annotated[
     typer.Option(
         "--recipe",
         "-r",
-        help="A name from 'phasefit recipes', a TOML file, or auto, which tries several.\f Default: few-shot up to 32 "
-        "training rows per class, one-phase for more, finetune for pairs and scores, multitask for a task file.",
+        help="A name from 'phasefit recipes', a TOML file, or auto, which tries several.\f Default: label-names or "
+        "few-shot up to 32 training rows per class, one-phase for more, finetune for pairs and scores, multitask for a "
+        "task file.",
         metavar="NAME",
         show_default=False,
         rich_help_panel=TRAINING,

@@ -33,8 +33,9 @@ class TextClassifier(ClassifierMixin, ExplainingEstimator):  # type: ignore[misc
     Parameters
     ----------
     recipe
-        A packaged recipe or the path of a recipe file. "default" is `few-shot` or `one-phase`, depending on the
-        number of training rows per class; "auto" tries several within `minutes` and trains the best.
+        A packaged recipe or the path of a recipe file. "default" is `label-names`, `few-shot` or `one-phase`,
+        depending on the number of training rows per class and on the names of the classes; "auto" tries several
+        within `minutes` and trains the best.
     model
         The pretrained encoder: a hub id, a folder, or a run (also `hub:owner/name`) to continue from. None uses the
         default model.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -27,6 +27,7 @@ class LinearRows:
     values: np.ndarray
     weights: np.ndarray | None = None  # (n,)
     class_weights: np.ndarray | None = None  # (classes,); for sets of labels, of the rows that have each label
+    prior: np.ndarray | None = None  # (d, classes): what regularisation pulls the weights to, instead of 0
 
     def __len__(self) -> int:
         return int(self.features.shape[0])
@@ -39,7 +40,7 @@ class LinearRows:
     def subset(self, places: np.ndarray) -> LinearRows:
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[places]
-        return LinearRows(self.features[places], self.space, self.values[places], weights, self.class_weights)
+        return replace(self, features=self.features[places], values=self.values[places], weights=weights)
 
     @property
     def standard(self) -> np.ndarray:
@@ -69,6 +70,10 @@ def fit_linear(rows: LinearRows, *, C: float, seed: int, steps: int = MOST_STEPS
                 weights[:, place], bias[place] = model.coef_[0], model.intercept_[0]
     elif len(np.unique(rows.values)) == 1:
         bias[rows.values[0]] = 0.0
+    elif rows.prior is not None:
+        own = None if rows.class_weights is None else rows.class_weights[rows.values]
+        codes = np.unique(rows.values)
+        weights[:, codes], bias[codes] = _pulled(rows, codes, _product(row_weights, own), C, steps)
     else:
         own = None if rows.class_weights is None else rows.class_weights[rows.values]
         model = _logistic(rows.features, rows.values, _product(row_weights, own), seed, C, steps)
@@ -78,6 +83,34 @@ def fit_linear(rows: LinearRows, *, C: float, seed: int, steps: int = MOST_STEPS
             codes = codes[1:]
         weights[:, codes], bias[codes] = model.coef_.T, model.intercept_
     return LinearWeights(weights.astype(np.float32), bias.astype(np.float32))
+
+
+def _pulled(
+    rows: LinearRows, codes: np.ndarray, weights: np.ndarray | None, C: float, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and biases of logistic regression for the classes `codes`, with a penalty on the distance to the prior.
+
+    scikit-learn can only pull weights to 0.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import log_softmax
+
+    assert rows.prior is not None
+    features, prior = np.asarray(rows.features, dtype=np.float64), rows.prior[:, codes]
+    own = rows.values[:, None] == codes
+    costs = C * np.ones(len(rows)) if weights is None else C * weights
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        both = flat.reshape(-1, len(codes))
+        change, bias = both[:-1], both[-1]
+        logs = log_softmax(features @ (prior + change) + bias, axis=1)
+        excess = costs[:, None] * (np.exp(logs) - own)
+        slope = np.vstack([features.T @ excess + change, excess.sum(axis=0)])
+        return float(change.ravel() @ change.ravel() / 2 - costs @ logs[own]), slope.ravel()
+
+    start = np.zeros((features.shape[1] + 1) * len(codes))
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps}).x.reshape(-1, len(codes))
+    return prior + found[:-1], found[-1]
 
 
 def _product(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:

@@ -33,14 +33,17 @@ def solve_head(
     C: float | None = None,
     weights: np.ndarray | None = None,
     class_weights: np.ndarray | None = None,
+    class_vectors: np.ndarray | None = None,
 ) -> Solution:
     """Fit the layer of a linear or cosine head on vectors; without `C`, cross-validation chooses it.
 
-    Regularisation depends on the length of vectors, so their mean length is scaled to 1.
+    Regularisation depends on the length of vectors, so their mean length is scaled to 1. With `class_vectors`,
+    (classes, dimension) of length 1, it pulls the logits of a cosine head to `SCALE` times the cosines with them.
     """
     inputs = head.inputs(vectors.detach()).cpu().double().numpy()
     scales = _scales(head, vectors)
-    rows = LinearRows(inputs / scales, space, values, weights, class_weights)
+    prior = None if class_vectors is None else SCALE * class_vectors.T.astype(np.float64)
+    rows = LinearRows(inputs / scales, space, values, weights, class_weights, prior)
     losses: dict[float, float] = {}
     if C is None:
         C, losses = choose_regularisation(rows, seed=seed)

@@ -33,7 +33,8 @@ class ClassBatches:
     similar length more often.
 
     `named` are the codes of further rows, numbered after the others: texts that represent their class, such as its
-    name. Every batch gets one of them for each of its classes, in addition to its size.
+    name. Every batch gets one of them for each of its classes, in addition to its size; if these are fewer than
+    `least_named`, other classes drawn at random are represented too.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class ClassBatches:
         per_class: int,
         seed: int,
         named: np.ndarray | None = None,
+        least_named: int = 0,
         lengths: np.ndarray | None = None,  # lengths[i] belongs to codes[i]
     ) -> None:
         by_class = np.argsort(codes, kind="stable")  # one sort instead of a scan of all rows per class
@@ -55,6 +57,7 @@ class ClassBatches:
         self._seed, self._lengths = seed, lengths
         self._loose_share = 1.0 if lengths is None else _loose_share(lengths, self.size, seed)
         self._named = _by_code(codes, _NONE if named is None else named)
+        self._least_named = least_named
         self._total = sum(-(-len(rows) // self._each) for rows in self._classes)
 
     @property
@@ -145,8 +148,12 @@ class ClassBatches:
         return other, nearest(candidates, self._lengths, wanted, self._each, random)[None, :]
 
     def _names(self, classes: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        """One row that represents each of these classes, if it has any."""
-        known = [self._named[code] for code in np.unique(classes).tolist() if code in self._named]
+        """One row that represents each of these classes, if it has any, and others up to the least number."""
+        own = [code for code in np.unique(classes).tolist() if code in self._named]
+        more = min(self._least_named, len(self._named)) - len(own)
+        if more > 0:
+            own += random.choice(np.setdiff1d(list(self._named), own), more, replace=False).tolist()
+        known = [self._named[code] for code in own]
         # In random order, because several processes divide them.
         return random.permutation(np.array([random.choice(rows) for rows in known], dtype=np.int64)) if known else _NONE
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from phasefit.errors import RecipeError
 from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
@@ -62,7 +62,15 @@ class ContrastSettings(Strict):
     )
     class_texts: str = Field(
         "none",
-        description="additional training texts; names: the class names; or a file with the columns label and text",
+        description="texts that represent the classes; names: the class names; or a file with the columns label and "
+        "text; they are additional training texts, or what ce_weight refers to",
+    )
+    ce_weight: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="weight of cross-entropy that assigns each text to the most similar class text; the objective has "
+        "the rest; 0: class texts are additional training texts",
     )
     hard_negatives: int = Field(
         0,
@@ -71,6 +79,16 @@ class ContrastSettings(Strict):
     )
     refresh: int = Field(200, ge=1, description="steps between two searches for hard negatives")
     balance: Balance = Field(default_factory=lambda: Balance())
+
+    @model_validator(mode="after")
+    def _has_class_texts(self) -> Self:
+        if not self.ce_weight:
+            return self
+        if self.class_texts == "none":
+            raise ValueError("ce_weight compares texts with class texts, but there are none; add class_texts = 'names'")
+        if self.pairs == "explicit":
+            raise ValueError("ce_weight needs pairs = 'batch', not 'explicit'")
+        return self
 
 
 class Options(PhaseOptions, ContrastSettings, ChunkOptions):
@@ -133,7 +151,7 @@ def check_agreement(settings: ContrastSettings, where: str, kinds: Mapping[str, 
 
 def check_contrast_files(settings: ContrastSettings, where: str) -> None:
     """Check that the class texts can be read."""
-    from phasefit.phases.contrast.class_texts import read_class_texts
+    from phasefit.phases.class_texts import read_class_texts
 
     read_class_texts(settings.class_texts, where)
 

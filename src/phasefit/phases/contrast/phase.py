@@ -15,9 +15,10 @@ from phasefit.models.model import Model
 from phasefit.models.neighbours import NONE
 from phasefit.objectives import pair_agreement
 from phasefit.objectives.contract import of_rows
+from phasefit.phases import class_texts
 from phasefit.phases.batch import selected
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.contrast import class_texts
+from phasefit.phases.contrast.class_text_loss import class_text_loss
 from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.grown import GrownRows
 from phasefit.phases.contrast.hard import HardNegatives, WithChance
@@ -26,6 +27,7 @@ from phasefit.phases.objective_option import check_labels, make_proxies
 from phasefit.phases.probe import Probe
 from phasefit.seeds import derive
 
+COMPARED = 64  # class texts that each text of a batch is compared with; all if there are fewer, more if it has more
 PAIRED_ROWS = 200  # validation rows; about 20,000 pairs
 
 
@@ -74,6 +76,7 @@ class Contrast(Phase):
             per_class=self.options.per_class,
             seed=seed,
             named=self.grown.codes[self._plain :],
+            least_named=COMPARED if self.options.ce_weight else 0,
             lengths=None if self.encoder.packing.works else self.grown.lengths[: self._plain],
         )
         self.pairs = len(batches) * batches.size * (batches.size - 1) // 2
@@ -162,7 +165,8 @@ class Contrast(Phase):
         left, right = (batch.tensor(self._targets(pairs[:, side])) for side in (0, 1))
         sides = [batch.weights(self.grown.weights, pairs[:, side]) for side in (0, 1)]
         weights = None if sides[0] is None or sides[1] is None else sides[0] * sides[1]
-        return self.objective.pairs(vectors[:, 0], vectors[:, 1], _agree(left, right), **of_rows(weights))
+        agreement = _agree(left, right, levels=left.dim() > 1)
+        return self.objective.pairs(vectors[:, 0], vectors[:, 1], agreement, **of_rows(weights))
 
     def _of_rows(self, parts: Encoded, batch: Batch) -> Tensor:
         vectors, places = batch.gather(parts["vectors"]), batch.tensor(batch.whole["rows"])
@@ -171,9 +175,28 @@ class Contrast(Phase):
             fresh = _first_seen(near, places)
             vectors = torch.cat([vectors, batch.gather(parts["negatives"])[fresh]])
             places = torch.cat([places, near[fresh]])
-        numbers = places.cpu().numpy()
-        targets, weights = batch.tensor(self._targets(numbers)), batch.weights(self.grown.weights, numbers)
+        if not self.options.ce_weight:
+            return self._objective(vectors, places, batch)
+        rows = places < self._plain
+        by_text = self._to_class_texts(vectors, places, rows, batch)
+        if self.options.ce_weight == 1:
+            return by_text
+        share = self.options.ce_weight
+        return share * by_text + (1 - share) * self._objective(vectors[rows], places[rows], batch)
+
+    def _objective(self, vectors: Tensor, places: Tensor, batch: Batch) -> Tensor:
+        targets, weights = self._labels_of(places, batch)
         return self.objective(vectors, targets, parameters=self.proxies, **of_rows(weights))
+
+    def _to_class_texts(self, vectors: Tensor, places: Tensor, rows: Tensor, batch: Batch) -> Tensor:
+        (own, weights), (of_texts, _) = (self._labels_of(places[some], batch) for some in (rows, ~rows))
+        agreement = _agree(own[:, None], of_texts[None], levels=own.dim() > 1)
+        return class_text_loss(vectors[rows], vectors[~rows], agreement, weights)
+
+    def _labels_of(self, places: Tensor, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """Targets and weights of places."""
+        numbers = places.cpu().numpy()
+        return batch.tensor(self._targets(numbers)), batch.weights(self.grown.weights, numbers)
 
     def validate(self) -> dict[str, float]:
         """The probe, and the objective on pairs of validation rows."""
@@ -244,7 +267,6 @@ def _first_seen(near: Tensor, places: Tensor) -> Tensor:
     return (near != NONE) & ~again & ~torch.isin(near, places)
 
 
-def _agree(left: Tensor, right: Tensor) -> Tensor:
-    if left.dim() == 1:
-        left, right = left[:, None], right[:, None]
-    return pair_agreement(left, right)
+def _agree(left: Tensor, right: Tensor, *, levels: bool) -> Tensor:
+    """The agreement of targets; without `levels`, each is a single number."""
+    return pair_agreement(left, right) if levels else pair_agreement(left[..., None], right[..., None])

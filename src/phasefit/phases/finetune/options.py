@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -69,6 +70,11 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
         description="L2 penalty on the last layer of the head, 1/C of logistic regression; try 0.3 with few rows; "
         "auto: chosen by cross-validation on the training rows (solve = true)",
     )
+    class_texts: str = Field(
+        "none",
+        description="texts that represent the classes: names, the class names, or a file with the columns label and "
+        "text; ridge pulls the head to the cosines with them instead of to 0 (solve = true)",
+    )
     objective: str | dict[str, Any] | None = Field(
         None, description='objective to add to cross-entropy: its name, or { name = "supcon", temperature = 0.3 }'
     )
@@ -119,6 +125,11 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
         for kind in kinds.values():
             self.check_kind(where, kind)
             kind_named(kind).check_watch(self.watch, where)
+            if self.class_texts != "none" and kind_named(kind).answer != "class":
+                raise RecipeError(
+                    f"{where}: class_texts in a head need one class per text, but the labels are of kind '{kind}'; "
+                    "remove it"
+                )
 
     @field_validator("watch")
     @classmethod
@@ -129,8 +140,10 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
     @model_validator(mode="after")
     def _solvable(self) -> Self:
         if not self.solve:
-            if self.ridge == "auto":
-                raise ValueError("ridge = 'auto' needs solve = true, which solves the head for each penalty")
+            for name, usual in (("ridge", self.ridge != "auto"), ("class_texts", self.class_texts == "none")):
+                if not usual:
+                    value = getattr(self, name)
+                    raise ValueError(f"{name} = '{value}' needs solve = true, which solves the head; add it")
             return self
         if not self.freeze:
             raise ValueError("solve = true solves the head on the vectors of a frozen encoder; add freeze = true")
@@ -138,6 +151,8 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
             raise ValueError(f"head = '{self.head}' cannot be solved; use head = 'linear' or head = 'cosine'")
         if self.pair == "together":
             raise ValueError("pair = 'together' has a layer for each order and cannot be solved; use another pair")
+        if self.class_texts != "none" and self.head != "cosine":
+            raise ValueError("class_texts are compared by their cosines; use head = 'cosine'")
         if not self.ridge:
             raise ValueError("solve = true needs a penalty on the head; set ridge = 'auto', or a number above 0")
         for name in ("label_smoothing", "focal", "upper_levels", "average"):
@@ -157,6 +172,16 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
         if self.on == "tokens" and self.objective is None:
             raise ValueError("on = 'tokens' is for an objective, but none is set; add an objective or remove 'on'")
         return self
+
+    def files(self) -> list[Path]:
+        """The file of class texts."""
+        return [path] if (path := Path(self.class_texts)).is_file() else []
+
+    def check_files(self, where: str) -> None:
+        """Check the file of class texts."""
+        from phasefit.phases.class_texts import read_class_texts
+
+        read_class_texts(self.class_texts, where)
 
     def check(self, where: str) -> None:
         """Check the objective and the views."""

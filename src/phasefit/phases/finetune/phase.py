@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from phasefit.data.batches import Batches, ShuffledBatches
 from phasefit.data.stored_texts import ChosenTexts
+from phasefit.errors import RecipeError
 from phasefit.kinds import kind_of
 from phasefit.metrics.paired import paired_error
 from phasefit.models.heads import PairKind
@@ -18,6 +19,8 @@ from phasefit.models.tokens.rows import FrozenVectors, Rows
 from phasefit.models.tokens.tokens import Features
 from phasefit.models.views import Views, build_views
 from phasefit.objectives import CrossEntropy
+from phasefit.phases.class_texts import NONE as NO_CLASS_TEXTS
+from phasefit.phases.class_texts import class_texts
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.finetune.auxiliary_objective import AuxiliaryObjective
 from phasefit.phases.finetune.head import head_for, head_loss, stacked
@@ -110,8 +113,19 @@ class Finetune(Phase):
                 C=None if penalty == "auto" else 1 / penalty,
                 weights=None if data.weights is None else data.weights[data.train],
                 class_weights=None if balance is None else balance.cpu().double().numpy(),
+                class_vectors=self._class_vectors(),
             )
         }
+
+    def _class_vectors(self) -> np.ndarray | None:
+        """The vectors of class texts, (outputs, dimension); None without class texts."""
+        data = self.data
+        if self.options.class_texts == NO_CLASS_TEXTS:
+            return None
+        if data.pairs is not None:
+            raise RecipeError(f"{self.name}: class_texts need single texts, but these are pairs; remove class_texts")
+        texts = class_texts(self.options.class_texts, data.space, np.unique(data.codes[data.train]), self.name)
+        return texts.vectors(self.encoder, data.space.outputs)
 
     def set_solutions(self, solutions: Mapping[str, Solution]) -> None:
         """Use this line or layer."""

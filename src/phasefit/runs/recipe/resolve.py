@@ -18,6 +18,7 @@ from phasefit.runs.run import Run
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
 MANY, FEW, PLAIN = "one-phase", "few-shot", "finetune"
+NAMED = "label-names"  # few rows of classes whose names help
 TEXTS = "three-phase"  # uses unlabelled texts, and has most phases that settings may name
 TASKS = "multitask"
 FEW_ROWS = 32  # mean number of training rows per class
@@ -92,6 +93,10 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         usual, reason = TEXTS, "with unlabelled texts to denoise"
     elif usual == FEW and _only_head(spec.model) is not None:
         usual, reason = MANY, "when continuing with the head of a run"
+    if usual == FEW and (named := _named(spec, prepared)) is not None:
+        recipe, reason = named
+        listen(_default_note(recipe, reason))
+        return recipe
     try:
         recipe = _keeping_head(spec, usual)
     except RecipeError:  # the recipe that was requested accepts the settings
@@ -100,6 +105,23 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         reason = f"because {usual} does not accept these settings"
     listen(_default_note(recipe, reason))
     return recipe
+
+
+def _named(spec: RunSpec, prepared: Prepared) -> tuple[Recipe, str] | None:
+    """The recipe that trains with the class names and why, if they help and the recipe accepts the settings."""
+    from phasefit.runs.recipe.class_names import score_class_names
+
+    try:
+        recipe = _keeping_head(spec, NAMED)
+    except RecipeError:
+        return None
+    scores = score_class_names(spec.model, prepared, spec.seed)
+    if scores is None or not scores.help:
+        return None
+    return recipe, (
+        f"with {len(prepared.train) / len(prepared.space):,.0f} training rows per class whose names help: before "
+        f"training, they predict {scores.names:.0%} of the rows, and other rows {scores.rows:.0%}"
+    )
 
 
 def _batch_notes(chosen: Recipe, resolved: Recipe, rows: int) -> list[str]:
@@ -123,7 +145,7 @@ def _keeping_head(spec: RunSpec, name: str) -> Recipe:
     """
     effort = spec.recipe.effort
     usual = read_recipe(name, effort=effort)
-    skippable = [] if name == FEW else usual.phase_names[:-1]  # few rows score .99 by luck
+    skippable = [] if name in (FEW, NAMED) else usual.phase_names[:-1]  # few rows score .99 by luck
     kept: dict[str, Any] = {f"{phase}.skip_at": SKIP_AT for phase in skippable}
     head = _only_head(spec.model)
     if head is not None:

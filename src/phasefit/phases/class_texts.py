@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from phasefit.data.table import Label, Table
 from phasefit.data.table_reading import Options as TableOptions
 from phasefit.data.table_reading import table_from_frame
 from phasefit.errors import DataError, RecipeError
+
+if TYPE_CHECKING:
+    from phasefit.models.encoder.encoder import Encoder
 
 NONE, NAMES = "none", "names"
 MOST_NAMED = 8  # columns that an error lists
@@ -32,6 +36,19 @@ class ClassTexts:
     texts: Sequence[str]
     codes: np.ndarray
     without: Sequence[str]
+
+    def vectors(self, encoder: Encoder, classes: int) -> np.ndarray:
+        """One vector of length 1 per class: the mean of its texts; of all texts for a class without one."""
+        from torch.nn.functional import normalize
+
+        from phasefit.models.encoder.inference import encode_rows
+
+        own = normalize(encode_rows(encoder, encoder.tokenise(self.texts)), dim=1).cpu().double().numpy()
+        sums = np.tile(own.sum(axis=0), (classes, 1))
+        sums[self.codes] = 0.0
+        np.add.at(sums, self.codes, own)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        return np.asarray(sums / np.maximum(lengths, np.finfo(np.float64).tiny))
 
     def notes(self, where: str) -> list[str]:
         """How many texts were added, and which classes have none."""
