@@ -5,8 +5,9 @@
 Useful are the floating-point operations of real tokens in the Transformer's matrix multiplications, forward and
 backward, without padding, objective, optimiser and dropout. The machine's speed is the best of `torch.mm` over the
 model's shapes and large squares. Each configuration trains `contrast` on the same batches with the training loop, one
-after the other in one process, `--rounds` times; medians are reported. `--compile` repeats the last configuration with
-`torch.compile`, which needs a C++ compiler.
+after the other in one process, `--rounds` times; medians are reported. On a CPU with AMX, the last configuration is
+repeated with products in bfloat16 (`--precision bf16`). `--compile` repeats it with `torch.compile`, which needs a C++
+compiler.
 """
 
 from __future__ import annotations
@@ -62,12 +63,12 @@ def parse() -> argparse.Namespace:
 
 def measure(data: str, args: argparse.Namespace) -> list[dict[str, Any]]:
     """The lines of one dataset."""
+    from phasefit.models.encoder.bfloat16 import has_bfloat16_units
+
     texts, labels = rows_of(data, args.rows)
-    ways = OPTIONS | (
-        {"packed, no dropout, words frozen, compiled": {**OPTIONS["packed, no dropout, words frozen"], "compile": True}}
-        if args.compile
-        else {}
-    )
+    last = list(OPTIONS)[-1]
+    variants = {"bfloat16": has_bfloat16_units(), "compile": args.compile}
+    ways = OPTIONS | {f"{last}, {name}": {**OPTIONS[last], name: True} for name, used in variants.items() if used}
     took: dict[str, list[float]] = {name: [] for name in ways}
     speed: list[float] = []
     work = 0.0
@@ -116,15 +117,18 @@ def steps(
     """Seconds of each step except the first, useful FLOPs per step, and mean length of the texts."""
     import numpy as np
 
+    from phasefit.models.encoder.bfloat16 import train_in_bfloat16
     from phasefit.models.encoder.compiled import compile_layers
 
-    padded, compiled = options.pop("pad", False), options.pop("compile", False)
+    padded, rounded, compiled = (options.pop(name, False) for name in ("pad", "bfloat16", "compile"))
     settings = {"batch_size": args.batch, "per_class": 2, "balance.mode": "none", "max_steps": args.steps, **options}
     model, phase = make_phase("contrast", texts, labels, model=args.model, settings=settings)
     tokens = phase.data.tokens
     with ExitStack() as stack:
         if padded:
             stack.enter_context(model.encoder.packing.off())
+        if rounded:
+            train_in_bfloat16(model.encoder.transformer)
         if compiled:
             compile_layers(model.encoder)
         seconds = step_seconds(phase)

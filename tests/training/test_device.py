@@ -27,11 +27,21 @@ def test_precision() -> None:
     cpu = torch.device("cpu")
     assert pick_precision("auto", cpu) == "no"
     assert pick_precision("bf16", torch.device("cuda")) == "bf16"
-    for name in ("bf16", "fp16"):
-        with pytest.raises(PhasefitError, match="needs a GPU"):
-            pick_precision(name, cpu)
+    with pytest.raises(PhasefitError, match="needs a GPU"):
+        pick_precision("fp16", cpu)
     with pytest.raises(PhasefitError, match="use auto"):
         pick_precision("half", cpu)
+
+
+@pytest.mark.parametrize("has_units", [True, False])
+def test_a_cpu_needs_units_for_bfloat16(monkeypatch, has_units: bool) -> None:
+    monkeypatch.setattr("phasefit.training.device.has_bfloat16_units", lambda: has_units)
+    cpu = torch.device("cpu")
+    if has_units:
+        assert pick_precision("bf16", cpu) == "no"  # not Accelerate's
+    else:
+        with pytest.raises(PhasefitError, match="a CPU with AMX, which this one has not"):
+            pick_precision("bf16", cpu)
 
 
 def test_threads() -> None:

@@ -46,14 +46,14 @@ def solve(job: Job) -> Prediction:
             if loading:
                 job.clock.begin("load")
 
+    parameters = {"precision": "no"} | {name: value for name, value in job.settings.items() if "." not in name}
     classifier = TextClassifier(
-        **{name: value for name, value in job.settings.items() if "." not in name},
+        **parameters,
         model=job.model,
         settings={name: value for name, value in job.settings.items() if "." in name},
         validation_size=0.0,
         seed=job.seed,
         device="cpu",
-        precision="no",
         listener=listen,
     )
     with job.clock.part("fit"):

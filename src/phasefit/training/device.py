@@ -11,6 +11,7 @@ from accelerate.utils import DistributedDataParallelKwargs, DistributedType
 
 from phasefit.errors import PhasefitError
 from phasefit.models.device import pick_device
+from phasefit.models.encoder.bfloat16 import has_bfloat16_units
 
 
 def make_accelerator(
@@ -42,15 +43,25 @@ def make_accelerator(
 
 
 def pick_precision(name: str, device: torch.device) -> str:
-    """Resolve `auto`: bfloat16 on a GPU that supports it, otherwise full precision."""
+    """The mixed precision of Accelerate. `auto`: bfloat16 on a GPU that supports it, otherwise full precision."""
     if name not in ("auto", "no", "bf16", "fp16"):
         raise PhasefitError(f"--precision {name}: use auto, no, bf16 or fp16")
-    if name in ("bf16", "fp16") and device.type == "cpu":
-        # Slower than float32 on most CPUs, and the process crashes on some that claim to support it.
-        raise PhasefitError(f"--precision {name} needs a GPU; on a CPU, use auto or no (full precision)")
+    if device.type == "cpu":
+        check_cpu_precision(name)
+        return "no"  # `train_in_bfloat16` is faster than Accelerate's autocast
     if name != "auto":
         return name
     return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "no"
+
+
+def check_cpu_precision(name: str) -> None:
+    """Refuse what a CPU computes slower than full precision; some crash when they try."""
+    if name == "fp16":
+        raise PhasefitError("--precision fp16 needs a GPU; on a CPU, use auto or no (full precision)")
+    if name == "bf16" and not has_bfloat16_units():
+        raise PhasefitError(
+            "--precision bf16 needs a GPU or a CPU with AMX, which this one has not; use auto or no (full precision)"
+        )
 
 
 def set_threads(count: int | None) -> int:

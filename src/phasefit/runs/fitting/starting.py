@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phasefit.errors import PhasefitError
 from phasefit.models.device import check_device
 from phasefit.models.encoder import locate
 from phasefit.prepare.base import Base
@@ -59,8 +60,21 @@ def starting_model(spec: RunSpec, prepared: Prepared) -> Model:
             del model.heads[task]
     model.spaces = {task: spaces[task] for task in model.heads}
     model.decisions.clear()  # they are chosen again for the new head
+    _prepare_layers(model, spec)
+    return model
+
+
+def _prepare_layers(model: Model, spec: RunSpec) -> None:
+    """Make the layers train as the machine's options ask for."""
+    from phasefit.models.device import pick_device
+
+    if spec.machine.precision == "bf16" and pick_device(spec.machine.device).type == "cpu":
+        from phasefit.models.encoder.bfloat16 import train_in_bfloat16
+
+        if spec.machine.compile:
+            raise PhasefitError("--precision bf16 on a CPU cannot be combined with --compile; remove one of them")
+        train_in_bfloat16(model.encoder.transformer)
     if spec.machine.compile:
         from phasefit.models.encoder.compiled import compile_layers
 
         compile_layers(model.encoder)
-    return model
