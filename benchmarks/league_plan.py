@@ -9,6 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from phasefit.effort_levels import USUAL_EFFORT
+from phasefit.runs.recipe.resolve import FEW, MANY, NAMED
+from phasefit.runs.specification import DEFAULT_RECIPE
 from phasefit.studies.key import PROTOCOL as TRAINING
 from phasefit.studies.key import digest, recipe_identity
 
@@ -60,6 +63,9 @@ class Contestant:
         options = {name: value for name, value in self.settings.items() if "." in name}
         rest = {name: value for name, value in self.settings.items() if "." not in name and name != "recipe"}
         recipe = recipe_identity(self.settings["recipe"], options)
+        if self.settings["recipe"] == DEFAULT_RECIPE:  # those that it may be for labelled texts
+            effort = self.settings.get("effort", USUAL_EFFORT)
+            recipe |= {"recipes": [recipe_identity(name, options, effort) for name in (NAMED, FEW, MANY)]}
         return {"script": self.script, "recipe": recipe, "settings": rest, "training": TRAINING}
 
 

@@ -12,7 +12,7 @@ from phasefit.data.labels import label_space
 from phasefit.data.table import Table
 from phasefit.runs.recipe import class_names
 from phasefit.runs.recipe.class_names import ENOUGH, MOST_ROWS, NameScores, score_class_names
-from phasefit.runs.recipe.resolve import requested_recipe, resolve_recipe
+from phasefit.runs.recipe.resolve import NAMED_ROWS, requested_recipe, resolve_recipe
 from specs import run_spec
 
 MEALS = ["soup", "bread", "cake"]
@@ -90,6 +90,16 @@ def test_the_default_uses_names_that_help(names: float, recipe: str, monkeypatch
     assert resolve_recipe(request, requested_recipe(request), prepared, notes.append).name == recipe
     said = "with 4 training rows per class whose names help: before training, they predict 75% of the rows, and other"
     assert (said in notes[0].text) == (recipe == "label-names")
+
+
+@pytest.mark.parametrize(("each", "recipe"), [(NAMED_ROWS, "label-names"), (NAMED_ROWS + 1, "one-phase")])
+def test_the_default_uses_names_up_to_a_number_of_rows(each: int, recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "phasefit.runs.recipe.class_names.score_class_names", lambda *given: NameScores(names=1.0, rows=1.0)
+    )
+    request = run_spec("some.csv")
+    prepared = prepared_of(["a text"] * 3 * each, MEALS * each)
+    assert resolve_recipe(request, requested_recipe(request), prepared, lambda note: None).name == recipe
 
 
 def test_settings_that_label_names_refuses_select_few_shot(monkeypatch: pytest.MonkeyPatch) -> None:

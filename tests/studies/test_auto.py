@@ -64,6 +64,8 @@ def test_candidates_follow_from_the_data() -> None:
 
     assert "few-shot" in names(rows=500)
     assert "few-shot" not in names(rows=50_000)
+    assert "label-names" in names(readable_names=True)
+    assert "label-names" not in names()
     assert "finetune, balanced" in names(imbalance=9.0)
     assert "finetune, balanced" not in names()
     assert "denoise-finetune" in names(unlabelled=100)

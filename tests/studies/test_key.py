@@ -94,7 +94,7 @@ def test_an_option_that_is_set_to_its_default_is_not_part_of_the_key(table: str)
     assert key_of(table, "finetune", validation_size=0.2, settings=("finetune.warmup=0.1",)) == key_of(
         table, "finetune"
     )
-    assert Cell("one", "v", run_spec(table)).identity()["recipe"] == {"name": DEFAULTS["recipe"], "version": 3}
+    assert Cell("one", "v", run_spec(table)).identity()["recipe"] == {"name": DEFAULTS["recipe"], "version": 4}
 
 
 def test_the_protocol_counts_and_versions_do_not(table: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -272,9 +272,9 @@ Recipe: TypeAlias = Annotated[
     typer.Option(
         "--recipe",
         "-r",
-        help="A name from 'phasefit recipes', a TOML file, or auto, which tries several.\f Default: label-names or "
-        "few-shot up to 32 training rows per class, one-phase for more, finetune for pairs and scores, multitask for a "
-        "task file.",
+        help="A name from 'phasefit recipes', a TOML file, or auto, which tries several.\f Default: label-names "
+        "up to 256 training rows per class if the class names help, few-shot up to 32, one-phase for more; finetune "
+        "for pairs and scores, multitask for task files.",
         metavar="NAME",
         show_default=False,
         rich_help_panel=TRAINING,
@@ -632,7 +632,10 @@ Threads: TypeAlias = Annotated[
 ]
 Precision: TypeAlias = Annotated[
     Literal["auto", "no", "bf16", "fp16"],
-    typer.Option(help="Mixed precision; auto uses it on devices where it is faster.", rich_help_panel=MACHINE.advanced),
+    typer.Option(
+        help="Mixed precision; auto: bf16 on GPUs that have it. On CPUs with AMX, bf16 is faster.",
+        rich_help_panel=MACHINE.advanced,
+    ),
 ]
 Compile: TypeAlias = Annotated[
     bool,

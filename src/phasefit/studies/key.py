@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from phasefit.baselines import BASELINES
 from phasefit.data.sources import source_files
 from phasefit.data.task_file import TaskSpec, is_task_file, read_task_file
+from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import DataError
 from phasefit.recipes import read_recipe
 from phasefit.recipes.settings import Settings
@@ -32,7 +33,7 @@ higher protocol every cell is run again."""
 
 BASELINE_VERSIONS = {
     "frozen": 2,  # C is chosen by cross-validation
-    DEFAULT_RECIPE: 3,  # one-phase for many rows
+    DEFAULT_RECIPE: 4,  # label-names for few rows of classes whose names help
 }
 """Increase the number of a baseline or of the default recipe (1 if it is not listed) when it gives different results;
 only its cells are run again."""
@@ -73,12 +74,12 @@ def run_identity(spec: RunSpec, pairs: str | None = None) -> dict[str, Any]:
     return identity if spec.model is None else {**identity, "model": model_fingerprint(spec.model)}
 
 
-def recipe_identity(name: str, settings: Settings) -> dict[str, Any]:
-    """The phases with all options that differ from their defaults, from the file or from settings."""
+def recipe_identity(name: str, settings: Settings, effort: int = USUAL_EFFORT) -> dict[str, Any]:
+    """The phases with all options that differ from their defaults, from the file, the effort or settings."""
     if name in BASELINES or name == DEFAULT_RECIPE:
         version = {"version": BASELINE_VERSIONS[name]} if name in BASELINE_VERSIONS else {}
         return {"name": name, **version, **({"settings": dict(settings)} if settings else {})}
-    recipe = read_recipe(name, settings)
+    recipe = read_recipe(name, settings, effort)
     contents = {str(path): f"sha256 {_of_file(path)}" for path in recipe.files()}
     whole = differing(recipe, without=("name", "phases"))
     phases = [{"kind": phase.kind, **differing(phase)} for phase in recipe.phases]

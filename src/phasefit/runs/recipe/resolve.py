@@ -18,10 +18,11 @@ from phasefit.runs.run import Run
 from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
 MANY, FEW, PLAIN = "one-phase", "few-shot", "finetune"
-NAMED = "label-names"  # few rows of classes whose names help
+NAMED = "label-names"  # not too many rows of classes whose names help
 TEXTS = "three-phase"  # uses unlabelled texts, and has most phases that settings may name
 TASKS = "multitask"
 FEW_ROWS = 32  # mean number of training rows per class
+NAMED_ROWS = 256  # the same; with more, class names have not been compared with one-phase
 SKIP_AT = 0.99  # of the probe: with this score, phases before the last have nothing to gain
 
 
@@ -91,9 +92,9 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
     usual, reason = (FEW if each <= FEW_ROWS else MANY), f"with {each:,.0f} training rows per class"
     if prepared.unlabelled is not None:
         usual, reason = TEXTS, "with unlabelled texts to denoise"
-    elif usual == FEW and _only_head(spec.model) is not None:
+    elif _only_head(spec.model) is not None:
         usual, reason = MANY, "when continuing with the head of a run"
-    if usual == FEW and (named := _named(spec, prepared)) is not None:
+    elif each <= NAMED_ROWS and (named := _named(spec, prepared)) is not None:
         recipe, reason = named
         listen(_default_note(recipe, reason))
         return recipe

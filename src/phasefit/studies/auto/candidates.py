@@ -10,6 +10,7 @@ import numpy as np
 
 from phasefit.errors import RecipeError
 from phasefit.kinds import kind_named, kind_of
+from phasefit.phases.class_texts import readable
 from phasefit.prepare.prepare import Prepared
 from phasefit.recipes import read_recipe
 from phasefit.recipes.needs import needs_of
@@ -38,6 +39,7 @@ class DataFacts:
     unlabelled: int = 0
     imbalance: float = 1.0  # rows of the largest class per row of the smallest
     long_share: float = 0.0
+    readable_names: bool = False  # whether the names of all classes have words
 
     @property
     def rows_per_class(self) -> float:
@@ -69,6 +71,7 @@ def facts_of(prepared: Prepared) -> DataFacts:
         0 if prepared.unlabelled is None else len(prepared.unlabelled),
         float(counts.max() / counts.min()) if len(counts) else 1.0,
         float(long),
+        kind.answer == "class" and all(map(readable, prepared.space.classes)),
     )
 
 
@@ -143,6 +146,8 @@ def _suitable(facts: DataFacts) -> Iterator[Candidate]:
         yield Candidate("finetune, head-tail", "finetune", {"long": "head-tail"}, why)
     if named and facts.rows_per_class <= FEW_ROWS:
         yield Candidate("few-shot", "few-shot", why=f"only {facts.rows_per_class:.0f} rows per class")
+    if named and facts.readable_names and not facts.pairs:
+        yield Candidate("label-names", "label-names", why="the names of the classes as texts")
     if kind.has_classes:
         yield Candidate("one-phase", "one-phase", why="SupCon with cross-entropy")
     if named:
