@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     references = args.references.split(",") if args.references else list(plan.references)
     check_references(references, plan)
     chosen = selected(cells, sets=args.sets, regimes=args.regimes, contestants=args.contestants)
+    chosen = [cell for cell in chosen if args.draws is None or cell.draw < args.draws]
     failed = [] if args.no_run else run_missing(part_of(chosen, args.part), args)
     write_results(args, plan, cells, references)
     if failed:
@@ -55,6 +56,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("--sets", help="run only these sets, comma-separated")
     add("--regimes", help="run only these regimes, comma-separated")
     add("--contestants", help="run only these contestants, comma-separated")
+    add("--draws", type=int, help="run only the first N draws")
     add("--part", help="K/N: run only part K of N, for several machines")
     add("--minutes", type=float, help="start no cell after N minutes, and write the tables from what is finished")
     add("--no-run", action="store_true", help="write the tables from the ledger; nothing is run, no data is read")
