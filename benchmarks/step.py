@@ -3,11 +3,11 @@
     python benchmarks/step.py --data trec-fine,ag-news
 
 Useful are the floating-point operations of real tokens in the Transformer's matrix multiplications, forward and
-backward, without padding, objective, optimiser and dropout. The machine's speed is the best of `torch.mm` over the
-model's shapes and large squares. Each configuration trains `contrast` on the same batches with the training loop, one
-after the other in one process, `--rounds` times; medians are reported. On a CPU with AMX, the last configuration is
-repeated with products in bfloat16 (`--precision bf16`). `--compile` repeats it with `torch.compile`, which needs a C++
-compiler.
+backward, without padding, objective, optimiser and dropout. The machine's speed is the best over the model's shapes and
+large squares: of oneDNN where the encoder uses it, otherwise of `torch.mm`. Each configuration trains `contrast` on the
+same batches with the training loop, one after the other in one process, `--rounds` times; medians are reported. The
+last one is repeated with `torch.mm` where the encoder uses oneDNN, in bfloat16 (`--precision bf16`) on a CPU with units
+for it, and for `--compile` with `torch.compile`, which needs a C++ compiler.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def parse() -> argparse.Namespace:
 
 def measure(data: str, args: argparse.Namespace) -> list[dict[str, Any]]:
     """The lines of one dataset."""
-    from phasefit.models.encoder.bfloat16 import has_bfloat16_units
+    from phasefit.models.encoder.products import has_bfloat16_units, mkl_is_slow
 
     texts, labels = rows_of(data, args.rows)
     last = list(OPTIONS)[-1]
-    variants = {"bfloat16": has_bfloat16_units(), "compile": args.compile}
+    variants = {"torch.mm": mkl_is_slow(), "bfloat16": has_bfloat16_units(), "compile": args.compile}
     ways = OPTIONS | {f"{last}, {name}": {**OPTIONS[last], name: True} for name, used in variants.items() if used}
     took: dict[str, list[float]] = {name: [] for name in ways}
     speed: list[float] = []
@@ -96,16 +96,18 @@ def measure(data: str, args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def matrix_speed() -> float:
-    """FLOP/s of torch.mm: the best over the model's shapes and large squares."""
+    """FLOP/s of torch.mm, or of oneDNN if it is used instead: the best over the model's shapes and large squares."""
     import torch
+
+    from phasefit.models.encoder.products import mkl_is_slow, product
 
     speeds = []
     for m, k, n in ((832, 384, 1536), (832, 1536, 384), (1024, 1024, 1024), (2048, 2048, 2048)):
-        left, right = torch.randn(m, k), torch.randn(k, n)
+        left, right = torch.randn(m, k), torch.randn(n, k)
         times = []
         for _ in range(8):
             start = time.perf_counter()
-            torch.mm(left, right)
+            product(left, right) if mkl_is_slow() else torch.mm(left, right.T)
             times.append(time.perf_counter() - start)
         speeds.append(2 * m * k * n / statistics.median(times))
     return max(speeds)
@@ -117,16 +119,19 @@ def steps(
     """Seconds of each step except the first, useful FLOPs per step, and mean length of the texts."""
     import numpy as np
 
-    from phasefit.models.encoder.bfloat16 import train_in_bfloat16
     from phasefit.models.encoder.compiled import compile_layers
+    from phasefit.models.encoder.products import multiply_as_torch, train_in_bfloat16
 
-    padded, rounded, compiled = (options.pop(name, False) for name in ("pad", "bfloat16", "compile"))
+    names = ("pad", "torch.mm", "bfloat16", "compile")
+    padded, as_torch, rounded, compiled = (options.pop(name, False) for name in names)
     settings = {"batch_size": args.batch, "per_class": 2, "balance.mode": "none", "max_steps": args.steps, **options}
     model, phase = make_phase("contrast", texts, labels, model=args.model, settings=settings)
     tokens = phase.data.tokens
     with ExitStack() as stack:
         if padded:
             stack.enter_context(model.encoder.packing.off())
+        if as_torch:
+            multiply_as_torch(model.encoder.transformer)
         if rounded:
             train_in_bfloat16(model.encoder.transformer)
         if compiled:

@@ -18,7 +18,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # A package may import only those on earlier lines; packages on the same line do not import each other.
 ORDER = [
     {"control_characters"},
-    {"effort_levels", "errors", "seeds"},
+    {"effort_levels", "errors", "process_memory", "seeds"},
     {"events", "files", "registry"},
     {"engines", "hub"},
     {"data", "metrics", "objectives", "parameter_names"},

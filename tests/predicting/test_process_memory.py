@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from phasefit.runs.process_memory import PRIMITIVES, VARIABLE, return_free_memory
+from phasefit.process_memory import PRIMITIVES, VARIABLE, return_free_memory
 from sharded import invoke, save_small
 
 

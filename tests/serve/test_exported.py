@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from graphs import task, write_folder
-from phasefit.runs.process_memory import VARIABLE
+from phasefit.process_memory import VARIABLE
 from phasefit.serve.limits import Limits
 from phasefit.serve.loading import Models, load_predictor
 from phasefit.serve.service import Service

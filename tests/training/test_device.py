@@ -40,7 +40,7 @@ def test_a_cpu_needs_units_for_bfloat16(monkeypatch, has_units: bool) -> None:
     if has_units:
         assert pick_precision("bf16", cpu) == "no"  # not Accelerate's
     else:
-        with pytest.raises(PhasefitError, match="a CPU with AMX, which this one has not"):
+        with pytest.raises(PhasefitError, match="a CPU with units for bfloat16"):
             pick_precision("bf16", cpu)
 
 

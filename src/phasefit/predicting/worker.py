@@ -32,7 +32,7 @@ from phasefit.predicting.plan import FilePlan
 from phasefit.predicting.readers import Reader, ShardRows, Skipped, schema_of
 from phasefit.predicting.shards import Shard
 from phasefit.predicting.writers import ARRAY, SKIPPED, write_array, write_parquet, write_skipped, write_table
-from phasefit.runs.process_memory import bound_primitive_cache, return_free_memory
+from phasefit.process_memory import bound_primitive_cache, return_free_memory
 from phasefit.runs.run import Run
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ def load_predictor(path: Path, device: str = "auto", threads: int | None = None)
 
     All models of the server are loaded here.
     """
-    from phasefit.runs.process_memory import bound_primitive_cache
+    from phasefit.process_memory import bound_primitive_cache
     from phasefit.runs.run import Run
 
     if not path.is_dir():

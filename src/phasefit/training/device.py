@@ -11,7 +11,7 @@ from accelerate.utils import DistributedDataParallelKwargs, DistributedType
 
 from phasefit.errors import PhasefitError
 from phasefit.models.device import pick_device
-from phasefit.models.encoder.bfloat16 import has_bfloat16_units
+from phasefit.models.encoder.products import has_bfloat16_units
 
 
 def make_accelerator(
@@ -60,7 +60,8 @@ def check_cpu_precision(name: str) -> None:
         raise PhasefitError("--precision fp16 needs a GPU; on a CPU, use auto or no (full precision)")
     if name == "bf16" and not has_bfloat16_units():
         raise PhasefitError(
-            "--precision bf16 needs a GPU or a CPU with AMX, which this one has not; use auto or no (full precision)"
+            "--precision bf16 needs a GPU or a CPU with units for bfloat16 (AMX or AVX512-BF16), which this one has "
+            "not; use auto or no (full precision)"
         )
 
 

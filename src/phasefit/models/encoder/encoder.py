@@ -23,6 +23,7 @@ from phasefit.models.encoder.loaded_weights import check_modules, check_reports,
 from phasefit.models.encoder.locate import DEFAULT_MODEL, locate
 from phasefit.models.encoder.long_texts import MOST_WINDOWS, Long, in_windows, pieces, prepare
 from phasefit.models.encoder.packing import Packing
+from phasefit.models.encoder.products import mkl_is_slow, multiply_with_onednn
 from phasefit.models.encoder.quiet import quiet_libraries
 from phasefit.models.encoder.template import TEXT, check_template, template_of, with_template
 from phasefit.models.seeded import seeded
@@ -50,6 +51,8 @@ class Encoder(nn.Module):
         self.shares_rows = False  # whether processes divide the rows that are encoded; see `sharing`
         self.packing = Packing(first.auto_model)
         freeze_unused_pooler(first.auto_model)
+        if mkl_is_slow():
+            multiply_with_onednn(first.auto_model)
         named = first.auto_model.named_parameters()
         self.always_frozen = frozenset(name for name, parameter in named if not parameter.requires_grad)
 

@@ -69,7 +69,7 @@ def _prepare_layers(model: Model, spec: RunSpec) -> None:
     from phasefit.models.device import pick_device
 
     if spec.machine.precision == "bf16" and pick_device(spec.machine.device).type == "cpu":
-        from phasefit.models.encoder.bfloat16 import train_in_bfloat16
+        from phasefit.models.encoder.products import train_in_bfloat16
 
         if spec.machine.compile:
             raise PhasefitError("--precision bf16 on a CPU cannot be combined with --compile; remove one of them")

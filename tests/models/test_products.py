@@ -1,4 +1,4 @@
-"""Wide layers multiply in bfloat16 while they are trained; everything else stays in full precision."""
+"""Wide layers multiply with oneDNN on CPUs of AMD, and in bfloat16 while they are trained if asked to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ from torch import nn
 
 from phasefit.data.labels import label_space
 from phasefit.errors import PhasefitError
-from phasefit.models.encoder import bfloat16
-from phasefit.models.encoder.bfloat16 import NARROW, train_in_bfloat16
+from phasefit.models.encoder import products
+from phasefit.models.encoder.products import (
+    NARROW,
+    mkl_is_slow,
+    multiply_as_torch,
+    multiply_with_onednn,
+    train_in_bfloat16,
+)
 from phasefit.runs.fitting.starting import starting_model
 from specs import run_spec
 
@@ -75,7 +81,7 @@ def test_copies_use_their_own_weights(layers) -> None:
 @pytest.mark.parametrize("precision", ["bf16", "auto", "no"])
 def test_only_bf16_changes_the_layers_of_a_run(tiny_folder, monkeypatch, precision: str) -> None:
     changed: list[nn.Module] = []
-    monkeypatch.setattr(bfloat16, "train_in_bfloat16", changed.append)
+    monkeypatch.setattr(products, "train_in_bfloat16", changed.append)
     prepared = SimpleNamespace(tasks={}, space=label_space(["a", "b"]))
     model = starting_model(run_spec("some.csv", model=str(tiny_folder), device="cpu", precision=precision), prepared)
     assert changed == ([model.encoder.transformer] if precision == "bf16" else [])
@@ -86,3 +92,66 @@ def test_it_cannot_be_compiled(tiny_folder) -> None:
     spec = run_spec("some.csv", model=str(tiny_folder), device="cpu", precision="bf16", compile=True)
     with pytest.raises(PhasefitError, match="cannot be combined with --compile"):
         starting_model(spec, prepared)
+
+
+needs_onednn = pytest.mark.skipif(
+    not (torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")),
+    reason="this build of torch has no oneDNN",
+)
+
+
+@needs_onednn
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (1,), (0,)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_onednn_gives_the_same_products_and_gradients(shape: tuple[int, ...], bias: bool) -> None:
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(NARROW, 2 * NARROW, bias=bias), nn.Tanh(), nn.Linear(2 * NARROW, NARROW, bias=bias))
+    other = copy.deepcopy(plain)
+    multiply_with_onednn(other)
+    states, results = torch.randn(*shape, NARROW), []
+    for one in (plain, other):
+        inputs = states.clone().requires_grad_()
+        one(inputs).square().sum().backward()
+        results.append((one(inputs), inputs.grad, *(weight.grad for weight in one.parameters())))
+        with torch.inference_mode():
+            results[-1] += (one(states),)
+    for exact, close in zip(*results, strict=True):
+        torch.testing.assert_close(close, exact, rtol=1e-4, atol=1e-4)
+
+
+@needs_onednn
+def test_frozen_weights_stay_frozen_with_onednn() -> None:
+    layer = nn.Sequential(nn.Linear(NARROW, NARROW))
+    multiply_with_onednn(layer)
+    layer[0].weight.requires_grad_(False)
+    layer(torch.randn(4, NARROW)).sum().backward()
+    assert layer[0].weight.grad is None
+    assert layer[0].bias.grad is not None
+    layer[0].bias.requires_grad_(False)
+    assert not layer(torch.randn(4, NARROW)).requires_grad
+
+
+@needs_onednn
+def test_onednn_is_left_out_where_it_does_not_belong() -> None:
+    """Other types, compilers and exporters get torch's own product."""
+    layer = nn.Linear(NARROW, NARROW)
+    whole = nn.Sequential(layer)
+    multiply_with_onednn(whole)
+    assert whole.double()(torch.randn(2, NARROW, dtype=torch.float64)).dtype == torch.float64
+    program = torch.export.export(whole.float().eval(), (torch.randn(2, NARROW),))
+    assert not any("mkldnn" in str(node.target) for node in program.graph.nodes)
+    multiply_as_torch(whole)
+    assert "forward" not in vars(layer)
+
+
+@pytest.mark.parametrize(("maker", "slow"), [("AuthenticAMD", True), ("GenuineIntel", False)])
+def test_mkl_is_slow_on_amd_only(monkeypatch, tmp_path, maker: str, slow: bool) -> None:
+    info = tmp_path / "cpuinfo"
+    info.write_text(f"processor : 0\nvendor_id : {maker}\n", encoding="utf-8")
+    monkeypatch.setattr(products, "CPU_INFO", info)
+    libraries = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
+    try:
+        mkl_is_slow.cache_clear()
+        assert mkl_is_slow() is (slow and libraries)
+    finally:
+        mkl_is_slow.cache_clear()

@@ -1,4 +1,4 @@
-"""Bound the memory of processes that predict for a long time. Imports no torch."""
+"""Bound the memory of processes that train or predict for a long time. Imports no torch."""
 
 from __future__ import annotations
 
