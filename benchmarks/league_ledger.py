@@ -33,6 +33,7 @@ class Result:
     rows: Mapping[str, int]
     fingerprint: str
     peak_mb: int
+    machine: str  # CPU seconds are compared only on the same one
     versions: str
 
     @property
@@ -59,7 +60,7 @@ def find(folder: Path, cell: Cell) -> Result | None:
             f"{path.name} in the ledger is not a usable result of {cell.name} ({error}); restore it, or remove it to "
             "run the cell again"
         ) from None
-    names = ("scores", "cpu_seconds", "rows", "fingerprint", "peak_mb", "versions")
+    names = ("scores", "cpu_seconds", "rows", "fingerprint", "peak_mb", "machine", "versions")
     return Result(cell, right=right, **{name: content[name] for name in names})
 
 

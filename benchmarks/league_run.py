@@ -18,6 +18,7 @@ from few_shot import commit, default_model, own_environment
 from few_shot_rows import Rows
 from league_plan import Cell
 from league_rows import fingerprint
+from measuring import processor
 
 from phasefit.metrics.calibration import bins_of, calibration_error
 from phasefit.metrics.scores import log_loss
@@ -67,6 +68,7 @@ def entry(result: Mapping[str, Any], answers: Mapping[str, Any], train: Rows, sc
         "cpu_seconds": answers["cpu_seconds"],
         "seconds": {part: result[f"{part}_seconds"] for part in ("load", "fit", "predict")},
         "peak_mb": result["peak_mb"],
+        "machine": processor(),
         "rows": {"train": len(train), "classes": len(set(train.labels)), "scored": len(scored)},
         "fingerprint": fingerprint(train, scored),
         "versions": result["versions"],

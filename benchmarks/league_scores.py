@@ -35,7 +35,7 @@ class Comparison:
     worse: int
     wins: int
     losses: int
-    cpu_ratio: float
+    cpu_ratio: float | None  # of the draws that one machine has run for both
 
     @property
     def ties(self) -> int:
@@ -147,6 +147,8 @@ def _compared(name: str, pairs: Mapping[str, list[tuple[Result, Result]]], sprea
     p_values = holm([gain.p for gain in gains])
     ours, theirs = ([mean(pair[side].accuracy for pair in group) for group in groups] for side in (0, 1))
     significant = [gain.mean for gain, p in zip(gains, p_values, strict=True) if p is not None and p < LEVEL]
+    alike = [pair for group in groups for pair in group if pair[0].machine == pair[1].machine]
+    ratios = [cpu(one) / cpu(other) for one, other in alike]
     many = [place for place, group in enumerate(groups) if group[0][0].rows["classes"] >= MANY]
     return Comparison(
         name,
@@ -159,7 +161,7 @@ def _compared(name: str, pairs: Mapping[str, list[tuple[Result, Result]]], sprea
         worse=sum(gain.mean < 0 for gain in gains),
         wins=sum(gain > 0 for gain in significant),
         losses=sum(gain < 0 for gain in significant),
-        cpu_ratio=geometric_mean(cpu(one) / cpu(other) for group in groups for one, other in group),
+        cpu_ratio=geometric_mean(ratios) if ratios else None,
     )
 
 

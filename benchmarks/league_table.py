@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
 from statistics import geometric_mean, mean
 
@@ -19,7 +20,7 @@ from phasefit.studies.statistics import Difference, Estimate
 TITLES = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss", "ece": "ECE"}
 FIELDS = (
     *("stage", "regime", "set", "draw", "contestant", "status", "train_rows", "classes", "scored_rows"),
-    *(*SCORES, "fit_cpu_seconds", "predict_cpu_seconds", "peak_mb", "versions"),
+    *(*SCORES, "fit_cpu_seconds", "predict_cpu_seconds", "peak_mb", "machine", "versions"),
 )
 MARK = "*"  # of a mean over fewer cells than planned
 NONE = "-"
@@ -52,6 +53,10 @@ def report(
     """The whole report: for each regime the scores, the sets, and everyone compared with the references."""
     parts = ["# The league" + (" in development" if stage == DEVELOPMENT else "")]
     parts += [f"`python benchmarks/league.py --stage {stage} --no-run`", ROWS_OF[stage], f"{board.counted()}."]
+    machines = Counter(one.machine for one in board.results)
+    listed = "; ".join(f"{name}: {count} cells" for name, count in machines.most_common())
+    if listed:
+        parts.append(f"Machines: {listed}. CPU seconds are compared only between cells of the same machine.")
     if unplanned:
         parts.append(f"The ledger has {unplanned} other results, of other settings or of the other stage.")
     if board.other_rows:
@@ -85,7 +90,14 @@ def cells_csv(board: Scoreboard) -> str:
 def _line(result: Result) -> dict[str, object]:
     rows = {"train_rows": result.rows["train"], "classes": result.rows["classes"], "scored_rows": result.rows["scored"]}
     seconds = {f"{part}_cpu_seconds": result.cpu_seconds[part] for part in ("fit", "predict")}
-    return {**rows, **result.scores, **seconds, "peak_mb": result.peak_mb, "versions": result.versions}
+    return {
+        **rows,
+        **result.scores,
+        **seconds,
+        "peak_mb": result.peak_mb,
+        "machine": result.machine,
+        "versions": result.versions,
+    }
 
 
 def _regime(board: Scoreboard, regime: str, references: Sequence[str]) -> list[str]:
@@ -177,12 +189,16 @@ def _compared(comparisons: Sequence[Comparison]) -> str:
             NONE if one.p is None else "<0.001" if one.p < 0.001 else f"{one.p:.3f}",
             f"{one.better}, {one.worse}",
             f"{one.wins}, {one.ties}, {one.losses}",
-            f"{one.cpu_ratio:.2g} ×" if one.cpu_ratio < 10 else f"{one.cpu_ratio:.0f} ×",
+            _ratio(one.cpu_ratio),
             f"{one.sets}, {one.draws}",
         ]
         for one in comparisons
     ]
     return markdown(columns, lines)
+
+
+def _ratio(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2g} ×" if value < 10 else f"{value:.0f} ×"
 
 
 def _difference(value: Difference) -> str:

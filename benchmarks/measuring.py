@@ -1,7 +1,10 @@
-"""Memory of the current process in MB (10^6 bytes). Standard library only, because rivals' interpreters run it too."""
+"""Memory of the current process in MB (10^6 bytes), and the processor. Standard library only, because rivals'
+interpreters run it too.
+"""
 
 from __future__ import annotations
 
+import platform
 import re
 from pathlib import Path
 
@@ -30,6 +33,17 @@ def new_peak() -> None:
 def address_space() -> int:
     """Bytes of address space in use, to which a resource limit applies."""
     return int(_field("VmSize") * 1e6)
+
+
+def processor() -> str:
+    """The model of the CPU; virtual machines name it vaguely, so with its family and model numbers."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    numbers = f"family {facts.get('cpu family', '?')}, model {facts.get('model', '?')}"
+    return f"{facts.get('model name', platform.machine())} ({numbers})"
 
 
 def _field(name: str) -> float:

@@ -229,6 +229,7 @@ def result(one: Cell, skill: float | None = None, seconds: float = 10.0, **more:
         "rows": {"train": 56, "classes": 50 if one.dataset == "trec-fine" else 7, "scored": SCORED},
         "fingerprint": f"rows of {one.block}",
         "peak_mb": 900,
+        "machine": "one",
         "versions": "phasefit 0.1",
         "right": right.astype(int).tolist(),
     } | more
