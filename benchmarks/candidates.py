@@ -158,7 +158,8 @@ def table(lines: list[dict[str, str]], candidates: dict[str, dict[str, Any]]) ->
         "`python benchmarks/candidates.py --regime 8 --draws 1` (and the other regimes); settings: `candidates.toml`",
         "Accuracy in per cent, log loss and CPU seconds of training with one thread: means over the cells of a line. "
         "Difference: in accuracy to the first line, paired over common cells (set and draw), with its 95 % interval; "
-        "lines with different numbers of cells can only be compared by it.",
+        "lines with different numbers of cells can only be compared by it. CPU seconds are from several machines, "
+        "the fastest four times as fast as the slowest: compare them only roughly.",
     ]
     regimes = sorted({int(line["regime"]) for line in lines})
     of_regime = {regime: [line for line in lines if line["regime"] == str(regime)] for regime in regimes}
