@@ -633,7 +633,7 @@ Threads: TypeAlias = Annotated[
 Precision: TypeAlias = Annotated[
     Literal["auto", "no", "bf16", "fp16"],
     typer.Option(
-        help="Mixed precision; auto: bf16 on GPUs that have it. On CPUs with AMX, bf16 is faster.",
+        help="Mixed precision; auto: bf16 on GPUs that have it. On CPUs with AMX or AVX512-BF16, bf16 is faster.",
         rich_help_panel=MACHINE.advanced,
     ),
 ]

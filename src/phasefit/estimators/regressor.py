@@ -47,7 +47,7 @@ class TextRegressor(RegressorMixin, ExplainingEstimator):  # type: ignore[misc]
     device
         "auto", "cpu", "cuda", "cuda:1" or "mps".
     precision
-        "auto" (bfloat16 on GPUs that have it), "no", "bf16" (GPUs, and CPUs with AMX) or "fp16" (GPUs).
+        "auto" (bfloat16 on GPUs that have it), "no", "bf16" (GPUs, CPUs with bfloat16 units) or "fp16" (GPUs).
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
     minutes

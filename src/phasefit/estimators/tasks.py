@@ -46,7 +46,7 @@ class TextTasks(TextEstimator):
     device
         "auto", "cpu", "cuda", "cuda:1" or "mps".
     precision
-        "auto" (bfloat16 on GPUs that have it), "no", "bf16" (GPUs, and CPUs with AMX) or "fp16" (GPUs).
+        "auto" (bfloat16 on GPUs that have it), "no", "bf16" (GPUs, CPUs with bfloat16 units) or "fp16" (GPUs).
     batch_size
         Texts per batch in prediction. The training batch size is an option of each phase.
     verbose
