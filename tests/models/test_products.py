@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -140,6 +141,10 @@ def test_onednn_is_left_out_where_it_does_not_belong() -> None:
     assert whole.double()(torch.randn(2, NARROW, dtype=torch.float64)).dtype == torch.float64
     program = torch.export.export(whole.float().eval(), (torch.randn(2, NARROW),))
     assert not any("mkldnn" in str(node.target) for node in program.graph.nodes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        traced = torch.jit.trace(whole, torch.randn(2, NARROW))  # as the exporter to ONNX does
+    assert "mkldnn" not in str(traced.inlined_graph)
     multiply_as_torch(whole)
     assert "forward" not in vars(layer)
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from phasefit.data.labels import label_space
-from phasefit.errors import DataError, LabelError, RecipeError
+from phasefit.errors import DataError, RecipeError
 from phasefit.phases.class_texts import readable
 from phasefit.phases.contract import Batch
 from phasefit.phases.contrast.class_text_loss import TEMPERATURE, class_text_loss
@@ -123,7 +123,7 @@ def test_a_file_may_spell_paths(model, tree_data, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        ("label,text\nfod,pizza\n", LabelError, "label 'fod'.*did you mean 'food'"),
+        ("label,text\nfod,pizza\n", RecipeError, "label 'fod'.*did you mean 'food'"),
         ("label,text\nfood,\n", DataError, "empty or missing"),
         ("a,b\nfood,pizza\n", RecipeError, "needs the columns label and text; it has 'a', 'b'"),
         ("", DataError, "empty"),
@@ -149,7 +149,7 @@ def test_what_reading_can_see_is_refused_before_training(model, data, tmp_path) 
 def test_numbers_are_no_names(model) -> None:
     texts, labels = make_table(30)
     data = make_data(model.encoder, texts, [NAMES.index(label) for label in labels], validation=0)
-    with pytest.raises(RecipeError, match="contrast: class_texts 'names': the class names are numbers; give a file"):
+    with pytest.raises(RecipeError, match="contrast: class_texts 'names': no class name has words; give a file"):
         make_phase("contrast", model, data, class_texts="names")
 
 

@@ -113,6 +113,7 @@ def test_balanced_classes_and_row_weights_count(model: Model, data: PhaseData) -
         ({"focal": 2.0}, "'focal' has no effect"),
         ({"label_smoothing": 0.1}, "'label_smoothing' has no effect"),
         ({"average": 0.5}, "'average' has no effect"),
+        ({"soup": 3}, "'soup' has no effect"),
         ({"blend": 0.5}, "'blend' has no effect"),
     ],
 )

@@ -40,7 +40,7 @@ def test_the_efforts_of_a_base_are_not_those_of_the_recipe(tmp_path: Path) -> No
     (tmp_path / "first.toml").write_text(PHASES + "[effort.5.set.finetune]\nepochs = 8\n")
     own = tmp_path / "own.toml"
     own.write_text('base = "first.toml"\nwithout = ["contrast"]\n')
-    with pytest.raises(RecipeError, match=r"own\.toml: the recipe has no effort 5; use effort 3"):
+    with pytest.raises(RecipeError, match=r"own\.toml: the recipe has no effort 5; remove --effort and set"):
         read_recipe(str(own), effort=5)
     own.write_text('base = "first.toml"\nwithout = ["contrast"]\n[effort.5.set.finetune]\nepochs = 4\n')
     assert read_recipe(str(own), effort=5).phases[0].epochs == 4
@@ -70,3 +70,10 @@ def test_every_packaged_effort_reads_and_differs(name: str, level: int) -> None:
     recipe.check()
     assert recipe.phases != read_recipe(name).phases
     assert recipe.trains_head == read_recipe(name).trains_head
+
+
+def test_the_refusal_names_all_packaged_recipes_with_efforts() -> None:
+    with pytest.raises(RecipeError) as error:
+        read_recipe("finetune", effort=5)
+    named = str(error.value).partition("with efforts: ")[2].replace(" or ", ", ").split(", ")
+    assert sorted(named) == sorted({name for name, _ in LEVELS})

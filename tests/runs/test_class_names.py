@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from phasefit.data.labels import label_space
 from phasefit.data.table import Table
+from phasefit.errors import RecipeError
 from phasefit.runs.recipe import class_names
 from phasefit.runs.recipe.class_names import ENOUGH, MOST_ROWS, NameScores, score_class_names
 from phasefit.runs.recipe.resolve import NAMED_ROWS, requested_recipe, resolve_recipe
@@ -88,8 +90,11 @@ def test_the_default_uses_names_that_help(names: float, recipe: str, monkeypatch
     request, notes = run_spec("some.csv"), []
     prepared = prepared_of(["a text"] * 12, MEALS * 4)
     assert resolve_recipe(request, requested_recipe(request), prepared, notes.append).name == recipe
-    said = "with 4 training rows per class whose names help: before training, they predict 75% of the rows, and other"
-    assert (said in notes[0].text) == (recipe == "label-names")
+    verdict = "help" if recipe == "label-names" else "help little"
+    note = (
+        f"with 4 training rows per class whose names {verdict}: before training, they predict {names:.0%} of the rows"
+    )
+    assert note in notes[0].text
 
 
 @pytest.mark.parametrize(("each", "recipe"), [(NAMED_ROWS, "label-names"), (NAMED_ROWS + 1, "one-phase")])
@@ -109,6 +114,20 @@ def test_settings_that_label_names_refuses_select_few_shot(monkeypatch: pytest.M
     request = run_spec("some.csv", settings=("finetune.head=mlp",))
     prepared = prepared_of(["a text"] * 12, MEALS * 4)
     assert resolve_recipe(request, requested_recipe(request), prepared, lambda note: None).name == "few-shot"
+
+
+def test_settings_that_only_label_names_accepts_select_it(tmp_path: Path) -> None:
+    file = tmp_path / "classes.csv"
+    file.write_text("label,text\n" + "".join(f"{name},about {name}\n" for name in MEALS), encoding="utf-8")
+    request = run_spec("some.csv", settings=(f"contrast.class_texts={file}", f"finetune.class_texts={file}"))
+    monotone = prepared_of(["a text"] * 12, [1, 2, 3] * 4)
+    assert requested_recipe(request).name == "label-names"
+    with pytest.raises(
+        RecipeError, match=r"contrast: class_texts: classes\.csv, row 1: label '.*' is not one of the 3"
+    ):
+        resolve_recipe(request, requested_recipe(request), monotone, lambda note: None)
+    named = prepared_of(["a text"] * 12, MEALS * 4)
+    assert resolve_recipe(request, requested_recipe(request), named, lambda note: None).name == "label-names"
 
 
 def test_the_encoder_that_training_starts_from_is_asked(tiny_folder: Any) -> None:

@@ -18,7 +18,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from phasefit.errors import DataError, Interrupted, ModelError, RunError
+from phasefit.errors import DataError, Interrupted, ModelError, RecipeError, RunError
 from phasefit.events import Event, Note, PhaseEnded, Stage, StepDone
 from phasefit.files import system
 from phasefit.models.storage import load_model
@@ -260,6 +260,18 @@ def test_changed_data_are_refused_and_nothing_is_lost(request_of, tmp_path: Path
     table.write_text(before)
     resume(run, silent)
     assert_same_weights(run, whole)
+
+
+def test_a_changed_file_of_the_recipe_is_refused(request_of, tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("the\na\n")
+    run = stopped(request_of(recipe="contrast-finetune", settings=(*SETTINGS, f"contrast.balance.stop_words={words}")))
+    words.write_text("the\n")
+    with pytest.raises(RecipeError, match=r"words\.txt', which the recipe of the run .* has changed since"):
+        resume(run, silent)
+    words.write_text("the\na\n")
+    resume(run, silent)
+    assert read_json(run / "phasefit.json")["status"] == "finished"
 
 
 def test_a_changed_model_is_refused(request_of, tmp_path: Path) -> None:

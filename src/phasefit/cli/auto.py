@@ -78,8 +78,10 @@ def show_plan(spec: RunSpec, minutes: float, *, json: bool) -> None:
     from phasefit.recipes.settings import setting_lines
     from phasefit.studies.auto.candidates import candidates_for, facts_of, left_out
     from phasefit.studies.auto.report import plan_lines
+    from phasefit.studies.auto.run_auto import check_effort
     from phasefit.studies.auto.trial_data import prepare_tables
 
+    check_effort(spec)
     facts = facts_of(prepare_tables(spec))
     candidates, out = candidates_for(facts, spec.recipe.settings), left_out(facts, spec.recipe.settings)
     if json:

@@ -17,7 +17,7 @@ from phasefit.data.labels import LabelSpace
 from phasefit.data.table import Label, Table
 from phasefit.data.table_reading import Options as TableOptions
 from phasefit.data.table_reading import table_from_frame
-from phasefit.errors import DataError, RecipeError
+from phasefit.errors import DataError, LabelError, RecipeError
 
 if TYPE_CHECKING:
     from phasefit.models.encoder.encoder import Encoder
@@ -50,9 +50,10 @@ class ClassTexts:
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         return np.asarray(sums / np.maximum(lengths, np.finfo(np.float64).tiny))
 
-    def notes(self, where: str) -> list[str]:
-        """How many texts were added, and which classes have none."""
-        notes = [f"{where}: {len(self.texts):,} class text{'s' * (len(self.texts) > 1)} added to the training rows"]
+    def notes(self, where: str, *, compared: bool = False) -> list[str]:
+        """How many texts were added, or are compared with the training rows, and which classes have none."""
+        use = "compared with the training rows" if compared else "added to the training rows"
+        notes = [f"{where}: {len(self.texts):,} class text{'s' * (len(self.texts) > 1)} {use}"]
         if self.without:
             shown = ", ".join(f"'{name}'" for name in self.without[:5]) + (" ..." if len(self.without) > 5 else "")
             notes.append(
@@ -101,14 +102,21 @@ def class_texts(given: str, space: LabelSpace, present: np.ndarray, where: str) 
         codes = np.arange(len(space))
     else:
         assert table.labels is not None  # the reader requires them
-        texts, codes = list(table.texts), space.encode(table.labels, where=table.name)
+        try:
+            texts, codes = list(table.texts), space.encode(table.labels, where=table.name)
+        except LabelError as error:
+            raise RecipeError(f"{where}: class_texts: {error}; correct the label, or remove the row") from None
     kept = np.flatnonzero(np.isin(codes, present) & np.array([bool(text) for text in texts]))
     if not len(kept):
         why = (
-            "the class names are numbers"
-            if table is None
-            else f"{table.name} has no text for a class of the training rows"
+            "no class name has words" if table is None else f"{table.name} has no text for a class of the training rows"
         )
         raise RecipeError(f"{where}: class_texts {given!r}: {why}; give a file with the columns label and text")
     without = [space.names[code] for code in np.setdiff1d(present, codes[kept])]
     return ClassTexts([texts[place] for place in kept], codes[kept], without)
+
+
+def check_class_texts(given: str, space: LabelSpace, where: str) -> None:
+    """Raise if there are class texts that do not fit the classes."""
+    if given != NONE:
+        class_texts(given, space, np.arange(len(space)), where)

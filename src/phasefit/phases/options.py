@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from phasefit.errors import PluginError, RecipeError, did_you_mean
 
 if TYPE_CHECKING:
+    from phasefit.data.labels import LabelSpace
     from phasefit.data.task_file import TaskFile
     from phasefit.phases.contract import Phase
     from phasefit.phases.finetune.options import HeadSettings
@@ -166,7 +167,7 @@ class PhaseOptions(Strict):
     @model_validator(mode="after")
     def _can_average_trainings(self) -> Self:
         if self.soup > 1 and self.average:
-            raise ValueError("soup averages whole trainings and average the steps of one; remove one of them")
+            raise ValueError("soup averages whole trainings and average the steps of one; set soup = 1 or average = 0")
         if self.soup > 1 and self.kind == "self-train":
             raise ValueError("self-training consists of several trainings itself; remove soup")
         return self
@@ -237,6 +238,9 @@ class PhaseOptions(Strict):
 
     def check_files(self, where: str) -> None:
         """Raise, before the data are read, if a file cannot be used; imports no torch."""
+
+    def check_classes(self, where: str, space: LabelSpace) -> None:
+        """Raise, before training, if texts or files that its options name do not fit the classes."""
 
     def heads(self) -> Mapping[str, HeadSettings]:
         """Options of the heads it trains, by task; the head of a single table has the name ""."""

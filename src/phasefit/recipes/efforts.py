@@ -25,7 +25,8 @@ def with_effort(content: dict[str, Any], effort: int, where: str) -> dict[str, A
         return content
     if str(effort) not in efforts:
         raise RecipeError(
-            f"{where}: the recipe has no effort {effort}; use effort {USUAL_EFFORT}, or set options such as epochs"
+            f"{where}: the recipe has no effort {effort}; remove --effort and set options such as epochs, or use a "
+            "recipe with efforts: label-names, few-shot or one-phase"
         )
     chosen = efforts[str(effort)]
     without, changes = (chosen.get("without", []), chosen.get("set", {})) if isinstance(chosen, dict) else (None, None)

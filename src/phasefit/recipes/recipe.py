@@ -10,6 +10,7 @@ from typing import Any
 from phasefit.control_characters import has_controls, one_line
 from phasefit.data.task_file import TaskFile
 from phasefit.errors import RecipeError
+from phasefit.files.integrity import sha256
 from phasefit.files.toml import to_toml
 from phasefit.parameter_names import python_errors
 from phasefit.phases.options import PhaseOptions
@@ -89,6 +90,10 @@ class Recipe:
     def files(self) -> list[Path]:
         """The files that options name; their content is part of the recipe."""
         return [path for options in self.phases for path in options.files()]
+
+    def file_hashes(self) -> dict[str, str]:
+        """The sha256 of each of these files."""
+        return {str(path): sha256(path) for path in self.files()}
 
     def with_tasks(self, file: TaskFile) -> Recipe:
         """The recipe with the heads of a task file, so that the recipe of the run is complete."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phasefit.errors import DataError, RunError
+from phasefit.errors import DataError, RecipeError, RunError
 from phasefit.events import Note
 from phasefit.files.manifest import FINISHED, versions
 from phasefit.recipes.reading import parse_recipe
@@ -53,8 +53,9 @@ def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen
     try:
         spec = spec_from_json(manifest["resume"]["request"], path)
         toml, sha256, name = manifest["resume"]["recipe"], manifest["data"]["sha256"], manifest["recipe"]
-        if not isinstance(toml, str) or not isinstance(name, str):
-            raise TypeError(f"recipe is {toml!r}")
+        files = manifest["resume"]["files"]
+        if not isinstance(toml, str) or not isinstance(name, str) or not isinstance(files, dict):
+            raise TypeError(f"recipe is {toml!r} with the files {files!r}")
     except (KeyError, TypeError) as error:
         raise RunError(f"the run in '{path}' cannot be resumed: its manifest is damaged ({error}); {AGAIN}") from error
     if device is not None:
@@ -62,6 +63,12 @@ def _read_again(path: Path, manifest: dict[str, Any], device: str | None, listen
     recipe = parse_recipe(toml, name=name, where=f"{path}/recipe.toml")
     for note in outside_notes(spec, recipe, path):
         listen(Note(note))
+    changed = [file for file, now in recipe.file_hashes().items() if files.get(file) != now]
+    if changed:
+        raise RecipeError(
+            f"'{changed[0]}', which the recipe of the run in '{path}' names, has changed since the run started; "
+            "restore it, or train again with --overwrite"
+        )
     job = replace(read_job(spec, recipe, listen), resumed=True)
     if job.prepared.sha256 != sha256:
         raise DataError(

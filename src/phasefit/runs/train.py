@@ -59,7 +59,8 @@ def train(
         listen(Note(f"the run is in {path}"))
         request = spec_to_json(spec) | {"read_as": job.prepared.read_as or None}
         with cleanup_on_failure(folder, listen, fresh=True, resumable=is_resumable(request)):
-            folder.begin({**started_facts(job), "resume": {"request": request, "recipe": recipe.to_toml()}})
+            resume = {"request": request, "recipe": recipe.to_toml(), "files": recipe.file_hashes()}
+            folder.begin({**started_facts(job), "resume": resume})
             for name, text in (files or {}).items():
                 write_text(folder.path / name, text)
             return carry_out(folder, job, stop, listen, report)

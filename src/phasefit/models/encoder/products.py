@@ -81,8 +81,9 @@ def _in_bfloat16(layer: nn.Linear, states: Tensor) -> Tensor:
 
 
 def _is_recorded() -> bool:
-    """Whether an exporter or a compiler records the layer; neither knows oneDNN's operator."""
-    return bool(torch.compiler.is_compiling() or torch.compiler.is_exporting())
+    """Whether an exporter or a compiler records the layer; none of them knows oneDNN's operator."""
+    traced: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    return bool(traced or torch.compiler.is_compiling() or torch.compiler.is_exporting())
 
 
 def product(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -12,6 +12,7 @@ from phasefit.errors import RecipeError
 from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict
 
 if TYPE_CHECKING:
+    from phasefit.data.labels import LabelSpace
     from phasefit.objectives import Objective
 
 
@@ -128,6 +129,12 @@ class Options(PhaseOptions, ContrastSettings, ChunkOptions):
     def check_files(self, where: str) -> None:
         """Check the file of class texts."""
         check_contrast_files(self, where)
+
+    def check_classes(self, where: str, space: LabelSpace) -> None:
+        """Check that the class texts fit the classes."""
+        from phasefit.phases.class_texts import check_class_texts
+
+        check_class_texts(self.class_texts, space, where)
 
 
 def check_contrast(settings: ContrastSettings, where: str) -> None:

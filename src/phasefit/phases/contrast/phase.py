@@ -66,7 +66,7 @@ class Contrast(Phase):
         added = class_texts.class_texts(self.options.class_texts, self.data.space, present, self.name)
         values = self.data.space.class_values(added.codes)
         self.grown.add(self.encoder.tokenise(added.texts), added.codes, values)
-        return added.notes(self.name)
+        return added.notes(self.name, compared=bool(self.options.ce_weight))
 
     def _class_aware(self) -> Batches:
         seed = derive(self.seed, self.name)
@@ -224,8 +224,9 @@ class Contrast(Phase):
             return float(self.objective(vectors, targets, parameters=self.proxies))
 
     def facts(self) -> dict[str, float]:
-        """Number of texts after the imbalance correction, with class texts, and of pairs per epoch."""
-        return {"rows": float(len(self.grown)), "pairs": float(self.pairs)}
+        """Number of texts after the imbalance correction, with added class texts, and of pairs per epoch."""
+        rows = self._plain if self.options.ce_weight else len(self.grown)
+        return {"rows": float(rows), "pairs": float(self.pairs)}
 
     def notes(self) -> list[str]:
         """What was added to the training rows, and whether the imbalance correction had an effect."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from phasefit.errors import RecipeError
 from phasefit.metrics.registry import watchable
 from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict, ViewList
+
+if TYPE_CHECKING:
+    from phasefit.data.labels import LabelSpace
 
 
 class HeadSettings(Strict):
@@ -155,8 +158,8 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
             raise ValueError("class_texts are compared by their cosines; use head = 'cosine'")
         if not self.ridge:
             raise ValueError("solve = true needs a penalty on the head; set ridge = 'auto', or a number above 0")
-        for name in ("label_smoothing", "focal", "upper_levels", "average"):
-            if getattr(self, name):
+        for name in ("label_smoothing", "focal", "upper_levels", "average", "soup"):
+            if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"solve = true takes no steps, so '{name}' has no effect; remove one of them")
         return self
 
@@ -182,6 +185,12 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
         from phasefit.phases.class_texts import read_class_texts
 
         read_class_texts(self.class_texts, where)
+
+    def check_classes(self, where: str, space: LabelSpace) -> None:
+        """Check that the class texts fit the classes."""
+        from phasefit.phases.class_texts import check_class_texts
+
+        check_class_texts(self.class_texts, space, where)
 
     def check(self, where: str) -> None:
         """Check the objective and the views."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -18,6 +18,9 @@ from phasefit.phases.contrast.options import (
 )
 from phasefit.phases.denoise.options import DenoiseSettings
 from phasefit.phases.options import PhaseOptions
+
+if TYPE_CHECKING:
+    from phasefit.data.labels import LabelSpace
 
 
 class Options(PhaseOptions):
@@ -90,6 +93,12 @@ class Options(PhaseOptions):
     def check_files(self, where: str) -> None:
         """Check the files of contrast."""
         check_contrast_files(self.contrast, where)
+
+    def check_classes(self, where: str, space: LabelSpace) -> None:
+        """Check that the class texts of contrast fit the classes."""
+        from phasefit.phases.class_texts import check_class_texts
+
+        check_class_texts(self.contrast.class_texts, space, where)
 
     @property
     def skips_parameters(self) -> bool:

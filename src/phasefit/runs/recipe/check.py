@@ -23,6 +23,8 @@ def check_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
     kinds = {name: task.space.kind for name, task in prepared.tasks.items()} or {"": prepared.space.kind}
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
         options.check_kinds(name, kinds)
+        if not prepared.tasks and prepared.train.labels is not None:
+            options.check_classes(name, prepared.space)
         if options.needs_unlabelled and prepared.unlabelled is None:
             raise RecipeError(
                 f"{name}: learns from unlabelled texts, but there are none; give a table of them with --unlabelled "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from phasefit.data.task_file import is_task_file
@@ -23,6 +24,7 @@ TEXTS = "three-phase"  # uses unlabelled texts, and has most phases that setting
 TASKS = "multitask"
 FEW_ROWS = 32  # mean number of training rows per class
 NAMED_ROWS = 256  # the same; with more, class names have not been compared with one-phase
+STEP_OPTIONS = ("epochs", "lr", "batch_size", "min_steps", "max_steps", "patience", "warmup", "weight_decay")
 SKIP_AT = 0.99  # of the probe: with this score, phases before the last have nothing to gain
 
 
@@ -37,7 +39,14 @@ def requested_recipe(spec: RunSpec) -> Recipe:
         return read_recipe(spec.recipe.name, spec.recipe.settings, spec.recipe.effort)
     if is_task_file(spec.data.source):
         return read_recipe(TASKS, spec.recipe.settings, spec.recipe.effort)
-    return _keeping_head(spec.replace(effort=USUAL_EFFORT), TEXTS)
+    spec = spec.replace(effort=USUAL_EFFORT)
+    try:
+        return _keeping_head(spec, TEXTS)
+    except RecipeError:
+        for name in (NAMED, FEW, MANY):  # a default that accepts settings which the first does not
+            with suppress(RecipeError):
+                return _keeping_head(spec, name)
+        raise
 
 
 def resolve_recipe(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callable[[Note], None]) -> Recipe:
@@ -62,11 +71,17 @@ def _head_only_notes(spec: RunSpec, recipe: Recipe) -> list[str]:
     notes = []
     others = [name for name, one in zip(recipe.phase_names, recipe.phases, strict=True) if not _is_frozen(one)]
     for name, options in zip(recipe.phase_names, recipe.phases, strict=True):
-        given = [option for option in ("epochs", "lr") if f"{name}.{option}" in spec.recipe.settings]
-        if given and getattr(options, "solve", False):
-            notes.append(f"in recipe '{recipe.name}', {name} is solved, so {' and '.join(given)} have no effect")
+        solved = getattr(options, "solve", False)
+        among = STEP_OPTIONS if solved else STEP_OPTIONS[:2]
+        given = [option for option in among if f"{name}.{option}" in spec.recipe.settings]
+        instead = " ".join(f"--set {others[-1]}.{option}=..." for option in given) if others else ""
+        if given and solved:
+            have = "has" if len(given) == 1 else "have"
+            notes.append(
+                f"in recipe '{recipe.name}', {name} is solved without steps, so {' and '.join(given)} {have} no effect"
+                + (f"; for the encoder use {instead}" if instead else "")
+            )
         elif others and given and _is_frozen(options):
-            instead = " ".join(f"--set {others[-1]}.{option}=..." for option in given)
             notes.append(
                 f"in recipe '{recipe.name}', {name} trains only the head on a frozen encoder, so {' and '.join(given)} "
                 f"change nothing else; for the encoder use {instead}"
@@ -94,10 +109,12 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         usual, reason = TEXTS, "with unlabelled texts to denoise"
     elif _only_head(spec.model) is not None:
         usual, reason = MANY, "when continuing with the head of a run"
-    elif each <= NAMED_ROWS and (named := _named(spec, prepared)) is not None:
-        recipe, reason = named
-        listen(_default_note(recipe, reason))
-        return recipe
+    elif each <= NAMED_ROWS:
+        named, compared = _named(spec, prepared)
+        reason += compared
+        if named is not None:
+            listen(_default_note(named, reason))
+            return named
     try:
         recipe = _keeping_head(spec, usual)
     except RecipeError:  # the recipe that was requested accepts the settings
@@ -108,21 +125,19 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
     return recipe
 
 
-def _named(spec: RunSpec, prepared: Prepared) -> tuple[Recipe, str] | None:
-    """The recipe that trains with the class names and why, if they help and the recipe accepts the settings."""
+def _named(spec: RunSpec, prepared: Prepared) -> tuple[Recipe | None, str]:
+    """The recipe that trains with the class names, if they help and it accepts the settings; and how they compare."""
     from phasefit.runs.recipe.class_names import score_class_names
 
     try:
         recipe = _keeping_head(spec, NAMED)
     except RecipeError:
-        return None
+        return None, ""
     scores = score_class_names(spec.model, prepared, spec.seed)
-    if scores is None or not scores.help:
-        return None
-    return recipe, (
-        f"with {len(prepared.train) / len(prepared.space):,.0f} training rows per class whose names help: before "
-        f"training, they predict {scores.names:.0%} of the rows, and other rows {scores.rows:.0%}"
-    )
+    if scores is None:
+        return None, ""
+    figures = f"before training, they predict {scores.names:.0%} of the rows, and other rows {scores.rows:.0%}"
+    return (recipe, f" whose names help: {figures}") if scores.help else (None, f" whose names help little: {figures}")
 
 
 def _batch_notes(chosen: Recipe, resolved: Recipe, rows: int) -> list[str]:

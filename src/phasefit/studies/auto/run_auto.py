@@ -63,6 +63,12 @@ class Progress:
     text: str
 
 
+def check_effort(spec: RunSpec) -> None:
+    """Refuse an effort, which trials have no use for."""
+    if spec.recipe.effort != USUAL_EFFORT:
+        raise RecipeError("--effort is not for --recipe auto, which spends --minutes; remove one of them")
+
+
 def choose_recipe(
     spec: RunSpec,
     minutes: float,
@@ -75,8 +81,7 @@ def choose_recipe(
 
     The trials are written to `out`, or to the folder of studies.
     """
-    if spec.recipe.effort != USUAL_EFFORT:
-        raise RecipeError("--effort is not for --recipe auto, which spends --minutes; remove one of them")
+    check_effort(spec)
     start = time.monotonic() if started is None else started
     prepared = prepare_tables(spec)
     facts = facts_of(prepared)
