@@ -5,7 +5,8 @@
 
 Each draw takes N labelled rows per class, at most 1,000 other training rows for the score, and at most 2,000 more as
 unlabelled texts; test splits are never read. Ways: `few-shot` on the labelled rows; `self-train`; `denoise`, `simcse`
-or `mirror` on all texts and then `few-shot`. There are no validation rows. Every cell is a line in `--out`, so a
+or `mirror` on all texts and then `few-shot`; `three-phase`, and `names`, which is the default without unlabelled texts
+(`label-names` where class names help). There are no validation rows. Every cell is a line in `--out`, so a
 stopped benchmark can be resumed. The datasets are those on which settings may be chosen; others are refused.
 """
 
@@ -25,7 +26,9 @@ Cell: TypeAlias = dict[str, Any]
 
 DATA = ("trec", "empathetic-dialogues", "snips2", "sst5", "cr", "subj", "emoint")  # for choosing settings
 FIRST = {"denoise": "three-phase", "simcse": "simcse", "mirror": "mirror"}  # the recipe that each first phase is from
-WAYS = ("few-shot", "self-train", *FIRST)
+RECIPES = {"few-shot": "few-shot", "self-train": "self-train", "three-phase": "three-phase", "names": "default"}
+WITHOUT_TEXTS = ("few-shot", "names")
+WAYS = (*RECIPES, *FIRST)
 REFERENCE = "few-shot"
 KEY = ("data", "per_class", "draw", "way", "texts", "settings")
 FIELDS = (
@@ -129,10 +132,10 @@ def measure(way: str, rows: dict[str, Any], seed: int, settings: Sequence[str]) 
     from phasefit.recipes.settings import parse_settings
 
     with tempfile.TemporaryDirectory() as folder:
-        recipe = way if way in ("few-shot", "self-train") else combined(way, Path(folder))
+        recipe = RECIPES[way] if way in RECIPES else combined(way, Path(folder))
         chosen = parse_settings(settings)
         classifier = TextClassifier(recipe, settings=chosen, validation_size=0, seed=seed, device="cpu", verbose=False)
-        texts = None if way == "few-shot" else rows["texts"]
+        texts = None if way in WITHOUT_TEXTS else rows["texts"]
         started = time.process_time()
         classifier.fit(*rows["train"], unlabelled=texts)
         seconds = time.process_time() - started
