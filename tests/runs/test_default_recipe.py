@@ -69,8 +69,9 @@ def test_a_note_names_the_batch_size_of_a_small_table() -> None:
     assert resolved(501, 5, recipe="finetune-paper") == ("finetune-paper", [])
 
 
-def test_unlabelled_texts_are_denoised() -> None:
-    name, notes = resolved(10, 5, unlabelled=object())
+def test_unlabelled_texts_are_denoised_unless_labelled_rows_are_few() -> None:
+    assert resolved(5 * FEW_ROWS, 5, unlabelled=object())[0] == "few-shot"
+    name, notes = resolved(5 * FEW_ROWS + 5, 5, unlabelled=object())
     assert name == "three-phase"
     assert "unlabelled texts" in notes[0]
 
@@ -104,7 +105,7 @@ def test_the_default_has_every_effort(each: int, name: str, effort: int) -> None
 
 def test_recipes_without_efforts_refuse_them() -> None:
     with pytest.raises(RecipeError, match=r"three-phase\.toml: the recipe has no effort 5"):
-        resolved(10, 5, unlabelled=object(), effort=5)
+        resolved(500, 5, unlabelled=object(), effort=5)
     with pytest.raises(RecipeError, match="this recipe has no 'denoise'"):
         resolved(10, 5, settings=("denoise.epochs=1",), effort=5)
     with pytest.raises(RecipeError, match="--effort must be from 1 to 5, not 6"):

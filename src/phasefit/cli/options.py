@@ -121,7 +121,8 @@ OtherTest: TypeAlias = Annotated[
 Unlabelled: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Texts without labels, for phases such as denoise.",
+        help="Texts without labels, for phases such as denoise.\f Up to 32 training rows per class, the default recipe "
+        "does not use them.",
         metavar="FILE",
         rich_help_panel=DATA,
     ),

@@ -105,7 +105,7 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
     usual, reason = (FEW if each <= FEW_ROWS else MANY), f"with {each:,.0f} training rows per class"
-    if prepared.unlabelled is not None:
+    if prepared.unlabelled is not None and each > FEW_ROWS:  # with few rows, denoising first costs many points
         usual, reason = TEXTS, "with unlabelled texts to denoise"
     elif _only_head(spec.model) is not None:
         usual, reason = MANY, "when continuing with the head of a run"
