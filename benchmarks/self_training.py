@@ -192,13 +192,16 @@ def table(cells: Sequence[Cell]) -> str:
     lines = [
         "# Few labels, many texts",
         "",
+        "`python benchmarks/self_training.py --tables`",
+        "",
         "Accuracy on held-out training rows, means over draws; in brackets, points above `few-shot` on the same draws.",
+        f"Mean over all of these draws: {', '.join(means(cells))}.",
         "",
         "| data | rows per class | way | draws | accuracy | CPU seconds | kept rounds |",
         "|-|-|-|-|-|-|-|",
     ]
     places = dict.fromkeys((cell["data"], cell["per_class"], named(cell)) for cell in cells)
-    for data, per_class, way in places:
+    for data, per_class, way in sorted(places, key=lambda place: place[:2]):
         own = [cell for cell in cells if (cell["data"], cell["per_class"], named(cell)) == (data, per_class, way)]
         accuracy = f"{100 * mean(float(cell['accuracy']) for cell in own):.1f}"
         points = gains(own, cells)
@@ -207,6 +210,16 @@ def table(cells: Sequence[Cell]) -> str:
         kept = ", ".join(str(kept_rounds(cell)) for cell in own if cell["rounds"])
         lines.append(f"| {data} | {per_class} | {way} | {len(own)} | {accuracy} | {seconds} | {kept} |")
     return "\n".join(lines) + "\n"
+
+
+def means(cells: Sequence[Cell]) -> list[str]:
+    """The mean gain of each way over `few-shot`, in words."""
+    lines = []
+    for way in dict.fromkeys(map(named, cells)):
+        points = gains([cell for cell in cells if named(cell) == way], cells)
+        if points and way != REFERENCE:
+            lines.append(f"`{way}` {mean(points):+.1f}")
+    return lines
 
 
 def gains(own: Sequence[Cell], cells: Sequence[Cell]) -> list[float]:
