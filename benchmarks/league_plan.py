@@ -109,6 +109,7 @@ class Plan:
     regimes: tuple[Regime, ...]
     contestants: tuple[Contestant, ...]
     references: tuple[str, ...] = ()
+    final_references: tuple[str, ...] = ()
     seen: Mapping[str, str] = field(default_factory=dict)  # scores of held-out sets seen before, if settings are frozen
 
     def sets(self, stage: str) -> tuple[str, ...]:
@@ -139,7 +140,8 @@ def read_plan(path: Path = FILE) -> Plan:
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     regimes = tuple(Regime(**{**one, "sets": tuple(one.get("sets", ()))}) for one in content["regimes"])
     development, held_out = (tuple(content["sets"][name]) for name in ("development", "held_out"))
-    return Plan(development, held_out, regimes, contestants(content), tuple(content["references"]))
+    references = (tuple(content.get(name, ())) for name in ("references", "final_references"))
+    return Plan(development, held_out, regimes, contestants(content), *references)
 
 
 def contestants(content: Mapping[str, Any]) -> tuple[Contestant, ...]:
@@ -180,5 +182,7 @@ def part_of(cells: Sequence[Cell], part: str | None) -> list[Cell]:
 
 
 def with_contestants(plan: Plan, content: Mapping[str, Any]) -> Plan:
-    """The plan with the contestants and the seen scores of frozen settings."""
-    return replace(plan, contestants=contestants(content), seen=content["seen"])
+    """The plan with the contestants and the seen scores of frozen settings, and the references of the final stage."""
+    named = contestants(content)
+    references = tuple(name for name in plan.final_references if any(name == one.name for one in named))
+    return replace(plan, contestants=named, seen=content["seen"], references=references or plan.references)

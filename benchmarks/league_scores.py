@@ -16,7 +16,7 @@ from phasefit.studies.statistics import Difference, Estimate, estimate, holm, pa
 
 LEVEL = 0.05
 MANY = 20  # classes
-LEAST_SHARE = 0.5  # of its planned cells that a contestant must have finished to be ranked
+LEAST_SHARE = 0.5  # of its planned sets on which a contestant must have a result to be ranked
 SHORTEST = 0.01  # CPU seconds
 BOUNDS = {"accuracy": (0.0, 1.0), "macro_f1": (0.0, 1.0), "ece": (0.0, 1.0), "log_loss": (0.0, float("inf"))}
 
@@ -88,12 +88,13 @@ class Scoreboard:
         return f"{len(self.results)} of {len(self.cells)} cells are finished, {missing} are missing"
 
     def ranked(self, regime: str) -> list[str]:
-        """The contestants that have finished enough of their cells to be ranked."""
-        return [
-            name
-            for name in self.contestants(regime)
-            if len(self.of(regime, name)) >= LEAST_SHARE * len(self.planned(regime, name))
-        ]
+        """The contestants that have results on enough of their sets to be ranked."""
+        ranked = []
+        for name in self.contestants(regime):
+            planned = {cell.dataset for cell in self.planned(regime, name)}
+            if len(by_set(self.of(regime, name))) >= LEAST_SHARE * len(planned):
+                ranked.append(name)
+        return ranked
 
     def common(self, regime: str) -> dict[str, list[Result]]:
         """The results of each ranked contestant on the draws that all of them have."""

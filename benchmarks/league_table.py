@@ -36,7 +36,7 @@ EXPLAINED = (
     "draws than those of the others. CPU s: geometric mean of the CPU seconds of training on one thread, without "
     "loading the model; on CPUs of AMD, phasefit trains 1.7 times as fast as with torch's own products, which rivals "
     "use (step.md). Rank: mean rank by accuracy over the sets and draws that all ranked contestants have; those "
-    "with less than half of their cells are not ranked.",
+    "with results on less than half of their sets are not ranked.",
     "**Sets**: mean accuracy over draws in per cent, ± half its 95 % interval over draws and scored rows. The variance "
     "between draws is pooled over the sets of the regime; contestants with one draw get the mean variance of the "
     "others.",
