@@ -241,7 +241,7 @@ def check_resume(
         ("multitask", {"freeze": True}, "'blend' has no effect"),
         ("contrast", {"blend": 1.5}, "less than or equal to 1"),
         ("contrast", {"blend": "half"}, "auto"),
-        ("contrast", {"soup": 2, "average": 0.3}, "remove one of them"),
+        ("contrast", {"soup": 2, "average": 0.3}, "set soup = 1 or average = 0"),
         ("self-train", {"soup": 2}, "remove soup"),
     ],
 )
