@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import geometric_mean, mean
 
 from contest import words
@@ -107,7 +107,10 @@ def _regime(board: Scoreboard, regime: str, references: Sequence[str]) -> list[s
     parts = [f"## {regime}", f"{len(done)} of {len(planned)} cells. {_missing(board, regime)}".strip()]
     if not done:
         return parts
-    parts += ["### Scores", _scores(board, regime), "### Sets", _sets(board, regime)]
+    parts += ["### Scores", _scores(board, regime)]
+    if common := board.common(regime):
+        parts += ["### Scores on the sets and draws that all ranked contestants have", _common(common)]
+    parts += ["### Sets", _sets(board, regime)]
     for reference in references:
         if comparisons := board.compare(regime, reference):
             parts += [f"### Compared with {reference}", _compared(comparisons)]
@@ -138,6 +141,19 @@ def _scores(board: Scoreboard, regime: str) -> str:
         f"\n\nRanks over {sets} of {len(board.sets(regime))} sets." if sets else "\n\nNo ranks: too few shared cells."
     )
     return markdown(columns, lines) + note
+
+
+def _common(results: Mapping[str, Sequence[Result]]) -> str:
+    """Scores of contestants on the same sets and draws, which can be compared directly."""
+    lines = [
+        [
+            name,
+            *(_estimate(overall(own, score), score, "") for score in TITLES),
+            time_text(geometric_mean(map(cpu, own))),
+        ]
+        for name, own in results.items()
+    ]
+    return markdown(["contestant", *TITLES.values(), "CPU s"], lines)
 
 
 def _estimate(value: Estimate | None, score: str, mark: str) -> str:

@@ -404,6 +404,10 @@ def test_tables_of_made_up_cells(tmp_path: Path) -> None:
     assert "*" in scores
     (setfit,) = [line for line in lines if line.startswith("| setfit") and "0 of 3" in line]
     assert setfit.count("| - ") == 6
+    shared = text.partition("### Scores on the sets and draws that all")[2].partition("###")[0]
+    ranked = sorted(line.split(" | ")[0].removeprefix("| ") for line in shared.splitlines()[4:] if line)
+    assert ranked == sorted(board.common(board.regimes[0]))
+    assert "*" not in shared, "all have the same cells"
     (trec,) = [line for line in lines if line.startswith("| trec |")]
     assert "(2 of 3)" in trec
     assert "missing" in trec
