@@ -46,6 +46,13 @@ def test_the_loss_is_the_weighted_sum_of_both(model, data, objective) -> None:
     assert output.scalars["cross_entropy"] == pytest.approx(float(plain.detach()))
 
 
+@pytest.mark.parametrize(("share", "note"), [(0.0, "the head is not trained"), (0.3, ""), (1.0, "has no effect")])
+def test_a_part_without_weight_is_noted(model, data, share, note) -> None:
+    notes = " ".join(make_phase("finetune", model, data, objective="supcon", ce_weight=share).notes())
+    assert note in notes
+    assert bool(notes) == bool(note)
+
+
 def test_padding_is_masked_out_of_the_token_states(model, data) -> None:
     phase = still(make_phase("finetune", model, data, **TOKENS, ce_weight=0.0, batch_size=12))
     rows = np.sort(data.train)[:6]

@@ -8,7 +8,7 @@ import torch
 
 from phasefit.data.labels import label_space
 from phasefit.errors import DataError, RecipeError
-from phasefit.phases.class_texts import readable
+from phasefit.phases.class_texts import ClassTexts, readable
 from phasefit.phases.contract import Batch
 from phasefit.phases.contrast.class_text_loss import TEMPERATURE, class_text_loss
 from phasefit.phases.contrast.options import Options
@@ -237,6 +237,19 @@ def test_the_weights_of_both_losses_add_up(tiny_encoder) -> None:
         share: anchored(model, data, ce_weight=share)(batch).loss.item() for share in (1e-9, 0.25, 1.0)
     }  # 0 would make the names rows
     assert loss[0.25] == pytest.approx(0.75 * loss[1e-9] + 0.25 * loss[1.0], abs=1e-5)
+
+
+@pytest.mark.parametrize(("share", "noted"), [(0.8, False), (1.0, True)])
+def test_an_objective_without_weight_is_noted(model, data, share, noted) -> None:
+    notes = anchored(model, data, ce_weight=share).notes()
+    assert any("objective 'supcon' has no effect" in note for note in notes) == noted
+
+
+def test_classes_with_the_same_text_are_noted() -> None:
+    texts = ClassTexts(["play music", "flight time", "flight time", "food"], np.array([0, 1, 2, 3]), [])
+    (_, same_text) = texts.notes("contrast")
+    assert "two classes have the class text 'flight time'" in same_text
+    assert len(ClassTexts(["a song", "music"], np.array([0, 0]), []).notes("contrast")) == 1
 
 
 @pytest.mark.parametrize("kind", ["single", "tree", "multi"])

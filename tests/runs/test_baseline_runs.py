@@ -45,6 +45,14 @@ def spec_of(kind: str, recipe: str, model: Path, *, pairs: bool = False, **more:
     return run_spec(frame, recipe=recipe, device="cpu", **options, **given, **more)
 
 
+@pytest.mark.parametrize("options", [{"precision": "bf16"}, {"compile": True}], ids=["precision", "compile"])
+@pytest.mark.parametrize("recipe", ["tfidf", "frozen"])
+def test_options_of_training_are_refused(tiny_folder: Path, recipe: str, options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(RecipeError, match=f"recipe '{recipe}' trains no encoder, so --{name} has no effect"):
+        fit_spec(spec_of("single", recipe, tiny_folder, **options), lambda event: None)
+
+
 @pytest.mark.parametrize("pairs", [False, True], ids=["texts", "pairs"])
 @pytest.mark.parametrize("kind", LABELS)
 @pytest.mark.parametrize("recipe", ["tfidf", "frozen"])

@@ -59,6 +59,11 @@ class ClassTexts:
             notes.append(
                 f"{where}: {len(self.without):,} class{'es' * (len(self.without) > 1)} without a class text: {shown}"
             )
+        first: dict[str, int] = {}
+        for text, code in zip(self.texts, self.codes.tolist(), strict=True):
+            if first.setdefault(text, code) != code:
+                notes.append(f"{where}: two classes have the class text '{text}', which cannot tell them apart")
+                break
         return notes
 
 

@@ -55,6 +55,15 @@ def check_labels(where: str, objective: Objective, space: LabelSpace) -> None:
         )
 
 
+def weight_notes(where: str, objective: Objective, ce_weight: float) -> list[str]:
+    """A note if cross-entropy or the objective has no weight, so that a part of the phase is not trained."""
+    if ce_weight == 1:
+        return [f"{where}: ce_weight = 1, so objective '{objective.name}' has no effect; lower it to use the objective"]
+    if ce_weight == 0:
+        return [f"{where}: ce_weight = 0, so the head is not trained; raise it, or train the head in a later phase"]
+    return []
+
+
 def make_proxies(objective: Objective, classes: int, dimension: int, seed: int) -> nn.Module | None:
     """The trainable parameters of the objective, in full precision; None for most."""
     with seeded(seed):

@@ -23,7 +23,7 @@ from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.grown import GrownRows
 from phasefit.phases.contrast.hard import HardNegatives, WithChance
 from phasefit.phases.contrast.options import Options, contrast_objective
-from phasefit.phases.objective_option import check_labels, make_proxies
+from phasefit.phases.objective_option import check_labels, make_proxies, weight_notes
 from phasefit.phases.probe import Probe
 from phasefit.seeds import derive
 
@@ -229,8 +229,10 @@ class Contrast(Phase):
         return {"rows": float(rows), "pairs": float(self.pairs)}
 
     def notes(self) -> list[str]:
-        """What was added to the training rows, and whether the imbalance correction had an effect."""
-        return [*self._correction(), *self._class_text_notes, *self._mining()]
+        """Whether the objective has no weight, what was added to the training rows, and the imbalance correction."""
+        weight = self.options.ce_weight  # 0: there are only additional training texts, so nothing is without effect
+        idle = weight_notes(self.name, self.objective, weight) if weight else []
+        return [*idle, *self._correction(), *self._class_text_notes, *self._mining()]
 
     def _correction(self) -> list[str]:
         if self.options.balance.mode == "none":

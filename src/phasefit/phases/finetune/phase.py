@@ -26,6 +26,7 @@ from phasefit.phases.finetune.auxiliary_objective import AuxiliaryObjective
 from phasefit.phases.finetune.head import head_for, head_loss, stacked
 from phasefit.phases.finetune.line import fitted_line, has_line
 from phasefit.phases.finetune.options import Options
+from phasefit.phases.objective_option import weight_notes
 from phasefit.seeds import derive
 
 SECOND = ".2"  # suffix of the tensors of the second view
@@ -147,8 +148,10 @@ class Finetune(Phase):
         return super().step_rows() * texts
 
     def notes(self) -> list[str]:
-        """Notes of the views, and how many pairs are truncated."""
+        """Whether the objective or the head has no weight, notes of the views, and how many pairs are truncated."""
         notes = []
+        if self.beside is not None:
+            notes += weight_notes(self.name, self.beside.objective, self.options.ce_weight)
         if self.views is not None:
             notes += self.views.notes(ChosenTexts(self.data.texts, self.data.train))
         if self.head.pair == "together" and (cut := self.rows.cut):

@@ -38,6 +38,10 @@ def check_baseline(spec: RunSpec, recipe: Recipe, prepared: Prepared) -> None:
         raise RecipeError(f"recipe '{recipe.baseline}' supports one table only; train a task file with multitask")
     if recipe.baseline == TFIDF and spec.model is not None:
         raise RecipeError(f"recipe '{TFIDF}' has no encoder, so --model has no effect; remove it")
+    idle = {"--precision": spec.machine.precision not in ("auto", "no"), "--compile": spec.machine.compile}
+    for option, given in idle.items():
+        if given:
+            raise RecipeError(f"recipe '{recipe.baseline}' trains no encoder, so {option} has no effect; remove it")
 
 
 def check_reject(spec: RunSpec, prepared: Prepared) -> None:
