@@ -4,9 +4,10 @@
     python benchmarks/self_training.py --tables                  # write the table and the plot again; nothing is run
 
 Each draw takes N labelled rows per class, at most 1,000 other training rows for the score, and at most 2,000 more as
-unlabelled texts; test splits are never read. Ways: `few-shot` on the labelled rows; `self-train`; `denoise`, `simcse`
-or `mirror` on all texts and then `few-shot`; `three-phase`, and `names`, which is the default without unlabelled texts
-(`label-names` where class names help). There are no validation rows. Every cell is a line in `--out`, so a
+unlabelled texts; test splits are never read. Ways: `few-shot` on the labelled rows; `self-train`, and
+`self-train-names`, which also uses class names; `denoise`, `simcse` or `mirror` on all texts and then `few-shot`;
+`three-phase`; `names`, the default without unlabelled texts (`label-names` where class names help, otherwise `few-shot`),
+and `default`, the default with them (`self-train-names` or `self-train`). There are no validation rows. Every cell is a line in `--out`, so a
 stopped benchmark can be resumed. The datasets are those on which settings may be chosen; others are refused.
 """
 
@@ -26,7 +27,10 @@ Cell: TypeAlias = dict[str, Any]
 
 DATA = ("trec", "empathetic-dialogues", "snips2", "sst5", "cr", "subj", "emoint")  # for choosing settings
 FIRST = {"denoise": "three-phase", "simcse": "simcse", "mirror": "mirror"}  # the recipe that each first phase is from
-RECIPES = {"few-shot": "few-shot", "self-train": "self-train", "three-phase": "three-phase", "names": "default"}
+RECIPES = {
+    **{"few-shot": "few-shot", "self-train": "self-train", "self-train-names": "self-train-names"},
+    **{"three-phase": "three-phase", "names": "default", "default": "default"},
+}
 WITHOUT_TEXTS = ("few-shot", "names")
 WAYS = (*RECIPES, *FIRST)
 REFERENCE = "few-shot"
@@ -66,7 +70,9 @@ def parse() -> argparse.Namespace:
     add("--ways", default=",".join(WAYS), help="comma-separated")
     add("--texts", type=int, default=2000, help="unlabelled texts, at most")
     add("--scored", type=int, default=1000, help="rows for the score, at most")
-    add("--set", action="append", default=[], help="option of self-train, e.g. self-train.rounds=1", metavar="OPTION")
+    add(
+        "--set", action="append", default=[], help="of ways with self-train: e.g. self-train.rounds=2", metavar="OPTION"
+    )
     add("--threads", type=int, default=1)
     add("--tables", action="store_true", help="run nothing")
     add("--name", default="self_training", help="name of the result files")
@@ -85,7 +91,7 @@ def run_draw(out: Path, data: str, per_class: int, draw: int, args: argparse.Nam
     """Run the missing ways of one draw."""
     rows = draw_rows(data, per_class, draw, args)
     for way in args.ways.split(","):
-        settings = args.set if way == "self-train" else []
+        settings = args.set if way.startswith("self-train") else []
         cell: Cell = {
             **{"data": data, "per_class": per_class, "draw": draw, "way": way, "settings": json.dumps(settings)},
             **{"texts": len(rows["texts"]), "rows": len(rows["train"][0]), "scored": len(rows["scored"][0])},

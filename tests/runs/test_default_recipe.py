@@ -69,8 +69,21 @@ def test_a_note_names_the_batch_size_of_a_small_table() -> None:
     assert resolved(501, 5, recipe="finetune-paper") == ("finetune-paper", [])
 
 
-def test_unlabelled_texts_are_denoised_unless_labelled_rows_are_few() -> None:
-    assert resolved(5 * FEW_ROWS, 5, unlabelled=object())[0] == "few-shot"
+def test_unlabelled_texts_get_pseudo_labels_if_labelled_rows_are_few() -> None:
+    name, notes = resolved(5 * FEW_ROWS, 5, unlabelled=["a text"])
+    assert name == "self-train"
+    why = f"for unlabelled texts with {FEW_ROWS} training rows per class"
+    assert notes == [f"recipe: self-train (the default {why}; change it with --recipe)"]
+
+
+@pytest.mark.parametrize("given", [{"settings": ("contrast.epochs=1",)}, {"effort": 5}], ids=["settings", "effort"])
+def test_what_self_training_does_not_accept_selects_few_shot(given: dict[str, Any]) -> None:
+    name, notes = resolved(20, 5, unlabelled=["a text"], **given)
+    assert name == "few-shot"
+    assert notes[0].startswith("recipe: few-shot (the default with 4 training rows per class")
+
+
+def test_unlabelled_texts_are_denoised_if_there_are_many_labelled_rows() -> None:
     name, notes = resolved(5 * FEW_ROWS + 5, 5, unlabelled=object())
     assert name == "three-phase"
     assert "unlabelled texts" in notes[0]

@@ -6,12 +6,13 @@ noise does not depend on the number of processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from phasefit.data.batches import Draw
 from phasefit.models.gather import gather
@@ -128,3 +129,14 @@ def selected(features: Features, rows: slice | np.ndarray) -> Features:
     used = features["attention_mask"][rows].any(dim=0).nonzero()
     width = int(used.max()) + 1 if len(used) else 1
     return {name: value[rows][:, :width] for name, value in features.items()}
+
+
+def merged(parts: Sequence[tuple[np.ndarray, Features]], padding: int) -> Features:
+    """Features of several sources as one batch; each source comes with its places in the batch."""
+    order = torch.from_numpy(np.argsort(np.concatenate([places for places, _ in parts])))
+    width = max(part["input_ids"].shape[1] for _, part in parts)
+    joined: Features = {}
+    for name, fill in (("input_ids", padding), ("attention_mask", 0)):
+        padded = [pad(part[name], (0, width - part[name].shape[1]), value=fill) for _, part in parts]
+        joined[name] = torch.cat(padded)[order]
+    return joined

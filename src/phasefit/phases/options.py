@@ -265,6 +265,29 @@ class ChunkOptions(Strict):
     )
 
 
+class ClassTextChecks:
+    """The file and the checks of the option `class_texts`, for phases that have it."""
+
+    if TYPE_CHECKING:
+        class_texts: str
+
+    def files(self) -> list[Path]:
+        """The file of class texts."""
+        return [path] if (path := Path(self.class_texts)).is_file() else []
+
+    def check_files(self, where: str) -> None:
+        """Check the file of class texts."""
+        from phasefit.phases.class_texts import read_class_texts
+
+        read_class_texts(self.class_texts, where)
+
+    def check_classes(self, where: str, space: LabelSpace) -> None:
+        """Check that the class texts fit the classes."""
+        from phasefit.phases.class_texts import check_class_texts
+
+        check_class_texts(self.class_texts, space, where)
+
+
 def _as_list(views: Any) -> Any:
     return [views] if isinstance(views, str | dict) else views
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch.nn.functional import pad
 
 from phasefit.data.balance import corrected_rows
 from phasefit.data.stop_words import stop_words
@@ -15,6 +14,7 @@ from phasefit.models.encoder.inference import encode_rows
 from phasefit.models.tokens.noise import delete_stop_words
 from phasefit.models.tokens.tokens import Features, Tokens
 from phasefit.models.views.words import PUNCTUATION
+from phasefit.phases.batch import merged
 from phasefit.phases.contract import PhaseData
 from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.options import Balance
@@ -90,7 +90,7 @@ class GrownRows:
             if len(here):
                 parts.append((here, tokens.batch(places[here] - start)))
             start += len(tokens)
-        return _in_order(parts, self._tokens.pad)
+        return merged(parts, self._tokens.pad)
 
     def vectors(self, encoder: Encoder, places: np.ndarray) -> torch.Tensor:
         """Sentence vectors of places in ascending order, without noise, dropout or gradient."""
@@ -112,7 +112,7 @@ class GrownRows:
         others = np.setdiff1d(np.arange(len(places)), made)
         if len(others):
             parts.append((others, self._noised(places[others], random)))
-        return _in_order(parts, self._tokens.pad)
+        return merged(parts, self._tokens.pad)
 
     def _noised(self, places: np.ndarray, random: np.random.Generator) -> Features:
         rows, noisy = self.rows[places], self.noisy[places]
@@ -121,17 +121,6 @@ class GrownRows:
         if not noisy.any() or self._ratio == 0:
             return self._tokens.batch(rows)
         return delete_stop_words(self._tokens, rows, self._stop, self._ratio, random, only=noisy)
-
-
-def _in_order(parts: Sequence[tuple[np.ndarray, Features]], padding: int) -> Features:
-    """Merge features of several sources into one batch; each source comes with its places in the batch."""
-    order = torch.from_numpy(np.argsort(np.concatenate([places for places, _ in parts])))
-    width = max(part["input_ids"].shape[1] for _, part in parts)
-    joined: Features = {}
-    for name, fill in (("input_ids", padding), ("attention_mask", 0)):
-        padded = [pad(part[name], (0, width - part[name].shape[1]), value=fill) for _, part in parts]
-        joined[name] = torch.cat(padded)[order]
-    return joined
 
 
 def _stop_tokens(

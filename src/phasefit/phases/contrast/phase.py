@@ -17,8 +17,8 @@ from phasefit.objectives import pair_agreement
 from phasefit.objectives.contract import of_rows
 from phasefit.phases import class_texts
 from phasefit.phases.batch import selected
+from phasefit.phases.class_text_loss import COMPARED, class_text_loss
 from phasefit.phases.contract import Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
-from phasefit.phases.contrast.class_text_loss import class_text_loss
 from phasefit.phases.contrast.generated import GeneratedCopies
 from phasefit.phases.contrast.grown import GrownRows
 from phasefit.phases.contrast.hard import HardNegatives, WithChance
@@ -27,7 +27,6 @@ from phasefit.phases.objective_option import check_labels, make_proxies, weight_
 from phasefit.phases.probe import Probe
 from phasefit.seeds import derive
 
-COMPARED = 64  # class texts that each text of a batch is compared with; all if there are fewer, more if it has more
 PAIRED_ROWS = 200  # validation rows; about 20,000 pairs
 
 

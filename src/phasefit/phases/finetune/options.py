@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from phasefit.errors import RecipeError
 from phasefit.metrics.registry import watchable
-from phasefit.phases.options import ChunkOptions, PhaseOptions, Strict, ViewList
-
-if TYPE_CHECKING:
-    from phasefit.data.labels import LabelSpace
+from phasefit.phases.options import ChunkOptions, ClassTextChecks, PhaseOptions, Strict, ViewList
 
 
 class HeadSettings(Strict):
@@ -54,7 +50,7 @@ class HeadSettings(Strict):
                 raise RecipeError(f"{where}: {refusal}")
 
 
-class Options(PhaseOptions, ChunkOptions, HeadSettings):
+class Options(ClassTextChecks, PhaseOptions, ChunkOptions, HeadSettings):
     """Options of `kind = "finetune"`."""
 
     implementation = "phasefit.phases.finetune.phase:Finetune"
@@ -175,22 +171,6 @@ class Options(PhaseOptions, ChunkOptions, HeadSettings):
         if self.on == "tokens" and self.objective is None:
             raise ValueError("on = 'tokens' is for an objective, but none is set; add an objective or remove 'on'")
         return self
-
-    def files(self) -> list[Path]:
-        """The file of class texts."""
-        return [path] if (path := Path(self.class_texts)).is_file() else []
-
-    def check_files(self, where: str) -> None:
-        """Check the file of class texts."""
-        from phasefit.phases.class_texts import read_class_texts
-
-        read_class_texts(self.class_texts, where)
-
-    def check_classes(self, where: str, space: LabelSpace) -> None:
-        """Check that the class texts fit the classes."""
-        from phasefit.phases.class_texts import check_class_texts
-
-        check_class_texts(self.class_texts, space, where)
 
     def check(self, where: str) -> None:
         """Check the objective and the views."""

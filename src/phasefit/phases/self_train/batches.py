@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 
 from phasefit.data.batches import ClassBatches, Draw
+from phasefit.phases.class_text_loss import COMPARED
 from phasefit.phases.self_train.pseudo_labels import evenly_repeated
 from phasefit.phases.self_train.segments import Segment
 
@@ -19,7 +20,8 @@ Labelled = tuple[np.ndarray, np.ndarray]  # rows and their classes
 class SegmentBatches:
     """One epoch is all segments of the phase, in order; each draw names its round and the encoder that it trains.
 
-    The rows of a segment are asked for when it begins, because its pseudo-labels come from earlier segments.
+    The rows of a segment are asked for when it begins, because its pseudo-labels come from earlier segments. `named`
+    are class texts, as rows and their classes, of which each batch gets some with its labelled rows.
     """
 
     def __init__(
@@ -30,8 +32,9 @@ class SegmentBatches:
         per_class: int,
         accumulate: int,
         seed: Callable[[Segment, str], int],
+        named: Labelled | None = None,
     ) -> None:
-        self._rows_of, self._seed = rows_of, seed
+        self._rows_of, self._seed, self._named = rows_of, seed, named
         self._size, self._per_class, self._accumulate = batch_size, per_class, accumulate
         self.segments: list[Segment] = []
 
@@ -48,23 +51,33 @@ class SegmentBatches:
     def _draws(self, segment: Segment, number: int) -> Iterator[np.ndarray]:
         labelled, pseudo = self._rows_of(segment)
         if pseudo is None:
-            yield from self._endless(labelled, self._size, segment, "labelled", number)
+            yield from self._endless(labelled, self._size, segment, "labelled", number, self._named)
             return
         even = evenly_repeated(pseudo[1])
         half = max(self._size // 2, FEWEST)
         streams = (
-            self._endless(labelled, half, segment, "labelled", number),
+            self._endless(labelled, half, segment, "labelled", number, self._named),
             self._endless((pseudo[0][even], pseudo[1][even]), half, segment, "pseudo", number),
         )
         for parts in zip(*streams, strict=False):
             yield _interleaved(*parts)
 
-    def _endless(self, rows: Labelled, size: int, segment: Segment, part: str, number: int) -> Iterator[np.ndarray]:
-        batches = ClassBatches(rows[1], batch_size=size, per_class=self._per_class, seed=self._seed(segment, part))
+    def _endless(
+        self, rows: Labelled, size: int, segment: Segment, part: str, number: int, named: Labelled | None = None
+    ) -> Iterator[np.ndarray]:
+        batches = ClassBatches(
+            rows[1],
+            batch_size=size,
+            per_class=self._per_class,
+            seed=self._seed(segment, part),
+            named=None if named is None else named[1],
+            least_named=COMPARED,
+        )
+        numbers = rows[0] if named is None else np.concatenate([rows[0], named[0]])
         epoch = number * len(self)
         while True:
             for draw in batches.epoch(epoch):
-                yield rows[0][draw["rows"]]
+                yield numbers[draw["rows"]]
             epoch += 1
 
 

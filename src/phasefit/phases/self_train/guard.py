@@ -14,31 +14,35 @@ from phasefit.phases.self_train.pseudo_labels import calibrated
 class HeldOut:
     """Predictions of rows by encoders and heads that never saw their labels."""
 
-    accuracy: float
-    losses: np.ndarray  # the log loss of each row, after calibration
+    right: np.ndarray  # whether each row is predicted correctly
+    log_loss: float  # after calibration
 
     @property
-    def log_loss(self) -> float:
-        """The mean log loss."""
-        return float(self.losses.mean())
+    def accuracy(self) -> float:
+        """The share of rows that are predicted correctly."""
+        return float(self.right.mean())
 
     @classmethod
     def of(cls, logs: np.ndarray, codes: np.ndarray) -> HeldOut:
-        """From log-probabilities (n, classes). They are calibrated first: a round must not win by confidence alone."""
+        """From log-probabilities (n, classes). The log loss is only reported, and must not differ by confidence."""
         probabilities = calibrated(logs, best_temperature(codes, calibrated(logs, 1.0)))
         of_true = probabilities[np.arange(len(codes)), codes]
-        right = probabilities.argmax(axis=1) == codes
-        return cls(float(right.mean()), -np.log(np.maximum(of_true, np.finfo(np.float64).tiny)))
+        losses = -np.log(np.maximum(of_true, np.finfo(np.float64).tiny))
+        return cls(probabilities.argmax(axis=1) == codes, float(losses.mean()))
 
 
 def gain(before: HeldOut, after: HeldOut) -> tuple[float, float]:
-    """How much lower the log loss is, and the standard error of that difference; both are means over the rows."""
-    lower = before.losses - after.losses
-    error = float(lower.std(ddof=1) / np.sqrt(len(lower))) if len(lower) > 1 else 0.0
-    return float(lower.mean()), error
+    """How much higher the accuracy is, and the standard error of that difference."""
+    higher = after.right.astype(np.float64) - before.right
+    error = float(higher.std(ddof=1) / np.sqrt(len(higher))) if len(higher) > 1 else 0.0
+    return float(higher.mean()), error
 
 
 def helps(before: HeldOut, after: HeldOut, errors: float) -> bool:
-    """Whether the log loss is lower by more than this many standard errors, and the accuracy not lower."""
-    lower, error = gain(before, after)
-    return lower > errors * error and after.accuracy >= before.accuracy
+    """Whether the accuracy is not lower by more than this many standard errors.
+
+    The log loss plays no part: texts are drawn to their pseudo-labels, so that errors become more confident in rounds
+    that raise the accuracy too, and no temperature undoes that.
+    """
+    higher, error = gain(before, after)
+    return higher >= -errors * error

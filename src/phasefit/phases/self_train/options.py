@@ -8,12 +8,12 @@ from typing import Literal
 from pydantic import Field
 
 from phasefit.errors import RecipeError
-from phasefit.phases.options import ChunkOptions, PhaseOptions
+from phasefit.phases.options import ChunkOptions, ClassTextChecks, PhaseOptions
 
 KINDS = ("single", "tree")
 
 
-class Options(PhaseOptions, ChunkOptions):
+class Options(ClassTextChecks, PhaseOptions, ChunkOptions):
     """Options of `kind = "self-train"`. One epoch of this phase is all its rounds."""
 
     implementation = "phasefit.phases.self_train.phase:SelfTrain"
@@ -25,7 +25,7 @@ class Options(PhaseOptions, ChunkOptions):
     guard: float = Field(
         0.0,
         ge=0,
-        description="keep a round if its log loss on held-out rows is lower by more than this many standard errors",
+        description="drop a round if its accuracy on held-out rows is lower by more than this many standard errors",
     )
     passes: float = Field(5.0, gt=0, description="passes over the labelled rows in the first round")
     round_steps: int = Field(20, ge=1, description="minimum number of steps of the first round")
@@ -37,6 +37,18 @@ class Options(PhaseOptions, ChunkOptions):
     )
     per_class: int = Field(2, ge=2, description="texts per class in a batch")
     temperature: float = Field(0.1, gt=0, description="temperature of the supervised contrastive objective")
+    class_texts: str = Field(
+        "none",
+        description="texts that represent the classes; names: the class names; or a file with the columns label and "
+        "text; each text is assigned to the most similar one (ce_weight)",
+    )
+    ce_weight: float = Field(
+        0.8,
+        gt=0,
+        lt=1,
+        description="weight of cross-entropy that assigns each text to the most similar class text, if there are any; "
+        "the contrastive objective has the rest",
+    )
 
     @property
     def uses_unlabelled(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from phasefit.data.batches import Batches
 from phasefit.errors import RecipeError
@@ -16,10 +16,12 @@ from phasefit.models.encoder.encoder import sentence_vectors
 from phasefit.models.encoder.inference import encode_rows
 from phasefit.models.model import Model
 from phasefit.objectives import SupCon
+from phasefit.phases.class_text_loss import class_text_loss
 from phasefit.phases.contract import AfterStep, Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.probe import Probe
 from phasefit.phases.self_train.batches import Labelled, SegmentBatches
 from phasefit.phases.self_train.guard import HeldOut, helps
+from phasefit.phases.self_train.named import NamedRows
 from phasefit.phases.self_train.options import Options
 from phasefit.phases.self_train.pseudo_labels import calibrated, log_probabilities, most_confident
 from phasefit.phases.self_train.segments import WHOLE, Segment, assign_folds, segments, units
@@ -47,6 +49,7 @@ class SelfTrain(Phase):
         self._texts = _sample(data.unlabelled, options.texts, generator(seed, name, "texts"))
         self._rounds = options.rounds if len(self._texts) else 0
         self._check_rows()
+        self.named = NamedRows(options.class_texts, self.encoder, data, name)
         self.probe = Probe(data, seed)
         self.start, self.kept = WeightCopy(self._trained()), WeightCopy(self._trained())
         encoders, classes = options.folds + 1, len(data.space.groups)
@@ -58,6 +61,7 @@ class SelfTrain(Phase):
             per_class=options.per_class,
             accumulate=options.accumulate,
             seed=lambda segment, part: derive(seed, name, part, segment.round, segment.model),
+            named=(self.named.rows, self.named.codes) if self.named else None,
         )
         self.set_steps(self._usual_steps())
 
@@ -145,7 +149,7 @@ class SelfTrain(Phase):
     def encode(self, batch: Batch) -> Encoded:
         """Encode the rows; repeated texts are encoded once."""
         rows, back = np.unique(batch.draw["rows"], return_inverse=True)
-        vectors = sentence_vectors(self.encoder(batch.put(self.data.tokens.batch(rows))))
+        vectors = sentence_vectors(self.encoder(batch.put(self.named.features(rows))))
         return {"vectors": vectors[batch.tensor(back.reshape(-1))]}  # NumPy 1 returns another shape
 
     def loss(self, encoded: Encoded, batch: Batch) -> StepOutput:
@@ -153,19 +157,37 @@ class SelfTrain(Phase):
         vectors = encoded["vectors"].float()
         with torch.autocast(vectors.device.type, enabled=False):  # similarities over a temperature need full precision
             rows, every = batch.whole["rows"], batch.gather(vectors)
-            number, model = (int(batch.draw[name][0]) for name in ("round", "model"))
-            if not number:
-                return StepOutput(self.objective(every, batch.tensor(self.data.targets(rows))), {})
-            targets = self.soft_targets(rows, number, model)
-            weights = batch.tensor(targets.max(axis=1))
-            return StepOutput(self.objective(every, batch.tensor(targets), row_weights=weights), {})
+            named = self.named.named(rows)
+            among = self._among_texts(every[batch.tensor(~named)], rows[~named], batch)
+            if not named.any():
+                return StepOutput(among, {})
+            share, by_text = self.options.ce_weight, self._to_class_texts(every, rows, batch)
+            return StepOutput(share * by_text + (1 - share) * among, {})
+
+    def _among_texts(self, vectors: Tensor, rows: np.ndarray, batch: Batch) -> Tensor:
+        number, _ = _place(batch)
+        if not number:
+            return self.objective(vectors, batch.tensor(self.data.targets(rows)))
+        targets = self._targets(rows, batch)
+        return self.objective(vectors, batch.tensor(targets), row_weights=batch.tensor(targets.max(axis=1)))
+
+    def _to_class_texts(self, vectors: Tensor, rows: np.ndarray, batch: Batch) -> Tensor:
+        named = self.named.named(rows)
+        targets = self._targets(rows[~named], batch)
+        agreement = targets[:, self.named.codes_of(rows[named])]
+        weights, text = batch.tensor(targets.max(axis=1)), batch.tensor(named)
+        return class_text_loss(vectors[~text], vectors[text], batch.tensor(agreement), weights)
+
+    def _targets(self, rows: np.ndarray, batch: Batch) -> np.ndarray:
+        return self.soft_targets(rows, *_place(batch))
 
     def soft_targets(self, rows: np.ndarray, number: int, model: int) -> np.ndarray:
         """(n, classes) float32: the class of a labelled row, or the calibrated probabilities of a text."""
         targets: np.ndarray = np.eye(len(self.data.space.groups))[np.maximum(self.data.codes[rows], 0)]
         texts = np.flatnonzero(np.isin(rows, self._texts))
-        places = np.searchsorted(self._texts, rows[texts])
-        targets[texts] = self._probabilities(number, model)[places]
+        if len(texts):
+            places = np.searchsorted(self._texts, rows[texts])
+            targets[texts] = self._probabilities(number, model)[places]
         return np.asarray(targets, dtype=np.float32)
 
     # --- the end of a segment -----------------------------------------------------------------------------------------
@@ -194,7 +216,9 @@ class SelfTrain(Phase):
         rows = np.concatenate([self.data.train[own], self.data.train[held_out], texts])
         vectors = encode_rows(self.encoder, self.data.tokens, rows).cpu().numpy()
         classes = self.rounds.texts.shape[2]
-        logs = log_probabilities(vectors[: len(own)], self._codes[own], vectors[len(own) :], classes)
+        known = np.concatenate([vectors[: len(own)], self.named.vectors(self.encoder)])
+        codes = np.concatenate([self._codes[own], self.named.codes])
+        logs = log_probabilities(known, codes, vectors[len(own) :], classes)
         found = torch.from_numpy(logs).to(self.rounds.texts)
         self.rounds.held_out[segment.round, held_out] = found[: len(held_out)]
         if len(texts):
@@ -269,11 +293,13 @@ class SelfTrain(Phase):
     def notes(self) -> list[str]:
         """How rounds are tested, and how many texts are used."""
         if not self._rounds:
-            return [f"{self.name}: there are no unlabelled texts, so it trains on the labelled rows only"]
+            none = f"{self.name}: there are no unlabelled texts, so it trains on the labelled rows only"
+            return [*self.named.notes, none]
         tested = np.count_nonzero(self._folds)
         notes = [
+            *self.named.notes,
             f"{self.name}: up to {self._rounds} round{'s' * (self._rounds > 1)} with pseudo-labels; each is tested on "
-            f"{tested:,} labelled rows that {self.options.folds} encoders leave out in turn"
+            f"{tested:,} labelled rows that {self.options.folds} encoders leave out in turn",
         ]
         if len(self._texts) < len(self.data.unlabelled):
             notes.append(
@@ -285,6 +311,11 @@ class SelfTrain(Phase):
     def results(self) -> dict[str, Any]:
         """The figures of each round."""
         return {"rounds": self.rounds.results()} if self._rounds else {}
+
+
+def _place(batch: Batch) -> tuple[int, int]:
+    """The round and the encoder of a batch."""
+    return int(batch.whole["round"][0]), int(batch.whole["model"][0])
 
 
 def _sample(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from phasefit.phases.self_train.guard import HeldOut, gain
 
-# Figures of a round: of the held-out rows, the gain over the last kept round, of the pseudo-labels, and its fate.
+# Figures of a round: of the held-out rows, its gain in accuracy over the last kept round, of its pseudo-labels, its fate
 FIGURES = ("accuracy", "log_loss", "gain", "error", "pseudo_labels", "share", "kept")
 
 
@@ -70,8 +70,8 @@ class Rounds(nn.Module):
 
     def record_scores(self, number: int, before: HeldOut, after: HeldOut, kept: bool) -> None:
         """Set the figures of the guard."""
-        lower, error = gain(before, after)
-        self.record(number, accuracy=after.accuracy, log_loss=after.log_loss, gain=lower, error=error, kept=kept)
+        higher, error = gain(before, after)
+        self.record(number, accuracy=after.accuracy, log_loss=after.log_loss, gain=higher, error=error, kept=kept)
 
     def results(self) -> list[dict[str, float | int | bool | None]]:
         """The figures of all rounds that were tested, for metrics.json."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from phasefit.runs.specification import AUTO, DEFAULT_RECIPE, RunSpec
 
 MANY, FEW, PLAIN = "one-phase", "few-shot", "finetune"
 NAMED = "label-names"  # not too many rows of classes whose names help
+SELF, SELF_NAMED = "self-train", "self-train-names"  # the same for few rows with many unlabelled texts
 TEXTS = "three-phase"  # uses unlabelled texts, and has most phases that settings may name
 TASKS = "multitask"
 FEW_ROWS = 32  # mean number of training rows per class
@@ -105,32 +106,46 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         return recipe
     each = len(prepared.train) / max(len(prepared.space), 1)
     usual, reason = (FEW if each <= FEW_ROWS else MANY), f"with {each:,.0f} training rows per class"
+    pseudo = False
     if prepared.unlabelled is not None and each > FEW_ROWS:  # with few rows, denoising first costs many points
         usual, reason = TEXTS, "with unlabelled texts to denoise"
     elif _only_head(spec.model) is not None:
         usual, reason = MANY, "when continuing with the head of a run"
     elif each <= NAMED_ROWS:
-        named, compared = _named(spec, prepared)
+        pseudo = prepared.unlabelled is not None and kind_of(prepared.space).answer == "class"
+        named, compared = _named(spec, prepared, (SELF_NAMED, NAMED) if pseudo else (NAMED,))
         reason += compared
         if named is not None:
-            listen(_default_note(named, reason))
+            listen(_default_note(named, f"{_with_texts(named)}{reason}"))
             return named
     try:
-        recipe = _keeping_head(spec, usual)
+        recipe = _first_accepting(spec, (SELF, usual) if pseudo else (usual,))
     except RecipeError:  # the recipe that was requested accepts the settings
         if spec.recipe.effort != USUAL_EFFORT:
             raise
         reason = f"because {usual} does not accept these settings"
-    listen(_default_note(recipe, reason))
+    listen(_default_note(recipe, f"{_with_texts(recipe)}{reason}"))
     return recipe
 
 
-def _named(spec: RunSpec, prepared: Prepared) -> tuple[Recipe | None, str]:
-    """The recipe that trains with the class names, if they help and it accepts the settings; and how they compare."""
+def _with_texts(recipe: Recipe) -> str:
+    return "for unlabelled texts " if recipe.name in (SELF, SELF_NAMED) else ""
+
+
+def _first_accepting(spec: RunSpec, names: Sequence[str]) -> Recipe:
+    """The first of these recipes that accepts the settings and the effort."""
+    for name in names[:-1]:
+        with suppress(RecipeError):
+            return _keeping_head(spec, name)
+    return _keeping_head(spec, names[-1])
+
+
+def _named(spec: RunSpec, prepared: Prepared, names: Sequence[str]) -> tuple[Recipe | None, str]:
+    """A recipe that trains with the class names, if they help and it accepts the settings; and how they compare."""
     from phasefit.runs.recipe.class_names import score_class_names
 
     try:
-        recipe = _keeping_head(spec, NAMED)
+        recipe = _first_accepting(spec, names)
     except RecipeError:
         return None, ""
     scores = score_class_names(spec.model, prepared, spec.seed)
@@ -161,7 +176,7 @@ def _keeping_head(spec: RunSpec, name: str) -> Recipe:
     """
     effort = spec.recipe.effort
     usual = read_recipe(name, effort=effort)
-    skippable = [] if name in (FEW, NAMED) else usual.phase_names[:-1]  # few rows score .99 by luck
+    skippable = [] if name in (FEW, NAMED, SELF, SELF_NAMED) else usual.phase_names[:-1]  # few rows score .99 by luck
     kept: dict[str, Any] = {f"{phase}.skip_at": SKIP_AT for phase in skippable}
     head = _only_head(spec.model)
     if head is not None:

@@ -8,6 +8,7 @@ from torch.nn.functional import normalize
 from phasefit.objectives.contract import weighted_mean
 
 TEMPERATURE = 0.1  # of the cosines
+COMPARED = 64  # class texts that each text of a batch is compared with; all if there are fewer, more if it has more
 
 
 def class_text_loss(vectors: Tensor, texts: Tensor, agreement: Tensor, weights: Tensor | None) -> Tensor:
