@@ -4,11 +4,15 @@
     python benchmarks/self_training.py --tables                  # write the table and the plot again; nothing is run
 
 Each draw takes N labelled rows per class, at most 1,000 other training rows for the score, and at most 2,000 more as
-unlabelled texts; test splits are never read. Ways: `few-shot` on the labelled rows; `self-train`, and
-`self-train-names`, which also uses class names; `denoise`, `simcse` or `mirror` on all texts and then `few-shot`;
-`three-phase`; `names`, the default without unlabelled texts (`label-names` where class names help, otherwise `few-shot`),
-and `default`, the default with them (`self-train-names` or `self-train`). There are no validation rows. Every cell is a line in `--out`, so a
-stopped benchmark can be resumed. The datasets are those on which settings may be chosen; others are refused.
+unlabelled texts; test splits are never read. There are no validation rows. Ways:
+
+- `few-shot`, and `names`, the default (`label-names` where class names help): labelled rows only;
+- `default`, the default with unlabelled texts (`self-train-names` where class names help, otherwise `self-train`), and
+  both of these;
+- `denoise`, `simcse` or `mirror` on all texts and then `few-shot`; `three-phase`.
+
+Every cell is a line in `--out`, so a stopped benchmark can be resumed. The datasets are those on which settings may be
+chosen; others are refused.
 """
 
 from __future__ import annotations
@@ -70,9 +74,7 @@ def parse() -> argparse.Namespace:
     add("--ways", default=",".join(WAYS), help="comma-separated")
     add("--texts", type=int, default=2000, help="unlabelled texts, at most")
     add("--scored", type=int, default=1000, help="rows for the score, at most")
-    add(
-        "--set", action="append", default=[], help="of ways with self-train: e.g. self-train.rounds=2", metavar="OPTION"
-    )
+    add("--set", action="append", default=[], help="of self-train ways, e.g. self-train.rounds=2", metavar="OPTION")
     add("--threads", type=int, default=1)
     add("--tables", action="store_true", help="run nothing")
     add("--name", default="self_training", help="name of the result files")

@@ -8,9 +8,9 @@ import torch
 
 from phasefit.data.labels import label_space
 from phasefit.errors import DataError, RecipeError
+from phasefit.phases.class_text_loss import TEMPERATURE, class_text_loss
 from phasefit.phases.class_texts import ClassTexts, readable
 from phasefit.phases.contract import Batch
-from phasefit.phases.class_text_loss import TEMPERATURE, class_text_loss
 from phasefit.phases.contrast.options import Options
 from tiny import first_batch, fresh_model, make_data, make_phase, make_table, run, same, tree, weights
 

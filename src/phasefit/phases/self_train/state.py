@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from phasefit.phases.self_train.guard import HeldOut, gain
 
-# Figures of a round: of the held-out rows, its gain in accuracy over the last kept round, of its pseudo-labels, its fate
+# Figures of a round: of the held-out rows, the gain in accuracy, of the pseudo-labels, and whether it was kept.
 FIGURES = ("accuracy", "log_loss", "gain", "error", "pseudo_labels", "share", "kept")
 
 
