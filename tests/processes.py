@@ -73,6 +73,10 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "multitask, union": ("multitask", {"batch_size": 3, "mix": "union", "tasks": WEIGHTS}),
     "multitask, frozen": ("multitask", {"batch_size": 5, "mix": "mixed", "freeze": True}),
     "self-train": ("self-train", {"batch_size": 10, "rounds": 1, "folds": 2, "max_steps": 9}),
+    "self-train, class texts": (
+        "self-train",
+        {"batch_size": 10, "rounds": 1, "folds": 2, "max_steps": 9, "class_texts": "names"},
+    ),
 }
 WITH_DROPOUT = {name: TRAINED[name] for name in ("finetune", "contrast, noise in chunks", "joint", "multitask, mixed")}
 

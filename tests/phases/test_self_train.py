@@ -14,6 +14,7 @@ import torch
 
 from phasefit.errors import RecipeError
 from phasefit.events import Note, PhaseEnded
+from phasefit.models.encoder.inference import encode_rows
 from phasefit.phases.contract import Batch
 from phasefit.phases.self_train import phase as module
 from phasefit.phases.self_train.options import Options
@@ -189,8 +190,46 @@ def test_the_rows_that_test_a_fold_are_not_learned_by_it(tiny_folder, monkeypatc
     assert not torch.equal(logs[0][WHOLE], logs[1][WHOLE])
 
 
+def test_every_batch_has_all_class_texts_once(tiny_folder, monkeypatch) -> None:
+    keep_all(monkeypatch)
+    phase = built(tiny_folder, class_texts="names")
+    run(phase)
+    assert phase.named.codes.tolist() == [0, 1, 2]
+    for draw in phase.batches.epoch(0):
+        named = phase.named.named(draw["rows"])
+        assert sorted(phase.named.codes_of(draw["rows"][named])) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_class_texts_have_the_weight_of_cross_entropy(tiny_folder, number: int) -> None:
+    losses = {}
+    for share in (1e-9, 0.25, 1 - 1e-9):
+        phase = built(tiny_folder, class_texts="names", ce_weight=share).eval()
+        rows = np.concatenate([phase.data.train[:6], phase.named.rows])
+        if number:
+            rows = np.concatenate([rows, phase.data.unlabelled[:6]])
+        draw = {"rows": rows, "round": np.full(len(rows), number), "model": np.zeros(len(rows), dtype=int)}
+        batch = Batch(draw, np.random.default_rng(0), torch.device("cpu"))
+        losses[share] = phase.loss(phase.encode(batch), batch).loss.item()
+    among, both, by_text = losses.values()
+    assert among != pytest.approx(by_text, rel=0.01)
+    assert both == pytest.approx(0.75 * among + 0.25 * by_text, rel=1e-4)
+
+
+def test_class_texts_and_rows_keep_their_places(tiny_folder) -> None:
+    phase = built(tiny_folder, class_texts="names").eval()
+    rows = np.concatenate([phase.named.rows[:1], phase.data.train[:2], phase.named.rows[1:], phase.data.unlabelled[:2]])
+    draw = {"rows": rows, "round": np.zeros(len(rows), dtype=int), "model": np.zeros(len(rows), dtype=int)}
+    vectors = phase.encode(Batch(draw, np.random.default_rng(0), torch.device("cpu")))["vectors"]
+    texts = [*phase.data.space.names[:1], *(phase.data.texts[row] for row in phase.data.train[:2])]
+    texts += [*phase.data.space.names[1:], *(phase.data.texts[row] for row in phase.data.unlabelled[:2])]
+    expected = encode_rows(phase.encoder, phase.encoder.tokenise(texts))
+    torch.testing.assert_close(vectors.detach(), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("class_texts", ["none", "names"])
 @pytest.mark.parametrize("step", [1, 2, 5, 6, 8, 11])
-def test_it_resumes_exactly_between_and_within_segments(tiny_folder, monkeypatch, step: int) -> None:
+def test_it_resumes_exactly_between_and_within_segments(tiny_folder, monkeypatch, step: int, class_texts: str) -> None:
     keep_all(monkeypatch)
     saved: dict[str, Any] = {}
 
@@ -200,9 +239,9 @@ def test_it_resumes_exactly_between_and_within_segments(tiny_folder, monkeypatch
             saved["tensors"] = {name: value.detach().clone() for name, value in tensors.items()}
             saved["facts"] = json.dumps(state.facts())
 
-    first = built(tiny_folder, validation=9)
+    first = built(tiny_folder, validation=9, class_texts=class_texts)
     whole = trained(first, on_step_end=save)
-    again = built(tiny_folder, validation=9)
+    again = built(tiny_folder, validation=9, class_texts=class_texts)
     torch.manual_seed(99)
 
     def resume(state: PhaseState) -> None:

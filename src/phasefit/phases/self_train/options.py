@@ -23,7 +23,7 @@ class Options(ClassTextChecks, PhaseOptions, ChunkOptions):
         3, ge=2, description="parts of the labelled rows; each round is tested on parts that it was not trained on"
     )
     guard: float = Field(
-        0.0,
+        1.0,
         ge=0,
         description="drop a round if its accuracy on held-out rows is lower by more than this many standard errors",
     )
