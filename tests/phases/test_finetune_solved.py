@@ -15,12 +15,14 @@ from phasefit.data.labels import label_space
 from phasefit.errors import RecipeError
 from phasefit.events import Note, PhaseEnded, PhaseStarted, Scored, StepDone
 from phasefit.kinds import kind_named
+from phasefit.models.encoder.inference import encode_rows
 from phasefit.models.heads import SCALE
 from phasefit.models.linear import LinearRows, fit_linear
 from phasefit.models.model import Model
 from phasefit.phases.class_texts import ClassTexts
 from phasefit.phases.contract import PhaseData
 from phasefit.phases.finetune.options import Options
+from phasefit.phases.pseudo_labels import most_confident
 from phasefit.training.device import make_accelerator
 from phasefit.training.loop import train_phase
 from tiny import data_for, make_data, make_phase, make_table, run, same, tree, weights
@@ -191,3 +193,53 @@ def test_pairs_have_no_class_texts(model: Model, data: PhaseData) -> None:
     phase = make_phase("finetune", model, data_for("cosine", data), **NAMED)
     with pytest.raises(RecipeError, match="class_texts need single texts"):
         run(phase)
+
+
+# --- a head that learns from pseudo-labels ----------------------------------------------------------------------------
+
+PSEUDO = SOLVED | {"ridge": 1.0, "pseudo_labels": 0.5}
+
+
+@pytest.mark.parametrize("kind", ["single", "tree"])
+def test_the_head_learns_from_the_most_confident_texts(model: Model, kind: str) -> None:
+    texts, labels = make_table(60)
+    given = tree(labels) if kind == "tree" else labels
+    data = make_data(model.encoder, texts, given, unlabelled=make_table(40, seed=5)[0])
+    alone = PSEUDO | {"pseudo_labels": 0.0}
+    before = solved_layer(model, data, alone)
+    probabilities = model.outputs(encode_rows(model.encoder, data.tokens, data.unlabelled))
+    chosen, codes = most_confident(probabilities, 0.5)
+    assert 0 < len(chosen) <= 21
+    values, row_weights = data.values.copy(), np.ones(len(data.codes))
+    values[data.unlabelled[chosen]] = codes
+    row_weights[data.unlabelled[chosen]] = probabilities.max(axis=1)[chosen]
+    rows = np.concatenate([data.train, data.unlabelled[chosen]])
+    expected = solved_layer(model, replace(data, train=rows, values=values, weights=row_weights), alone)
+    own = solved_layer(model, data, PSEUDO)
+    torch.testing.assert_close(own, expected, atol=1e-5, rtol=1e-5)
+    assert (own - before).abs().max() > 0.01
+
+
+def solved_layer(model: Model, data: PhaseData, options: dict[str, Any]) -> torch.Tensor:
+    phase = make_phase("finetune", model, data, **options)
+    run(phase)
+    return phase.head.output.weight.detach().clone()
+
+
+def test_pseudo_labels_without_texts_are_noted(model: Model, data: PhaseData) -> None:
+    phase = make_phase("finetune", model, replace(data, unlabelled=data.unlabelled[:0]), **PSEUDO)
+    assert phase.notes() == ["finetune: there are no unlabelled texts, so pseudo_labels has no effect"]
+    run(phase)
+
+
+@pytest.mark.parametrize("kind", ["multi", "score"])
+def test_pseudo_labels_need_one_class_per_text(kind: str) -> None:
+    with pytest.raises(RecipeError, match=f"pseudo_labels need one class per text.*'{kind}'"):
+        Options(**PSEUDO).check_kinds("finetune", {"": kind})
+
+
+def test_pseudo_labels_need_a_solved_head_and_single_texts() -> None:
+    with pytest.raises(ValidationError, match=r"pseudo_labels = '0\.5' needs solve = true"):
+        Options(pseudo_labels=0.5)
+    assert not Options(**PSEUDO).takes_pairs
+    assert Options(**PSEUDO).uses_unlabelled

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from phasefit.phases.pseudo_labels import calibrated, evenly_repeated, log_probabilities, most_confident
 from phasefit.phases.self_train.guard import HeldOut, gain, helps
-from phasefit.phases.self_train.pseudo_labels import calibrated, evenly_repeated, log_probabilities, most_confident
 from phasefit.phases.self_train.segments import WHOLE, assign_folds, segments
 
 

@@ -74,6 +74,13 @@ class Options(ClassTextChecks, PhaseOptions, ChunkOptions, HeadSettings):
         description="texts that represent the classes: names, the class names, or a file with the columns label and "
         "text; ridge pulls the head to the cosines with them instead of to 0 (solve = true)",
     )
+    pseudo_labels: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of the unlabelled texts (at most 2,000) that the head also learns from, with the most "
+        "confident predictions of a head solved on the labelled rows as their labels (solve = true)",
+    )
     objective: str | dict[str, Any] | None = Field(
         None, description='objective to add to cross-entropy: its name, or { name = "supcon", temperature = 0.3 }'
     )
@@ -105,9 +112,14 @@ class Options(ClassTextChecks, PhaseOptions, ChunkOptions, HeadSettings):
         return self.freeze
 
     @property
+    def uses_unlabelled(self) -> bool:
+        """Whether the head learns from pseudo-labels."""
+        return bool(self.pseudo_labels)
+
+    @property
     def takes_pairs(self) -> bool:
-        """Whether rows may be pairs: views need single texts, and an objective needs both texts in one input."""
-        return (self.objective is None or self.pair == "together") and not self.views
+        """Whether rows may be pairs: views and pseudo-labels need single texts, an objective one input for both."""
+        return (self.objective is None or self.pair == "together") and not self.views and not self.pseudo_labels
 
     def heads(self) -> Mapping[str, HeadSettings]:
         """The head of the only table."""
@@ -129,6 +141,10 @@ class Options(ClassTextChecks, PhaseOptions, ChunkOptions, HeadSettings):
                     f"{where}: class_texts in a head need one class per text, but the labels are of kind '{kind}'; "
                     "remove it"
                 )
+            if self.pseudo_labels and kind_named(kind).answer != "class":
+                raise RecipeError(
+                    f"{where}: pseudo_labels need one class per text, but the labels are of kind '{kind}'; remove it"
+                )
 
     @field_validator("watch")
     @classmethod
@@ -139,7 +155,11 @@ class Options(ClassTextChecks, PhaseOptions, ChunkOptions, HeadSettings):
     @model_validator(mode="after")
     def _solvable(self) -> Self:
         if not self.solve:
-            for name, usual in (("ridge", self.ridge != "auto"), ("class_texts", self.class_texts == "none")):
+            usual_values = {
+                **{"ridge": self.ridge != "auto", "class_texts": self.class_texts == "none"},
+                "pseudo_labels": not self.pseudo_labels,
+            }
+            for name, usual in usual_values.items():
                 if not usual:
                     value = getattr(self, name)
                     raise ValueError(f"{name} = '{value}' needs solve = true, which solves the head; add it")

@@ -27,7 +27,8 @@ from phasefit.phases.finetune.head import head_for, head_loss, stacked
 from phasefit.phases.finetune.line import fitted_line, has_line
 from phasefit.phases.finetune.options import Options
 from phasefit.phases.objective_option import weight_notes
-from phasefit.seeds import derive
+from phasefit.phases.pseudo_labels import MOST_TEXTS, most_confident, sample_of
+from phasefit.seeds import derive, generator
 
 SECOND = ".2"  # suffix of the tensors of the second view
 
@@ -59,7 +60,10 @@ class Finetune(Phase):
         self.views: Views | None = None
         if options.views:
             self.views = Views(build_views(name, options.views), self.encoder, where=name)
-        self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation]))
+        self._texts = data.unlabelled[:0]
+        if options.pseudo_labels:
+            self._texts = sample_of(data.unlabelled, MOST_TEXTS, generator(seed, name, "texts"))
+        self._frozen = FrozenVectors(self.rows, np.concatenate([data.train, data.validation, self._texts]))
         lengths = self.rows.lengths(data.train)
         batch_seed = derive(seed, name)
         self._batches = ShuffledBatches(data.train, lengths, batch_size=options.batch_size, seed=batch_seed)
@@ -97,26 +101,44 @@ class Finetune(Phase):
 
     def solutions(self, ridge: float | None = None) -> dict[str, Solution]:
         """The line from cosines to scores, if that is what the head is, or the layer of a head that is solved."""
-        data, seed = self.data, derive(self.seed, self.name)
+        data = self.data
         if has_line(self.head, data):
+            seed = derive(self.seed, self.name)
             return {TASK: fitted_line(self.head, self.head_loss, data, self._vectors, seed)}
         if not self.options.solve:
             return {}
+        weights = None if data.weights is None else data.weights[data.train]
+        solution = self._solved(data.train, data.values[data.train], weights, ridge)
+        if len(self._texts):
+            self.set_solutions({TASK: solution})
+            solution = self._solved_with_texts(weights, 1 / solution.C if solution.C else ridge)
+        return {TASK: solution}
+
+    def _solved(
+        self, rows: np.ndarray, values: np.ndarray, weights: np.ndarray | None, ridge: float | None
+    ) -> Solution:
         penalty = self.options.ridge if ridge is None else ridge
         balance = self.head_loss.weights
-        return {
-            TASK: solve_head(
-                self.head,
-                self._vectors(data.train),
-                data.space,
-                data.values[data.train],
-                seed=seed,
-                C=None if penalty == "auto" else 1 / penalty,
-                weights=None if data.weights is None else data.weights[data.train],
-                class_weights=None if balance is None else balance.cpu().double().numpy(),
-                class_vectors=self._class_vectors(),
-            )
-        }
+        return solve_head(
+            self.head,
+            self._vectors(rows),
+            self.data.space,
+            values,
+            seed=derive(self.seed, self.name),
+            C=None if penalty == "auto" else 1 / penalty,
+            weights=weights,
+            class_weights=None if balance is None else balance.cpu().double().numpy(),
+            class_vectors=self._class_vectors(),
+        )
+
+    def _solved_with_texts(self, weights: np.ndarray | None, ridge: float | None) -> Solution:
+        """The head solved again, also on texts with the classes that it predicts now, weighted by their probability."""
+        probabilities = self._model[0].outputs(self._vectors(self._texts))
+        chosen, codes = most_confident(probabilities, self.options.pseudo_labels)
+        rows = np.concatenate([self.data.train, self._texts[chosen]])
+        values = np.concatenate([self.data.values[self.data.train], codes])
+        known = np.ones(len(self.data.train)) if weights is None else weights
+        return self._solved(rows, values, np.concatenate([known, probabilities.max(axis=1)[chosen]]), ridge)
 
     def _class_vectors(self) -> np.ndarray | None:
         """The vectors of class texts, (outputs, dimension); None without class texts."""
@@ -152,6 +174,11 @@ class Finetune(Phase):
         notes = []
         if self.beside is not None:
             notes += weight_notes(self.name, self.beside.objective, self.options.ce_weight)
+        if self.options.pseudo_labels and not len(self._texts):
+            notes.append(f"{self.name}: there are no unlabelled texts, so pseudo_labels has no effect")
+        elif self.options.pseudo_labels:
+            share = f"{self.options.pseudo_labels:.0%} of {len(self._texts):,} unlabelled texts"
+            notes.append(f"{self.name}: the head also learns from pseudo-labels of at most {share}")
         if self.views is not None:
             notes += self.views.notes(ChosenTexts(self.data.texts, self.data.train))
         if self.head.pair == "together" and (cut := self.rows.cut):

@@ -9,7 +9,7 @@ import numpy as np
 
 from phasefit.data.batches import ClassBatches, Draw
 from phasefit.phases.class_text_loss import COMPARED
-from phasefit.phases.self_train.pseudo_labels import evenly_repeated
+from phasefit.phases.pseudo_labels import evenly_repeated
 from phasefit.phases.self_train.segments import Segment
 
 FEWEST = 4  # rows of each half of a batch: two classes with two texts each

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phasefit.metrics.calibration import best_temperature
-from phasefit.phases.self_train.pseudo_labels import calibrated
+from phasefit.phases.pseudo_labels import calibrated
 
 
 @dataclass(frozen=True)

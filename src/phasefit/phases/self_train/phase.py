@@ -19,11 +19,11 @@ from phasefit.objectives import SupCon
 from phasefit.phases.class_text_loss import class_text_loss
 from phasefit.phases.contract import AfterStep, Batch, Encoded, Phase, PhaseData, StepOutput, encoder_groups
 from phasefit.phases.probe import Probe
+from phasefit.phases.pseudo_labels import calibrated, log_probabilities, most_confident, sample_of
 from phasefit.phases.self_train.batches import Labelled, SegmentBatches
 from phasefit.phases.self_train.guard import HeldOut, helps
 from phasefit.phases.self_train.named import NamedRows
 from phasefit.phases.self_train.options import Options
-from phasefit.phases.self_train.pseudo_labels import calibrated, log_probabilities, most_confident
 from phasefit.phases.self_train.segments import WHOLE, Segment, assign_folds, segments, units
 from phasefit.phases.self_train.state import Rounds, WeightCopy
 from phasefit.seeds import derive, generator
@@ -46,7 +46,7 @@ class SelfTrain(Phase):
         self.objective = SupCon(temperature=options.temperature)
         self._codes = data.codes[data.train]
         self._folds = assign_folds(self._codes, options.folds, derive(seed, name))
-        self._texts = _sample(data.unlabelled, options.texts, generator(seed, name, "texts"))
+        self._texts = sample_of(data.unlabelled, options.texts, generator(seed, name, "texts"))
         self._rounds = options.rounds if len(self._texts) else 0
         self._check_rows()
         self.named = NamedRows(options.class_texts, self.encoder, data, name)
@@ -316,7 +316,3 @@ class SelfTrain(Phase):
 def _place(batch: Batch) -> tuple[int, int]:
     """The round and the encoder of a batch."""
     return int(batch.whole["round"][0]), int(batch.whole["model"][0])
-
-
-def _sample(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
-    return np.sort(rows if len(rows) <= most else random.choice(rows, most, replace=False))

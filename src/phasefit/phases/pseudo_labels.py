@@ -9,6 +9,7 @@ import numpy as np
 SCALE, INVERSE_RIDGE = 5.0, 1 / 0.3  # as the head of few-shot: a cosine head with ridge = 0.3
 TOLERANCE = 1e-9  # of the solver; a usual one magnifies rounding, which differs between numbers of processes
 LOWEST = -30.0  # log-probability of a class without labelled rows
+MOST_TEXTS = 2000  # unlabelled texts that get a pseudo-label at most
 MOST_UNEVEN = 4  # texts of a class, relative to the class with the fewest
 
 
@@ -57,3 +58,8 @@ def evenly_repeated(codes: np.ndarray) -> np.ndarray:
     rows = [np.flatnonzero(codes == code) for code in np.unique(codes).tolist()]
     most = max(map(len, rows))
     return np.concatenate([np.resize(each, most) for each in rows])
+
+
+def sample_of(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
+    """At most this many of the rows, in their order."""
+    return np.sort(rows if len(rows) <= most else random.choice(rows, most, replace=False))
