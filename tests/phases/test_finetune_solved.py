@@ -239,7 +239,7 @@ def test_pseudo_labels_need_one_class_per_text(kind: str) -> None:
 
 
 def test_pseudo_labels_need_a_solved_head_and_single_texts() -> None:
-    with pytest.raises(ValidationError, match=r"pseudo_labels = '0\.5' needs solve = true"):
+    with pytest.raises(ValidationError, match=r"pseudo_labels = 0\.5 needs solve = true"):
         Options(pseudo_labels=0.5)
     assert not Options(**PSEUDO).takes_pairs
     assert Options(**PSEUDO).uses_unlabelled

@@ -216,6 +216,18 @@ def test_the_class_texts_have_the_weight_of_cross_entropy(tiny_folder, number: i
     assert both == pytest.approx(0.75 * among + 0.25 * by_text, rel=1e-4)
 
 
+def test_a_text_of_a_class_without_class_text_is_drawn_to_none(tiny_folder, tmp_path) -> None:
+    file = tmp_path / "classes.csv"
+    file.write_text("label,text\nfood,what people eat\nmusic,songs\n", encoding="utf-8")
+    phase = built(tiny_folder, class_texts=str(file)).eval()
+    assert phase.named.codes.tolist() == [0, 1], "weather has no text"
+    phase.rounds.texts[WHOLE] = torch.tensor([1.0, 2.0, 9.0])
+    rows = np.concatenate([phase.named.rows, phase.data.unlabelled[:4]])
+    draw = {"rows": rows, "round": np.ones(len(rows), dtype=int), "model": np.zeros(len(rows), dtype=int)}
+    batch = Batch(draw, np.random.default_rng(0), torch.device("cpu"))
+    assert phase._to_class_texts(phase.encode(batch)["vectors"], rows, batch).item() == 0
+
+
 def test_class_texts_and_rows_keep_their_places(tiny_folder) -> None:
     phase = built(tiny_folder, class_texts="names").eval()
     rows = np.concatenate([phase.named.rows[:1], phase.data.train[:2], phase.named.rows[1:], phase.data.unlabelled[:2]])

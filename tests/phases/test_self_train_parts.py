@@ -58,6 +58,12 @@ def test_no_class_gets_four_times_as_many_as_the_smallest() -> None:
     assert np.bincount(repeated).tolist() == [8, 8]
 
 
+def test_a_class_that_is_hardly_ever_predicted_does_not_limit_the_others() -> None:
+    predicted = np.append(np.arange(999) % 19, 19)
+    _, codes = most_confident(calibrated(5.0 * np.eye(20)[predicted], 1.0), keep=0.5)
+    assert np.bincount(codes).tolist() == [4] * 19 + [1]
+
+
 def test_log_probabilities_of_a_class_without_rows_are_low() -> None:
     labelled = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
     logs = log_probabilities(labelled, np.array([0, 0, 2, 2]), np.array([[2.0, 0.2], [0.1, 3.0]]), 3)
@@ -85,6 +91,13 @@ def test_a_round_must_not_lower_the_accuracy_by_more_than_its_noise() -> None:
     assert helps(before, after, 1.0)
     assert helps(after, before, 0.0)
     assert helps(before, before, 0.0), "the pseudo-labels are right more often than a few rows can show"
+
+
+@pytest.mark.parametrize("rows", [10, 11, 16, 20, 24, 30, 36, 48, 100])
+def test_one_row_less_is_within_one_standard_error(rows: int) -> None:
+    before, after = held_out(*[1] * rows), held_out(*[1] * (rows - 1), 0)
+    assert helps(before, after, 1.0)
+    assert not helps(before, after, 0.9)
 
 
 def test_the_log_loss_does_not_depend_on_confidence() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from phasefit.data.labels import label_space
@@ -24,7 +26,8 @@ def prepared_of(
 ) -> Any:
     """The parts of the prepared data that the choice depends on."""
     space = label_space(list(range(classes))) if kind != "score" else label_space([0.5, 1.5, 2.5])
-    train = Table("some", ["a text"] * rows, others=(["another"] * rows,) if pairs else ())
+    labels = [row % classes for row in range(rows)]
+    train = Table("some", ["a text"] * rows, labels, others=(["another"] * rows,) if pairs else ())
     return SimpleNamespace(train=train, space=space, unlabelled=unlabelled, file=None, tasks={}, trained_tables=[train])
 
 
@@ -81,6 +84,23 @@ def test_what_self_training_does_not_accept_selects_few_shot(given: dict[str, An
     name, notes = resolved(20, 5, unlabelled=["a text"], **given)
     assert name == "few-shot"
     assert notes[0].startswith("recipe: few-shot (the default with 4 training rows per class")
+
+
+def test_rounds_that_cannot_be_tested_select_few_shot() -> None:
+    assert resolved(5, 5, unlabelled=["a text"])[0] == "few-shot", "one row of each class"
+    spec, prepared = run_spec("some.csv"), prepared_of(20, 5, ["a text"])
+    prepared.train = replace(prepared.train, weights=np.linspace(0.5, 1.5, 20))
+    assert resolve_recipe(spec, requested_recipe(spec), prepared, lambda note: None).name == "few-shot"
+
+
+def test_settings_of_self_training_are_accepted_with_texts() -> None:
+    given = {"settings": ("self-train.texts=5000",)}
+    spec = run_spec("some.csv", unlabelled="texts.csv", **given)
+    prepared = prepared_of(20, 5, ["a text"])
+    recipe = resolve_recipe(spec, requested_recipe(spec), prepared, lambda note: None)
+    assert (recipe.name, recipe.phases[0].texts) == ("self-train", 5000)
+    with pytest.raises(RecipeError, match="this recipe has no 'self-train'"):
+        resolved(20, 5, **given)
 
 
 def test_unlabelled_texts_are_denoised_if_there_are_many_labelled_rows() -> None:

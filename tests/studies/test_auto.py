@@ -292,6 +292,8 @@ def test_what_was_measured_counts_if_time_is_too_short_for_finetune(choosing: Ch
     assert tried.chosen is not None
     assert (tried.chosen.name, tried.whole) == ("frozen", False)
     assert final_spec(request, tried).recipe.name == "frozen"
+    machine = final_spec(request.replace(precision="bf16", compile=True), tried).machine
+    assert (machine.precision, machine.compile) == ("auto", False), "which frozen refuses, because it trains no encoder"
     assert "Chosen: frozen; with 0.9800 the best of 2 candidates measured; finetune did not finish" in conclusion(tried)
     assert "more --minutes" in conclusion(tried)
     assert tried.seconds <= 45

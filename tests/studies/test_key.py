@@ -97,6 +97,15 @@ def test_an_option_that_is_set_to_its_default_is_not_part_of_the_key(table: str)
     assert Cell("one", "v", run_spec(table)).identity()["recipe"] == {"name": DEFAULTS["recipe"], "version": 4}
 
 
+def test_unlabelled_texts_and_the_version_of_a_phase_count(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Cell("one", "v", run_spec(table, unlabelled=table)).identity()["recipe"]
+    assert own == {"name": DEFAULTS["recipe"], "version": 4, "with_texts": key.WITH_TEXTS}
+    before = key_of(table, "self-train"), key_of(table, "finetune")
+    monkeypatch.setitem(key.PHASE_VERSIONS, "self-train", 3)
+    assert key_of(table, "self-train") != before[0]
+    assert key_of(table, "finetune") == before[1]
+
+
 def test_the_protocol_counts_and_versions_do_not(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of(table)
     monkeypatch.setattr("phasefit.files.manifest.version", lambda package: "99.0")
@@ -151,8 +160,8 @@ def test_no_default_changes_under_one_protocol() -> None:
     known, now = record["defaults"], all_defaults()
     for name in {*known} & {*now} if record["protocol"] == PROTOCOL else ():
         assert now[name] == known[name], (
-            f"the default of {name} was {known[name]!r} and is {now[name]!r}: results may change, so raise PROTOCOL in "
-            f"phasefit/studies/key.py, then record the defaults with: {HOW}"
+            f"the default of {name} was {known[name]!r} and is {now[name]!r}: results may change, so raise PROTOCOL or "
+            f"the version of the phase in phasefit/studies/key.py, then record the defaults with: {HOW}"
         )
     news, gone = sorted({*now} - {*known}), sorted({*known} - {*now})
     assert not news, f"{', '.join(news)}: new; if the default does what was done before, only record it with: {HOW}"

@@ -41,12 +41,13 @@ def calibrated(logs: np.ndarray, temperature: float) -> np.ndarray:
 def most_confident(probabilities: np.ndarray, keep: float) -> tuple[np.ndarray, np.ndarray]:
     """Positions and classes of the texts that get a pseudo-label: per class, those with the highest probability.
 
-    No class gets more than its even share of `keep`, nor more than four times as many as the class with the fewest.
+    No class gets more than its even share of `keep`, nor more than four times as many as the class with the fewest, or
+    than a quarter of its even share if that class is rarely predicted.
     """
     predicted = probabilities.argmax(axis=1)
     counts = np.bincount(predicted, minlength=probabilities.shape[1])
     even = max(round(keep * len(probabilities) / probabilities.shape[1]), 1)
-    most = min(even, MOST_UNEVEN * int(counts[counts > 0].min()))
+    most = min(even, MOST_UNEVEN * max(int(counts[counts > 0].min()), even // MOST_UNEVEN**2))
     order = np.argsort(-probabilities.max(axis=1), kind="stable")
     chosen = [order[predicted[order] == code][:most] for code in np.flatnonzero(counts).tolist()]
     positions = np.concatenate(chosen)

@@ -37,6 +37,8 @@ BASELINE_VERSIONS = {
 }
 """Increase the number of a baseline or of the default recipe (1 if it is not listed) when it gives different results;
 only its cells are run again."""
+WITH_TEXTS = 2  # the same for the default recipe with unlabelled texts: self-training for few rows
+PHASE_VERSIONS = {"self-train": 2}  # the same for phases: rounds are judged by accuracy
 
 SOURCES = ("source", "validation", "test", "unlabelled")
 SEPARATE = ("name", "settings", "model", "seed", *SOURCES)  # have their own entries in the identity
@@ -63,7 +65,7 @@ def run_identity(spec: RunSpec, pairs: str | None = None) -> dict[str, Any]:
     options = differing(spec, (*sections, "machine", *LEFT_OUT))
     for section in sections.values():
         options |= differing(section, LEFT_OUT)
-    identity = {
+    identity: dict[str, Any] = {
         "protocol": PROTOCOL,
         "seed": spec.seed,
         "data": {name: data_fingerprint(one, spec.data.data_dir) for name, one in sources.items() if one is not None},
@@ -71,6 +73,8 @@ def run_identity(spec: RunSpec, pairs: str | None = None) -> dict[str, Any]:
         "options": options,
         "machine": machine,
     }
+    if spec.recipe.name == DEFAULT_RECIPE and spec.data.unlabelled is not None:
+        identity["recipe"]["with_texts"] = WITH_TEXTS
     return identity if spec.model is None else {**identity, "model": model_fingerprint(spec.model)}
 
 
@@ -82,9 +86,13 @@ def recipe_identity(name: str, settings: Settings, effort: int = USUAL_EFFORT) -
     recipe = read_recipe(name, settings, effort)
     contents = {str(path): f"sha256 {_of_file(path)}" for path in recipe.files()}
     whole = differing(recipe, without=("name", "phases"))
-    phases = [{"kind": phase.kind, **differing(phase)} for phase in recipe.phases]
+    phases = [{"kind": phase.kind, **_version(phase.kind), **differing(phase)} for phase in recipe.phases]
     identity: dict[str, Any] = _with_contents({**whole, "phases": phases}, contents)
     return identity
+
+
+def _version(kind: str) -> dict[str, int]:
+    return {"version": PHASE_VERSIONS[kind]} if kind in PHASE_VERSIONS else {}
 
 
 def digest(identity: Any) -> str:

@@ -162,7 +162,8 @@ class Options(ClassTextChecks, PhaseOptions, ChunkOptions, HeadSettings):
             for name, usual in usual_values.items():
                 if not usual:
                     value = getattr(self, name)
-                    raise ValueError(f"{name} = '{value}' needs solve = true, which solves the head; add it")
+                    shown = value if isinstance(value, float) else f"'{value}'"
+                    raise ValueError(f"{name} = {shown} needs solve = true, which solves the head; add it")
             return self
         if not self.freeze:
             raise ValueError("solve = true solves the head on the vectors of a frozen encoder; add freeze = true")

@@ -175,6 +175,7 @@ class SelfTrain(Phase):
         named = self.named.named(rows)
         targets = self._targets(rows[~named], batch)
         agreement = targets[:, self.named.codes_of(rows[named])]
+        agreement[agreement.max(axis=1) < targets.max(axis=1)] = 0  # the text of its own class is not in the batch
         weights, text = batch.tensor(targets.max(axis=1)), batch.tensor(named)
         return class_text_loss(vectors[~text], vectors[text], batch.tensor(agreement), weights)
 
@@ -301,6 +302,8 @@ class SelfTrain(Phase):
             f"{self.name}: up to {self._rounds} round{'s' * (self._rounds > 1)} with pseudo-labels; each is tested on "
             f"{tested:,} labelled rows that {self.options.folds} encoders leave out in turn",
         ]
+        encoders = len(units(self._rounds, self.options.folds, self.options.stretch))
+        notes.append(f"{self.name}: trains {encoders} encoders in turn; few-shot and label-names train one")
         if len(self._texts) < len(self.data.unlabelled):
             notes.append(
                 f"{self.name}: uses {len(self._texts):,} of {len(self.data.unlabelled):,} unlabelled texts, drawn at "

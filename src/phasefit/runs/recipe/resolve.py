@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -44,7 +45,8 @@ def requested_recipe(spec: RunSpec) -> Recipe:
     try:
         return _keeping_head(spec, TEXTS)
     except RecipeError:
-        for name in (NAMED, FEW, MANY):  # a default that accepts settings which the first does not
+        with_texts = (SELF, SELF_NAMED) if spec.data.unlabelled is not None else ()
+        for name in (NAMED, FEW, MANY, *with_texts):  # a default that accepts settings which the first does not
             with suppress(RecipeError):
                 return _keeping_head(spec, name)
         raise
@@ -112,7 +114,7 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
     elif _only_head(spec.model) is not None:
         usual, reason = MANY, "when continuing with the head of a run"
     elif each <= NAMED_ROWS:
-        pseudo = prepared.unlabelled is not None and kind_of(prepared.space).answer == "class"
+        pseudo = prepared.unlabelled is not None and _can_test_rounds(prepared)
         named, compared = _named(spec, prepared, (SELF_NAMED, NAMED) if pseudo else (NAMED,))
         reason += compared
         if named is not None:
@@ -126,6 +128,14 @@ def _for_rows(spec: RunSpec, recipe: Recipe, prepared: Prepared, listen: Callabl
         reason = f"because {usual} does not accept these settings"
     listen(_default_note(recipe, f"{_with_texts(recipe)}{reason}"))
     return recipe
+
+
+def _can_test_rounds(prepared: Prepared) -> bool:
+    """Whether self-training can leave out rows to test its rounds; it takes one class per text and no row weights."""
+    train = prepared.train
+    if kind_of(prepared.space).answer != "class" or train.labels is None or train.weights is not None:
+        return False
+    return sum(count > 1 for count in Counter(train.labels).values()) > 1
 
 
 def _with_texts(recipe: Recipe) -> str:

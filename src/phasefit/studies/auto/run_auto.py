@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from phasefit.data.table import content_hash
 from phasefit.effort_levels import USUAL_EFFORT
 from phasefit.errors import RecipeError
 from phasefit.kinds import kind_named
-from phasefit.recipes.recipe import TFIDF
+from phasefit.recipes.recipe import FROZEN, TFIDF
 from phasefit.runs.specification import RunSpec
 from phasefit.studies.auto.candidates import FIRST, REFERENCE, Candidate, candidates_for, facts_of, left_out
 from phasefit.studies.auto.halving import (
@@ -105,7 +106,9 @@ def choose_recipe(
 def final_spec(spec: RunSpec, result: AutoResult) -> RunSpec:
     """The requested run with the chosen recipe, or with the reference (the first candidate) if none was chosen."""
     chosen = result.chosen or result.candidates[0]
-    own = {"model": None, "model_name": None} if chosen.recipe == TFIDF else {}  # it has no encoder
+    own: dict[str, Any] = {"model": None, "model_name": None} if chosen.recipe == TFIDF else {}  # it has no encoder
+    if chosen.recipe in (TFIDF, FROZEN):  # they train no encoder
+        own |= {"precision": "auto", "compile": False}
     return spec.replace(recipe=chosen.recipe, settings=chosen.settings, **own)
 
 
