@@ -162,7 +162,7 @@ def test_unlabelled_texts(make) -> None:
 
 
 def test_the_rounds_of_self_training(tiny_folder: Path) -> None:
-    settings = {"self-train.max_steps": 20, "self-train.rounds": 1, "finetune.max_steps": 2}
+    settings = {"self-train.max_steps": 20, "self-train.rounds": 1}
     classifier = TextClassifier("self-train", model=str(tiny_folder), settings=settings)
     classifier.fit(TEXTS, LABELS, unlabelled=make_table(25, seed=4)[0])
     rounds = classifier.phases_[0]["rounds"]

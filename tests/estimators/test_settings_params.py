@@ -84,7 +84,7 @@ def test_unlabelled_texts_that_no_phase_uses_are_a_warning(make) -> None:
     with pytest.warns(PhasefitWarning, match="recipe 'finetune' does not use the 2 unlabelled texts") as caught:
         make().fit(TEXTS, LABELS, unlabelled=["a song", "some rain"])
     text = str(caught[0].message)
-    assert "recipes that use them: denoise-finetune, joint, self-train, three-phase" in text
+    assert "recipes that use them: denoise-finetune, joint, self-train, self-train-names, three-phase" in text
     assert "simcse" not in text, "it trains no classifier"
     assert caught[0].filename == __file__
     three = {"denoise.max_steps": 1, "contrast.max_steps": 1, "finetune.max_steps": 1}

@@ -16,7 +16,7 @@ class NamedRows:
     """The rows of a run, then its class texts if there are any."""
 
     def __init__(self, given: str, encoder: Encoder, data: PhaseData, where: str) -> None:
-        self._tokens, self._first = data.tokens, len(data.codes)
+        self._data, self._first = data, len(data.codes)
         self.codes, self.notes = np.zeros(0, dtype=np.int64), list[str]()  # the class of each class text
         if given != NONE:
             added = class_texts(given, data.space, np.unique(data.codes[data.train]), where)
@@ -42,10 +42,10 @@ class NamedRows:
     def features(self, rows: np.ndarray) -> Features:
         """Token features of rows of both kinds."""
         own, texts = np.flatnonzero(~self.named(rows)), np.flatnonzero(self.named(rows))
-        parts = [(own, self._tokens.batch(rows[own]))] if len(own) else []
+        parts = [(own, self._data.tokens.batch(rows[own]))] if len(own) else []
         if len(texts):
             parts.append((texts, self._texts.batch(rows[texts] - self._first)))
-        return parts[0][1] if len(parts) == 1 else merged(parts, self._tokens.pad)
+        return parts[0][1] if len(parts) == 1 else merged(parts, self._data.tokens.pad)
 
     def vectors(self, encoder: Encoder) -> np.ndarray:
         """The sentence vectors of the class texts, without dropout or gradient."""
