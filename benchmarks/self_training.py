@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 from typing import Any, TypeAlias
 
 Cell: TypeAlias = dict[str, Any]
@@ -203,7 +203,9 @@ def table(cells: Sequence[Cell]) -> str:
         "`python benchmarks/self_training.py --tables`",
         "",
         "Accuracy on held-out training rows, means over draws; in brackets, points above `few-shot` on the same draws.",
-        f"Mean over all of these draws: {', '.join(means(cells))}.",
+        "Means over all draws of all sets, with 95 % intervals over them:",
+        "",
+        *means(cells),
         "",
         "| data | rows per class | way | draws | accuracy | CPU seconds | kept rounds |",
         "|-|-|-|-|-|-|-|",
@@ -221,19 +223,33 @@ def table(cells: Sequence[Cell]) -> str:
 
 
 def means(cells: Sequence[Cell]) -> list[str]:
-    """The mean gain of each way over `few-shot`, in words."""
+    """A line for each way: its mean gain over `few-shot`, and over `names` if it uses the texts and class names."""
     lines = []
     for way in dict.fromkeys(map(named, cells)):
-        points = gains([cell for cell in cells if named(cell) == way], cells)
-        if points and way != REFERENCE:
-            lines.append(f"`{way}` {mean(points):+.1f}")
+        own = [cell for cell in cells if named(cell) == way]
+        references = (REFERENCE, "names") if way in ("default", "self-train-names") else (REFERENCE,)
+        compared = [f"{interval(gains(own, cells, one))} points above `{one}`" for one in references if one != way]
+        if compared and way != REFERENCE:
+            lines.append(f"- `{way}` ({len(own)} draws): {', '.join(compared)}")
     return lines
 
 
-def gains(own: Sequence[Cell], cells: Sequence[Cell]) -> list[float]:
-    """Points above few-shot, for each draw that few-shot has too."""
+def interval(points: Sequence[float]) -> str:
+    """The mean with its 95 % interval."""
+    from scipy.stats import t
+
+    if not points:
+        return "?"
+    if len(points) == 1:
+        return f"{points[0]:+.1f}"
+    half = float(t.ppf(0.975, len(points) - 1)) * stdev(points) / len(points) ** 0.5
+    return f"{mean(points):+.1f} [{mean(points) - half:+.1f}, {mean(points) + half:+.1f}]"
+
+
+def gains(own: Sequence[Cell], cells: Sequence[Cell], way: str = REFERENCE) -> list[float]:
+    """Points above another way, for each draw that it has too."""
     place = ("data", "per_class", "draw")
-    reference = {tuple(cell[name] for name in place): cell for cell in cells if cell["way"] == REFERENCE}
+    reference = {tuple(cell[name] for name in place): cell for cell in cells if cell["way"] == way}
     pairs = [(cell, reference.get(tuple(cell[name] for name in place))) for cell in own]
     return [100 * (float(cell["accuracy"]) - float(other["accuracy"])) for cell, other in pairs if other is not None]
 

@@ -101,6 +101,8 @@ def test_settings_of_self_training_are_accepted_with_texts() -> None:
     assert (recipe.name, recipe.phases[0].texts) == ("self-train", 5000)
     with pytest.raises(RecipeError, match="this recipe has no 'self-train'"):
         resolved(20, 5, **given)
+    with pytest.raises(RecipeError, match=r"self-train\.guard=-1: option 'guard' must be"):
+        requested_recipe(run_spec("some.csv", unlabelled="texts.csv", settings=("self-train.guard=-1",)))
 
 
 def test_unlabelled_texts_are_denoised_if_there_are_many_labelled_rows() -> None:

@@ -42,11 +42,13 @@ def requested_recipe(spec: RunSpec) -> Recipe:
     if is_task_file(spec.data.source):
         return read_recipe(TASKS, spec.recipe.settings, spec.recipe.effort)
     spec = spec.replace(effort=USUAL_EFFORT)
+    with_texts = (SELF, SELF_NAMED) if spec.data.unlabelled is not None else ()
+    named = any(path.startswith(f"{SELF}.") for path in spec.recipe.settings)  # its phase has the same name
+    first, *others = (*with_texts, TEXTS) if named else (TEXTS, NAMED, FEW, MANY)
     try:
-        return _keeping_head(spec, TEXTS)
+        return _keeping_head(spec, first)
     except RecipeError:
-        with_texts = (SELF, SELF_NAMED) if spec.data.unlabelled is not None else ()
-        for name in (NAMED, FEW, MANY, *with_texts):  # a default that accepts settings which the first does not
+        for name in others:  # a default that accepts settings which the first does not
             with suppress(RecipeError):
                 return _keeping_head(spec, name)
         raise
