@@ -155,12 +155,9 @@ class Options(ClassTextChecks, PhaseOptions, ChunkOptions, HeadSettings):
     @model_validator(mode="after")
     def _solvable(self) -> Self:
         if not self.solve:
-            usual_values = {
-                **{"ridge": self.ridge != "auto", "class_texts": self.class_texts == "none"},
-                "pseudo_labels": not self.pseudo_labels,
-            }
-            for name, usual in usual_values.items():
-                if not usual:
+            only_solved = {"ridge": self.ridge == "auto", "class_texts": self.class_texts != "none"}
+            for name, given in (*only_solved.items(), ("pseudo_labels", bool(self.pseudo_labels))):
+                if given:
                     value = getattr(self, name)
                     shown = value if isinstance(value, float) else f"'{value}'"
                     raise ValueError(f"{name} = {shown} needs solve = true, which solves the head; add it")
